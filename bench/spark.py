@@ -1,7 +1,8 @@
 """The engine spark beside the engine local, and where its time goes.
 
-    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions, and
-                                     the memory that some models take
+    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions, N = 9
+                                     also with a task for each partition, and the memory that some
+                                     models take
     python -m bench.spark --write    also the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from bench import spark_page
 from bench.machine import ROOT, this_machine
@@ -37,6 +39,7 @@ SPEC = MODELS / "classics" / "two_phase_commit.fence"
 CHECKS = {6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 WIDE = (("kafka/txn_core_v1", "fixed_more"), ("kafka/txn_failover", "fixed_came_back"))
 """Checks of models whose states have many words."""
+Settings: TypeAlias = tuple[tuple[str, str], ...]
 FLUSHED_SECONDS = 0.5
 """So long after a job its events may come."""
 
@@ -74,26 +77,47 @@ def measured(engine: Engine, spec: Path, name: str) -> Run:
 
 
 def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
-    """The runs, as they are measured: for each size this machine first, and the better of two."""
-    cores = session.connect(cluster(options, 1, events)).defaultParallelism
-    # Java and the workers in Python begin slowly: that is a part of the start.
-    measured(Spark(cluster(options, 2, events), lambda local: local.level > 3), SPEC, "six")
+    """The runs, as they are measured: for each size this machine first, and the better of two; then
+    some with a task for each partition, where that makes a difference.
+    """
+    alone = dict[int, Run]()
+
+    def run_of(size: int, partitions: int, settings: Settings = ()) -> Row:
+        where = cluster(options, partitions, events, settings)
+        spark, name = session.connect(where), CHECKS[size]
+        if size not in alone:
+            twice = [measured(Local(), SPEC, name) for _ in range(2)]
+            alone[size] = min(twice, key=lambda run: run.seconds)
+        events.take(Costs())
+        costs = Costs()
+        run = measured(Spark(where, watch=costs.add), SPEC, name)
+        time.sleep(FLUSHED_SECONDS)
+        events.take(costs)
+        before = max(0.0, costs.first - run.began) if costs.first else run.seconds
+        return Row(
+            size=size, states=run.states, partitions=partitions,
+            tasks=session.tasks(spark, partitions), cores=spark.defaultParallelism,
+            local=alone[size].seconds, seconds=run.seconds, before=before, costs=costs,
+            memory=run.memory,
+        )  # fmt: skip
+
+    warm_up(cluster(options, 2, events))
+    cores = session.connect(cluster(options, 2, events)).defaultParallelism
     for size in options.sizes:
-        name = CHECKS[size]
-        alone = min((measured(Local(), SPEC, name) for _ in range(2)), key=lambda run: run.seconds)
         for partitions in options.partitions:
-            events.take(Costs())
-            costs = Costs()
-            engine = Spark(cluster(options, partitions, events), watch=costs.add)
-            run = measured(engine, SPEC, name)
-            time.sleep(FLUSHED_SECONDS)
-            events.take(costs)
-            before = max(0.0, costs.first - run.began) if costs.first else run.seconds
-            yield Row(
-                size=size, states=run.states, partitions=partitions, cores=cores,
-                local=alone.seconds, seconds=run.seconds, before=before, costs=costs,
-                memory=run.memory,
-            )  # fmt: skip
+            yield run_of(size, partitions)
+    many = [partitions for partitions in options.partitions if partitions > cores]
+    if many and options.separate:
+        separate = ((session.TASKS, str(max(many))),)
+        warm_up(cluster(options, 2, events, separate))
+        for size in options.separate:
+            for partitions in many:
+                yield run_of(size, partitions, separate)
+
+
+def warm_up(where: Cluster) -> None:
+    """Java and the workers in Python begin slowly: that is a part of the start."""
+    measured(Spark(where, lambda local: local.level > 3), SPEC, "six")
 
 
 def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
@@ -110,10 +134,12 @@ def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
         yield Kept(title, run.words, run.states, alone.seconds, run.seconds, costs)
 
 
-def cluster(options: argparse.Namespace, partitions: int, events: Events) -> Cluster:
-    """Where a run takes place; all share one session."""
-    settings = (*events.settings, *(tuple(one.split("=", 1)) for one in options.settings))
-    return Cluster(options.master, partitions, settings)
+def cluster(
+    options: argparse.Namespace, partitions: int, events: Events, settings: Settings = ()
+) -> Cluster:
+    """Where a run takes place; those of the same settings share a session."""
+    asked: list[tuple[str, str]] = [tuple(one.split("=", 1)) for one in options.settings]
+    return Cluster(options.master, partitions, (*events.settings, *asked, *settings))
 
 
 def main() -> None:
@@ -122,6 +148,7 @@ def main() -> None:
     )
     parser.add_argument("--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10")
     parser.add_argument("--partitions", type=_numbers, default=[2, 8, 32], metavar="2,8,32")
+    parser.add_argument("--separate", type=_numbers, default=[9], metavar="9")
     parser.add_argument("--master", default="local[2]", metavar="URL")
     parser.add_argument("--spark-conf", dest="settings", action="append", default=[], metavar="K=V")
     parser.add_argument("--write", action="store_true", help="also the tables of docs/spark.md")
@@ -150,7 +177,7 @@ def main() -> None:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
+    return [int(word) for word in text.split(",") if word]
 
 
 if __name__ == "__main__":

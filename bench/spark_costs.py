@@ -47,7 +47,7 @@ class Costs:
 
     def add(self, found: Sequence[Merged]) -> None:
         """Takes in a level, as Fencepost's tasks tell of it."""
-        expanded = [one.expanded for one in found]
+        expanded = [one.expanded for one in found if one.expanded is not None]
         self.jobs += 1
         self.transitions += sum(one.transitions for one in expanded)
         self.new += sum(one.seen for one in found)

@@ -17,8 +17,8 @@ from fencepost.checker.cli.atomic_files import replace
 
 BEGIN, END = "<!-- by python -m bench.spark --write -->", "<!-- end -->"
 HEAD = (
-    "N", "states", "partitions", "local", "spark", "ratio", "jobs", "expand", "merge", "shuffle",
-    "transfer", "scheduling", "driver alone", "successors sent", "skew", "driver",
+    "N", "states", "partitions", "tasks", "local", "spark", "ratio", "jobs", "expand", "merge",
+    "shuffle", "transfer", "scheduling", "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
 HELD_OUT = (10, 8)
 """The size and the partitions of the run that the model is not fitted to."""
@@ -30,13 +30,14 @@ FANOUT, SENT = 13.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run. ``before``: seconds until the first job, in which the driver searches alone; ``local``
-    those of the engine local.
+    """A run, with ``tasks`` tasks in a stage. ``before``: seconds until the first job, in which the
+    driver searches alone; ``local`` those of the engine local.
     """
 
     size: int
     states: int
     partitions: int
+    tasks: int
     cores: int
     local: float
     seconds: float
@@ -60,6 +61,7 @@ class Row:
             f"{self.size}",
             f"{self.states:,}",
             f"{self.partitions}",
+            f"{self.tasks}",
             f"{self.local:.1f} s",
             f"{self.seconds:.1f} s",
             f"{self.seconds / self.local:.1f}",
@@ -102,9 +104,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Seconds of a slot: for each partition of a level, successor, new state, and successor that is
-    sent.
-    """
+    """Seconds of a slot: for each task, successor, new state, and successor that is sent."""
 
     task: float
     successor: float
@@ -115,7 +115,7 @@ class Fitted:
         """The wall time that follows for a run."""
         costs = row.costs
         slots = (
-            self.task * costs.jobs * row.partitions
+            self.task * costs.tasks
             + self.successor * costs.transitions
             + self.state * costs.new
             + self.sent * costs.sent
@@ -128,7 +128,7 @@ def fit(rows: Sequence[Row]) -> Fitted | None:
     rest is divided between tasks and bytes, by least squares of relative errors.
     """
     rows = [row for row in rows if row.costs.jobs]
-    if len({(row.partitions, row.size) for row in rows}) < 3:
+    if len({(row.tasks, row.size) for row in rows}) < 3:
         return None
     expand = sum(row.costs.expand for row in rows) / sum(row.costs.transitions for row in rows)
     merge = sum(row.costs.merge for row in rows) / sum(row.costs.new for row in rows)
@@ -140,10 +140,7 @@ def fit(rows: Sequence[Row]) -> Fitted | None:
     ]
     weights = [1 / (row.cores * row.seconds) for row in rows]
     columns = np.array(
-        [
-            [row.costs.jobs * row.partitions * w, row.costs.sent * w]
-            for row, w in zip(rows, weights, strict=True)
-        ]
+        [[row.costs.tasks * w, row.costs.sent * w] for row, w in zip(rows, weights, strict=True)]
     )
     wanted = np.array([r * w for r, w in zip(rest, weights, strict=True)])
     task, sent = (float(one) for one in np.linalg.lstsq(columns, wanted, rcond=None)[0])
@@ -170,7 +167,7 @@ def section(rows: Sequence[Row], kept: Sequence[Kept], where: str) -> str:
 
 def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
     yield (
-        f"The model, in seconds of a slot: {model.task:.2f} for each partition and level, "
+        f"The model, in seconds of a slot: {model.task:.3f} for each task, "
         f"{1e9 * model.successor:.0f} ns for each successor (expanding), "
         f"{1e9 * model.state:.0f} ns for each new state (merging), and "
         f"{1e9 * model.sent:.0f} ns for each successor that is sent."
@@ -186,7 +183,7 @@ def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
     yield (
         f"With {FANOUT:.0f} successors a state, {100 * SENT:.0f} % of them sent, "
         f"{1e6 * a_state:.1f} µs of a slot for each state follow, and with {2 * slots} partitions "
-        f"{2 * model.task:.1f} s for each level:"
+        f"{4 * model.task:.1f} s for each level, whose two stages have a task for each partition:"
     )
     yield ""
     head = (

@@ -87,7 +87,6 @@ HOMES = {
         "checker.native.lassos",
         "checker.native.product",
         "checker.native.profile",
-        "checker.native.saving.lawful",
         "checker.native.streett",
     ),
     "platformdirs": ("checker.native.machine.code_cache",),

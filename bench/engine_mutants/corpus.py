@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from tests.checker import test_layout, test_symmetry
-from tests.checker.native import test_emitter
+from tests.checker.native import test_emitter, test_lawful
 from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
 from tests.strategies.orbits import grown as grown_orbits
@@ -59,6 +59,7 @@ MODULES = (
     "fencepost.checker.native.codegen.flow",
     "fencepost.checker.native.codegen.colours",
     "fencepost.checker.native.codegen.orbits",
+    "fencepost.checker.native.codegen.lawful",
 )
 CORES = 80
 RANDOM = 60
@@ -92,6 +93,9 @@ def small() -> Iterator[Entry]:
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
     for block in SYMMETRIC:
         yield _orbits(f"orbits {block.name}", block.text)
+    every_code = test_lawful.test_every_code_of_a_small_type
+    for values in _marked(every_code)[::4]:
+        yield _unit("native.test_lawful", every_code.__name__, [values])
 
 
 def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
@@ -180,7 +184,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """The tests of the layout, of the emitter and of tours, which need no model."""
+    """Tests of the layout, the emitter, what is a state, and tours: they need no model."""
     for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
         yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):
@@ -190,6 +194,9 @@ def units() -> Iterator[Entry]:
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
                 yield _unit("native.test_emitter", name, [values])
+    for name in ("test_every_code_of_a_small_type", "test_a_wide_type", "test_random_types"):
+        for values in _marked(getattr(test_lawful, name)):
+            yield _unit("native.test_lawful", name, [values])
 
 
 def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:

@@ -30,12 +30,14 @@ from bench.engine_mutants.corpus import MODULES, Entry, forget, path_of, source_
 RELOADED = (
     *MODULES,
     "fencepost.checker.native.search",
+    "fencepost.checker.native.saving.lawful",
     "tests.support.core_builders",
     "tests.support.memory_guard",
     "tests.support.native_steps",
     "tests.support.steps_agreement",
     "tests.checker.native.test_emitter",
     "tests.checker.test_layout",
+    "tests.checker.native.test_lawful",
     "tests.checker.test_symmetry",
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""

@@ -95,14 +95,14 @@ class FieldReader:
             and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
         ):
             hint = suggestion(one.name, said)
-            raise Unread(f'{event.name} has no field "{one.name}"{hint}')
+            raise Unread(f'{event.said} has no field "{one.name}"{hint}')
         try:
             return _read(one.shape, said.get(one.name))
         except _Beyond as why:
-            beyond.append(f"{one.name} of {event.name} {why}")
+            beyond.append(f"{one.name} of {event.said} {why}")
             return Known(())
         except Unread as why:
-            raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
+            raise Unread(f'the field "{one.name}" of {event.said}: {why}') from None
 
 
 def _key(said: Json) -> str | int | tuple[Json, ...] | None:

@@ -16,14 +16,14 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, NamedTuple, TypeAlias, cast
 
 from fencepost.checker.conform.binding import Called, Name, Read, names_in
 from fencepost.checker.conform.fields import FieldReader, Unread, is_text, quoted
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.resources import without_collection
 from fencepost.spec.core.recording import Recording
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20
@@ -36,7 +36,7 @@ Key: TypeAlias = Name | None
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a kind of event, and those of its fields."""
+    """The name of a kind of event, and those of its fields, as lines have them."""
 
     name: str
     fields: tuple[str, ...]
@@ -48,7 +48,7 @@ class Line:
     writes it: ``heading``, and what the line has for the fields (``said``).
 
     ``beyond`` are the fields whose values lie outside their types, with the reason; such an event
-    fits no step.
+    fits no step. One that is ``misplaced`` cannot come there; the text says why.
     """
 
     event: int
@@ -56,13 +56,15 @@ class Line:
     heading: Heading
     said: tuple[Json, ...]
     beyond: tuple[str, ...] = ()
+    misplaced: str = ""
 
     @property
     def text(self) -> str:
         """How a report writes it."""
         fields = zip(self.heading.fields, self.said, strict=True)
         parts = [f"{name}: {_short(said)}" for name, said in fields]
-        return f"{self.heading.name}({', '.join(parts)})"
+        why = f", which is misplaced: {self.misplaced}" if self.misplaced else ""
+        return f"{self.heading.name}({', '.join(parts)}){why}"
 
 
 @dataclass(slots=True)
@@ -80,6 +82,9 @@ class History:
     left: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     called: set[Called] = field(default_factory=set[Called])
     unread: int = 0
+    last: dict[tuple[Standing, tuple[int, str]], int] = field(
+        default_factory=dict[tuple["Standing", tuple[int, str]], int]
+    )
 
     def add(self, located: Located, most: int | None) -> None:
         """Adds an event; of a source at most ``most`` are kept."""
@@ -87,12 +92,25 @@ class History:
         if line is None:
             self.unread += 1
             return
+        if located.standings:
+            line = self._placed(line, source, located.standings)
         lines = self.sources.setdefault(source, [])
         if most is None or len(lines) < most:
             lines.append(line)
         else:
             self.left[source] = self.left.get(source, 0) + 1
             self.called.update(one for read in line.fields for one in names_in(read))
+
+    def _placed(
+        self, line: Line, source: tuple[int, str], standings: Sequence[tuple[Standing, int]]
+    ) -> Line:
+        """An event behind all that its source has so far, and that it is misplaced there."""
+        for standing, value in standings:
+            before = self.last.get((standing, source))
+            self.last[standing, source] = value
+            if before is not None and value < before + standing.step:
+                line = replace(line, misplaced=f"{standing.name} {value} after {before}")
+        return line
 
     @property
     def total(self) -> int:
@@ -121,16 +139,28 @@ class Histories:
     events: int
 
 
+class Standing(NamedTuple):
+    """An order of lines: its field, what a value exceeds the one before by at least, and what such
+    lines have in common.
+    """
+
+    name: str
+    step: int
+    by: tuple[Key, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """An event, and what its line says of the history that it belongs to: its key, and the values
     of the fields ``by`` of the recording. ``line`` is None where the event cannot be read.
+    ``standings`` are the orders that it stands in, with its values.
     """
 
     key: Key
     by: tuple[Key, ...]
     source: tuple[int, str]
     line: Line | None
+    standings: tuple[tuple[Standing, int], ...] = ()
 
 
 def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -> Histories:
@@ -283,11 +313,11 @@ class Reader:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._known: list[dict[str, int]] = [
-            {event.name: n for n, event in enumerate(recording.events) if event.source == number}
+            {event.said: n for n, event in enumerate(recording.events) if number in event.sources}
             for number in range(len(recording.sources))
         ]
         self._headings = [
-            Heading(event.name, tuple(one.name for one in event.fields))
+            Heading(event.said, tuple(one.name for one in event.fields))
             for event in recording.events
         ]
         self._fields = [
@@ -305,7 +335,7 @@ class Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(said)
-            return Located(key, by, *self.event(said)), ""
+            return Located(key, by, *self.event(said), self._standings(said)), ""
         except Unread as why:
             known = key is not None or any(one is not None for one in by)
             lost = Located(key, by, (0, ""), None) if known or self._single else None
@@ -313,7 +343,8 @@ class Reader:
 
     def again(self, data: bytes) -> Located:
         """The event of a line that has been read before; not to which history it belongs."""
-        return Located(None, (), *self.event(_parsed(data)))
+        said = _parsed(data)
+        return Located(None, (), *self.event(said), self._standings(said))
 
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
@@ -333,6 +364,20 @@ class Reader:
             fields = listing([f'"{name}"' for name in (self.recording.key, *self.recording.by)])
             raise Unread(f"no field {fields} says to which history the event belongs")
         return key, by
+
+    def _standings(self, said: dict[str, Json]) -> tuple[tuple[Standing, int], ...]:
+        if not self.recording.orders:
+            return ()
+        found: list[tuple[Standing, int]] = []
+        for one in self.recording.orders:
+            value = said.get(one.name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise Unread(f'the field "{one.name}" orders lines, so it is a whole number')
+            by = tuple(_key(said, name, "says which lines are in order") for name in one.by)
+            found.append((Standing(one.name, int(one.strict), by), value))
+        return tuple(found)
 
     def _source(self, said: dict[str, Json]) -> tuple[int, str]:
         sources = self.recording.sources
@@ -404,12 +449,12 @@ def _no_constant(name: str) -> object:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _key(said: dict[str, Json], name: str) -> Key:
+def _key(said: dict[str, Json], name: str, what: str = "names a history") -> Key:
     value = said.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
-        raise Unread(f'the field "{name}" names a history, so it is a text or a number')
+        raise Unread(f'the field "{name}" {what}, so it is a text or a number')
     return value
 
 

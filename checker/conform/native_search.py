@@ -283,7 +283,7 @@ class _PackedSearch(Search):
             return list(self._shown(shown, cursors, bound, ()))
         one = shown[0]
         found: Ways = []
-        for source in self.by_class.get(self.recording.events[one.event].source, ()):
+        for source in self.by_event[one.event]:
             line = self._next(source, cursors)
             if line is None or line.event != one.event or line.beyond:
                 continue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from fnmatch import fnmatchcase
 from random import Random
-from typing import Literal, assert_never, cast
+from typing import Literal, TypeAlias, assert_never, cast
 
 from fencepost.checker.conform.answers import asked_fields, said
 from fencepost.checker.conform.fields import in_line
@@ -56,6 +56,9 @@ MOST_ELEMENTS = 3
 """The elements of a list that is made up."""
 FEW = 4
 """Of more integers the least that are not negative, up to this one, are drawn from."""
+
+Kinds: TypeAlias = "dict[tuple[int, Value], int]"
+"""Of values whose names are those of sources, by binding, which source it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class _Run:
     ahead: list[_Ahead] = field(default_factory=list[_Ahead])
     pending: dict[int, _Ahead] = field(default_factory=dict[int, "_Ahead"])
     """What was put in and is not read yet, by the source of its event."""
+    kinds: Kinds = field(default_factory=dict[tuple[int, Value], int])
     asked: _Asked | None = None
     before: tuple[State, int, int] | None = None
     """Where nothing was pending yet: the state, and how many lines there were, and put in."""
@@ -146,7 +150,7 @@ class Recorder:
         self._initial = mapped.initial()
         self._sources = [_source_name(recording, n, "1") for n in range(len(recording.sources))]
         self._learned: dict[int, dict[tuple[Value, ...], None]] = {}
-        self._patterns: dict[int, int] = {}
+        self._patterns: dict[int, set[int]] = {}
         for event in recording.events:
             for one in event.fields:
                 self._named_by_lines(event, one)
@@ -159,9 +163,10 @@ class Recorder:
         """
         recording = self.recording
         if one.name == "source" and isinstance(one.shape, Named):
-            if self._patterns.setdefault(one.shape.bind, event.source) == event.source:
-                return
-        elif one.name not in ("source", recording.event_field, recording.key):
+            self._patterns.setdefault(one.shape.bind, set()).update(event.sources)
+            return
+        ordered = (order.name for order in recording.orders)
+        if one.name not in ("source", recording.event_field, recording.key, *ordered):
             return
         what = f'the field "{one.name}" of {event.name} says something else of the line, too'
         raise Rejected([Problem("F863", one.span, what)])
@@ -219,10 +224,12 @@ class Recorder:
         of, nothing else comes from its source.
         """
         waiting = {source: one.event for source, one in run.pending.items()}
+        kinds = {**run.kinds}
         for shown in move.shown:
-            source = self.recording.events[shown.event].source
-            if source == self._asked(run):
+            source = self._source(kinds, shown)
+            if source is None or source == self._asked(run):
                 return False
+            self._settle(kinds, shown, source)
             expected = waiting.pop(source, shown)
             if expected != shown:
                 if expected.event == shown.event:
@@ -230,16 +237,31 @@ class Recorder:
                 return False
         return True
 
+    def _source(self, kinds: Kinds, shown: Shown) -> int | None:
+        """The source that an event comes from; None: it comes from none, since the source that it
+        names is of another kind.
+        """
+        event = self.recording.events[shown.event]
+        for one, value in zip(event.fields, shown.values, strict=True):
+            if one.name == "source" and isinstance(one.shape, Named):
+                known = kinds.get((one.shape.bind, value))
+                if known is None:
+                    return event.sources[0]
+                return known if known in event.sources else None
+        return event.sources[0]
+
     def _take(self, run: _Run, move: Move) -> None:
         run.state = move.state
         for shown in move.shown:
             self._write(run, shown)
 
     def _write(self, run: _Run, shown: Shown) -> None:
-        event = self.recording.events[shown.event]
+        event, source = self.recording.events[shown.event], self._source(run.kinds, shown)
+        assert source is not None
+        self._settle(run.kinds, shown, source)
         said: dict[str, Json] = {
-            "source": self._sources[event.source],
-            self.recording.event_field: event.name,
+            "source": self._sources[source],
+            self.recording.event_field: event.said,
         }
         if self.recording.key is not None:
             said[self.recording.key] = run.key
@@ -249,15 +271,20 @@ class Recorder:
             else:
                 said[one.name] = self._said(run, one.shape, value)
         run.lines.append(json.dumps(said))
-        expected = run.pending.pop(event.source, None)
+        expected = run.pending.pop(source, None)
         if expected is not None:
             expected.read = len(run.lines)
 
+    def _settle(self, kinds: Kinds, shown: Shown, source: int) -> None:
+        """The name that an event gives as its source is that of a source of this kind."""
+        event = self.recording.events[shown.event]
+        for one, value in zip(event.fields, shown.values, strict=True):
+            if one.name == "source" and isinstance(one.shape, Named):
+                kinds[one.shape.bind, value] = source
+
     def _asked(self, run: _Run) -> int | None:
         """The source of the event of the request that waits for its answer."""
-        return (
-            None if run.asked is None else self.recording.events[run.asked.begun.event.event].source
-        )
+        return None if run.asked is None else self._source(run.kinds, run.asked.begun.event)
 
     # ------------------------------------------------------------ what comes from outside
 
@@ -268,10 +295,9 @@ class Recorder:
         early, asks = declared.kind == "ahead", declared.kind == "answers"
         if asks and run.asked is not None:
             return run.asked.number == number and self._answer(run, run.asked)
-        if event.source == self._asked(run):
-            return False
-        expected = run.pending.get(event.source)
-        if expected is not None and not (early and expected.event.event == declared.event):
+        pending = (run.pending[source] for source in event.sources if source in run.pending)
+        expected = next((one for one in pending if one.event.event == declared.event), None)
+        if expected is not None and not early:
             return False
         if early and self.mapped.under_way(run.state) > self._most_ahead:
             return False
@@ -279,16 +305,23 @@ class Recorder:
             given = self._made_up(declared.event) if expected is None else expected.event.values
             if given is None or self.mapped.condition(number, given, run.state) is not True:
                 continue
+            shown = Shown(declared.event, given)
+            source = self._source(run.kinds, shown)
+            if source is None or source == self._asked(run):
+                continue
+            if expected is None and source in run.pending:
+                continue
             entering = self.mapped.entering(number, given, run.state)
             moves = [one for one in entering if not isinstance(one, Cut)]
             moves = [one for one in moves if self._may(run, one)]
             if not moves:
                 continue
-            move, shown = self._random.choice(moves), Shown(declared.event, given)
+            move = self._random.choice(moves)
+            self._settle(run.kinds, shown, source)
             if asks:
                 run.asked = _Asked(number, given, run.begin(shown))
             elif early and expected is None:
-                run.pending[event.source] = run.begin(shown)
+                run.pending[source] = run.begin(shown)
             elif not early:
                 self._write(run, shown)
             self._take(run, move)
@@ -397,8 +430,11 @@ class Recorder:
         names = run.names[bind]
         if value not in names:
             name = f"{self.recording.bindings[bind].name} {len(names) + 1} of {run.key}"
-            source = self._patterns.get(bind)
-            if source is not None:
+            kinds = self._patterns.get(bind)
+            if kinds is not None:
+                if (bind, value) not in run.kinds:
+                    run.kinds[bind, value] = self._random.choice(sorted(kinds))
+                source = run.kinds[bind, value]
                 name = _source_name(self.recording, source, name, names.values())
             names[value] = name
         return names[value]

@@ -189,9 +189,10 @@ class Search:
             for one in names_in(read)
         )  # fmt: skip
         self.names = Names(recording.bindings, chain(called, history.called))
-        self.by_class: dict[int, list[int]] = {}
-        for number, source in enumerate(self.classes):
-            self.by_class.setdefault(source, []).append(number)
+        self.by_event = [
+            [number for number, one in enumerate(self.classes) if one in event.sources]
+            for event in recording.events
+        ]
         self.rules: list[list[int]] = [[] for _ in recording.events]
         for number, one in enumerate(recording.inputs):
             self.rules[one.event].append(number)
@@ -329,7 +330,7 @@ class Search:
         """
         lines, read = self.lines[source], cursors[source]
         if read < len(lines):
-            return lines[read]
+            return None if lines[read].misplaced else lines[read]
         if read < self.ends[source]:
             what = f"of a source no more than {len(lines):,} events are read (--max-states)"
             self.cuts.add(Cut(what))
@@ -433,7 +434,7 @@ class Search:
             yield cursors, bound, events
             return
         first, rest = shown[0], shown[1:]
-        for source in self.by_class.get(self.recording.events[first.event].source, ()):
+        for source in self.by_event[first.event]:
             line = self._next(source, cursors)
             if line is None or line.event != first.event or line.beyond:
                 continue
@@ -513,7 +514,7 @@ class Search:
                 name = self.names.shown(one.shape.bind, value, bound)
             written = show(value, one.type) if name is None else json.dumps(name)
             parts.append(f"{one.name}: {written}")
-        return f"{event.name}({', '.join(parts)})"
+        return f"{event.said}({', '.join(parts)})"
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
         for declared, names, known in zip(

@@ -141,7 +141,7 @@ class Driver:
         self.sent += 1
         self._asked.append(request)
         source = self._sources[self.kinds.index(request.kind)]
-        event = {self.mapped.recording.event_field: name}
+        event = {self.mapped.recording.event_field: request.kind.event.said}
         said = {"source": source, **event, **fields, **answer}
         if clash := sorted(answer.keys() & {"source", *event, *fields}):
             what = f"the answer to {name} has a field of the request, {clash[0]}"
@@ -168,7 +168,11 @@ class Driver:
             raise Rejected([Problem("F853", None, f"{what}: {why}")]) from None
 
     def _source(self, kind: Kind) -> str:
-        source = self.mapped.recording.sources[kind.event.source]
+        event = kind.event
+        source = self.mapped.recording.sources[event.sources[0]]
+        if len(event.sources) > 1:
+            what = f"requests come from one source, and {event.name} may come from several"
+            raise Rejected([Problem("F852", event.span, what)])
         if len(source.patterns) != 1 or any(one in source.patterns[0] for one in "*?["):
             what = f"requests come from one source, and {source.name} may be several"
             raise Rejected([Problem("F852", source.span, what)])

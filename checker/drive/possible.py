@@ -231,7 +231,7 @@ class _Step:
         for place, line in self._next((move.state, cursors, progress)):
             event = self.mapped.recording.events[first.event]
             if (
-                self.sources[place][0] == event.source
+                self.sources[place][0] in event.sources
                 and line.event == first.event
                 and read_values(line) == first.values
             ):

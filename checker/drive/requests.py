@@ -74,6 +74,9 @@ def kinds(recording: Recording, path: str) -> list[Kind]:
         names = listing([one.name for one in recording.bindings], "and")
         what = f"{path} binds names ({names}): requests have values of the model"
         raise Rejected([Problem("F852", recording.span, what)])
+    for order in recording.orders:
+        what = "what a driver hears has no order beside that in which it comes"
+        raise Rejected([Problem("F852", order.span, what)])
     ahead = next((one for one in recording.inputs if one.kind == "ahead"), None)
     if ahead is not None:
         what = "what is put in ahead of its event is guessed; a driver knows what it asks"

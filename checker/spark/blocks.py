@@ -54,6 +54,12 @@ def sent(keyed: Blocks, partitions: int) -> Blocks:
     return blocks
 
 
+def near(blocks: Blocks) -> Blocks:
+    """Nothing, where an RDD is: what is united with it is made there, and reads none of it."""
+    # A sample of nothing does not ask for an element, and knows where its RDD is.
+    return RDD(_java(blocks).sample(True, 0.0, 0), blocks.ctx, NoOpSerializer())
+
+
 def count(blocks: Blocks) -> int:
     """How many elements there are; none of them is brought to Python."""
     return int(_java(blocks).count())

@@ -20,10 +20,10 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.saving import identity, notes
 from fencepost.checker.native.saving.identity import Identity, closed, opened
-from fencepost.checker.native.saving.lawful import Lawful, Unlawful
+from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
 from fencepost.checker.native.saving.notes import Malformed, Noted, Notes
 from fencepost.checker.search.account import Account
-from fencepost.checker.spark import records
+from fencepost.checker.spark import program, records
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.hadoop import Folder, Refused
 from fencepost.checker.spark.levels import Start, States
@@ -174,15 +174,19 @@ class Checkpoints:
 def sealed(given: Iterable[bytes]) -> Iterator[tuple[int, bytearray]]:
     """Records behind their checksums; a sequence file wants keys, too."""
     for data in given:
-        if records.head(data).kind in records.SAVED:
-            yield 0, bytearray(CHECKSUM.pack(zlib.crc32(data)) + data)
+        kind, level, _ = records.head(data)
+        if kind in records.SAVED:
+            # Who owns the states depends on the number of partitions, which may be another one.
+            found = records.record(kind, level, 0, data[records.HEAD.size :])
+            yield 0, bytearray(CHECKSUM.pack(zlib.crc32(found)) + found)
 
 
 def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) -> Iterator[States]:
     """The states of records: their checksums must fit, they must hold states and nothing else, and
     each must be one of the model. Raises `Damaged`.
     """
-    lawful = Lawful(Layout(shipped.value))
+    layout = Layout(shipped.value)
+    lawful = text(layout)
     for _, data in given:
         found = bytes(data[CHECKSUM.size :])
         if len(found) < records.HEAD.size or zlib.crc32(found) != CHECKSUM.unpack_from(data)[0]:
@@ -192,7 +196,7 @@ def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) 
             raise Damaged(f"a record of the checkpoint is of kind {kind}, and holds no states")
         states = found[records.HEAD.size :]
         try:
-            lawful.look_at(states)
+            look_at(program.code(lawful), layout, states)
         except Unlawful as unlawful:
             raise Damaged(f"a record of the checkpoint cannot be used: {unlawful}") from None
         yield Kind(kind), level, states

@@ -9,10 +9,13 @@ import ctypes
 import mmap
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from fencepost.checker.native.machine.memory import PAGE, Region
 
+FAILED = ctypes.c_void_p(-1).value
+"""What the system answers where there is no room for a mapping."""
 RESERVED = 2
 """A region may have addresses for this multiple of its first size: what is larger moves."""
 
@@ -73,13 +76,41 @@ class Files:
             if os.fstat(descriptor).st_size < most:
                 os.posix_fallocate(descriptor, 0, size)
                 os.truncate(descriptor, most)
-            mapping = mmap.mmap(descriptor, most)
+            mapping = _Mapping(descriptor, most)
         finally:
             os.close(descriptor)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
-        region = Region(address, size, most, mapping)
-        self._names[address], self._regions[address] = name, region
+        region = Region(mapping.address, size, most, mapping)
+        self._names[region.address], self._regions[region.address] = name, region
         return region
+
+
+class _Mapping:
+    """A file in memory. What Python has for that keeps a descriptor of the file: the tables of a
+    task's owners are more files than a process may have open.
+    """
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        protection = mmap.PROT_READ | mmap.PROT_WRITE
+        self.address = _system().mmap(None, size, protection, mmap.MAP_SHARED, descriptor, 0)
+        if self.address in (None, FAILED):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        self._size = size
+
+    def close(self) -> None:
+        """Takes the file out of memory."""
+        _system().munmap(self.address, self._size)
+
+
+@cache
+def _system() -> ctypes.CDLL:
+    """The functions of the system."""
+    system = ctypes.CDLL(None, use_errno=True)
+    number, size, place = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
+    system.mmap.argtypes = [place, size, number, number, number, ctypes.c_long]
+    system.mmap.restype = place
+    system.munmap.argtypes = [place, size]
+    return system
 
 
 def _whole(size: int) -> int:

@@ -25,9 +25,10 @@ from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.spark import blocks, plans, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up
+from fencepost.checker.spark.orders import Order
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind, Merged
-from fencepost.checker.spark.tasks import Account, Order, SideBySide
+from fencepost.checker.spark.tasks import Account, SideBySide
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
@@ -224,8 +225,9 @@ class Levels:
     def _first(self) -> Level:
         """What the levels begin with, sent to its owners."""
         start, count = self._start, self._program.partitions
-        routed = start.states(count).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
-        made = blocks.kept(blocks.sent(routed, count))
+        pieces = self._program.tasks
+        routed = start.states(pieces).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
+        made = blocks.kept(blocks.sent(routed, pieces))
         counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped))
         found = {number: (seen, inside) for number, seen, inside in self._job(counted.collect)}
         self._check([found[number] for number in range(count)])
@@ -261,11 +263,12 @@ class Levels:
         expanded = self.last.blocks.mapPartitionsWithIndex(
             partial(tasks.expand, self._shipped, order)
         )
-        successors = blocks.sent(expanded, self._program.partitions)
-        # The last level comes along also where it is not read: a task runs where that is, since
-        # there its table is.
-        before = self._levels if order.rebuild else self._levels[-1:]
-        together = self._spark.union([*(level.blocks for level in before), successors])
+        successors = blocks.sent(expanded, self._program.tasks)
+        # A task runs where the last level is, since there its tables are.
+        before = [level.blocks for level in self._levels]
+        if not order.rebuild:
+            before = [blocks.near(self.last.blocks)]
+        together = self._spark.union([*before, successors])
         merge = partial(tasks.merge, self._shipped, order, self._accounts)
         made = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
         blocks.be_patient(self._spark, max(LEAST_PATIENCE_SECONDS, PATIENCE * self._seconds))
@@ -292,7 +295,7 @@ class Levels:
         """Decides how tables keep states from now on. Those that are there are made anew."""
         program, states = self._program, list[bytes]()
         if program.words > 1:
-            share = -(-plans.SAMPLE // program.partitions)
+            share = -(-plans.SAMPLE // program.tasks)
             everything = self._spark.union([level.blocks for level in self._levels])
             sample = partial(tasks.sample, self._shipped, share)
             states = self._job(everything.mapPartitionsWithIndex(sample).collect)

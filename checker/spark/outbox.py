@@ -12,7 +12,7 @@ from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Kind
+from fencepost.checker.spark.records import HEAD, KEY, Kind
 
 BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
 """The room for successors on their way to one owner, and to all of them."""
@@ -55,8 +55,10 @@ class Outbox:
 
     def __init__(self, memory: Memory, shipped: Program, kind: Kind, level: int) -> None:
         self.sent = [0] * shipped.partitions
-        self._ready: list[tuple[int, bytes]] = []
-        self._head = HEAD.pack(kind, level, 0)
+        self._ready: list[bytes] = []
+        owners = range(shipped.partitions)
+        self._keys = [KEY.pack(shipped.task(owner)) for owner in owners]
+        self._heads = [HEAD.pack(kind, level, owner) for owner in owners]
         self._state_bytes = 8 * shipped.words
         size = min(BLOCK_BYTES, ALL_BLOCKS_BYTES // shipped.partitions)
         self._room = max(size // self._state_bytes, 1) * self._state_bytes
@@ -73,9 +75,9 @@ class Outbox:
         for owner in range(len(self._starts)):
             self._deliver(owner)
 
-    def take(self) -> list[tuple[int, bytes]]:
-        """The records that are ready, with their owners. Raises what went wrong while machine code
-        filled the blocks, in which case states are missing.
+    def take(self) -> list[bytes]:
+        """The records that are ready, before each the number of its owner's task. Raises what went
+        wrong while machine code filled the blocks, in which case states are missing.
         """
         self._full.check()
         taken, self._ready = self._ready, []
@@ -86,8 +88,8 @@ class Outbox:
         start = self._starts[owner]
         used = self.context.words[Word.BLOCKS + 2 * owner] - start - HEAD.size
         if used:
-            ctypes.memmove(start, self._head, HEAD.size)
-            self._ready.append((owner, ctypes.string_at(start, HEAD.size + used)))
+            ctypes.memmove(start, self._heads[owner], HEAD.size)
+            self._ready += self._keys[owner], ctypes.string_at(start, HEAD.size + used)
             self.sent[owner] += used // self._state_bytes
             self._open(owner)
 

@@ -6,8 +6,10 @@ goes on, better code follows. The code of compressed visited sets is no model's,
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+from contextlib import suppress
 from functools import lru_cache
 
 from fencepost.checker.native.kernels import compressed
@@ -22,16 +24,23 @@ from fencepost.checker.native.machine.build import (
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.spec.records import dataclass
 
+KEPT_BYTES = 1 << 25
+"""How much memory that is free a process keeps."""
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""The names of parameters of the allocator, as its header has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """``run`` names the search, so that what it leaves on executors is kept apart from other
-    searches; ``partitions`` is the number of owners.
+    searches; ``partitions`` is the number of owners, and ``tasks`` that of the tasks of a stage,
+    each of which does the work of some owners.
     """
 
     text: str
     sizes: Sizes
     partitions: int
+    tasks: int
     run: str
 
     @property
@@ -39,10 +48,19 @@ class Program:
         """The size of a packed state."""
         return self.sizes.slots.words
 
+    def task(self, owner: int) -> int:
+        """The task that does the work of an owner."""
+        return owner % self.tasks
+
+    def owners(self, task: int) -> range:
+        """The owners whose work a task does."""
+        return range(task, self.partitions, self.tasks)
+
 
 @lru_cache(maxsize=2)
 def held(text: str) -> CodeInUse:
     """What this process has of a text; it is kept as long as it works on the search."""
+    _keep_memory()
     made = CodeInUse(Compilation(text))
     # PySpark collects garbage behind every task, which takes long with all that is loaded.
     gc.freeze()
@@ -52,6 +70,16 @@ def held(text: str) -> CodeInUse:
 def code(text: str) -> Code:
     """The machine code to go on with; code that is in use stays good."""
     return held(text).now()
+
+
+def _keep_memory() -> None:
+    """Has this process keep what it frees, up to a bound, for the next records: else each is made
+    of pages that the system has to clear first.
+    """
+    with suppress(OSError, AttributeError):  # Not the library of GNU.
+        system = ctypes.CDLL(None)
+        system.mallopt(MMAP_THRESHOLD, KEPT_BYTES // 2)
+        system.mallopt(TRIM_THRESHOLD, KEPT_BYTES)
 
 
 @lru_cache(maxsize=1)

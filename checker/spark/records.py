@@ -16,13 +16,15 @@ from fencepost.checker.native.machine.worker_context import Packed, Reported
 from fencepost.checker.spark.watching import Sight
 
 HEAD = struct.Struct("<IIQ")
-"""Kind, level, and a number that depends on the kind. The states behind it stay aligned."""
+"""Kind, level, and a number: that of the owner, unless the kind says otherwise. The states behind
+it stay aligned.
+"""
 KEY = struct.Struct("!q")
-"""The number of an owner, as Spark reads it."""
+"""The number of a task, as Spark reads it."""
 
 
 class Kind(IntEnum):
-    """What a record holds. The number in the head is 0, unless it says otherwise."""
+    """What a record holds."""
 
     STATES = 1
     """States of the level: they have been seen, and those of the last level will be expanded."""
@@ -33,8 +35,8 @@ class Kind(IntEnum):
     SUCCESSORS = 4
     """Successors of the level before, on their way to their owner."""
     END = 5
-    """A task has sent all; the number says how many states came from it to this owner. Behind it,
-    for one of the owners, what the task found."""
+    """A task has sent all; the number says how many states came from it to the task that reads
+    this. Behind it, for one of those tasks, what the first one found."""
 
 
 KEPT = (Kind.STATES, Kind.SEEN)
@@ -73,18 +75,19 @@ class Expanded(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What a task that merges has found: new states, and those of them inside the constraints.
+    """What a task that merges has found for an owner: new states, and those of them inside the
+    constraints.
 
-    ``expanded`` is what one task that expands has handed on. ``seconds`` and what follows are as
-    there; ``table_bytes`` is the size of the partition's table.
+    ``expanded`` is what one task that expands has handed on, and stands with the first owner of the
+    task that merges. ``native`` and what follows are as there; ``table_bytes`` is the size of the
+    owner's table.
     """
 
     seen: int
     kept: int
     tally: bytes
     reports: list[Reported]
-    expanded: Expanded
-    seconds: float
+    expanded: Expanded | None
     native: float
     process: tuple[int, int]
     sight: Sight = Sight()

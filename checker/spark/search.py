@@ -97,7 +97,8 @@ class Spark:
             saved = checkpoints.latest(account, sizes)
         tables = self._tables(spark, model)
         partitions = self._cluster.partitions or spark.defaultParallelism
-        program = Program(compilation.text, sizes, partitions, uuid4().hex)
+        tasks = session.tasks(spark, partitions)
+        program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex)
         interrupts = Interrupts()
         with interrupts.heard():
             first = FirstStates(

@@ -49,6 +49,9 @@ WANTED_HERE = {
 }
 """The same for a master on this machine."""
 
+TASKS = "spark.fencepost.tasks"
+"""The setting that says how many tasks a stage has at most."""
+
 
 def obstacle() -> str | None:
     """Why Spark cannot be started here; None: it can, as far as can be seen at once."""
@@ -85,6 +88,23 @@ def connect(cluster: Cluster) -> SparkContext:
     if cluster.ship:
         _ship(spark)
     return spark
+
+
+def tasks(spark: SparkContext, partitions: int) -> int:
+    """In how many tasks the work of some partitions is done. Raises `Rejected`.
+
+    On this machine in no more than run side by side: each one costs about as much as expanding
+    10,000 states. On a cluster each partition has its own, since what becomes of an executor
+    becomes of all that a task has there.
+    """
+    conf = spark.getConf()
+    wanted = conf.get(TASKS)
+    if wanted is not None:
+        if not wanted.isdecimal() or not int(wanted):
+            raise unusable(f"{TASKS} is {wanted!r}", "it has to be a number, 1 or more")
+        return min(partitions, int(wanted))
+    here = re.match(r"local(\[|$)", str(conf.get("spark.master")))
+    return min(partitions, spark.defaultParallelism) if here else partitions
 
 
 def _ship(spark: SparkContext) -> None:

@@ -200,7 +200,7 @@ class ClusterStates(PackedStates):
             raise
         self._first.hand_over.told(found)
         self._take_in(found)
-        expanded = [one.expanded for one in found]
+        expanded = [one.expanded for one in found if one.expanded is not None]
         self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
         self._transitions += sum(one.transitions for one in expanded)
         self._stuck += sum(one.stuck for one in expanded)
@@ -270,7 +270,8 @@ class ClusterStates(PackedStates):
         """Keeps the problems that tasks have found, until they are collected."""
         for one in found:
             self._reports += one.reports
-            self._reports += one.expanded.reports
+            if one.expanded is not None:
+                self._reports += one.expanded.reports
 
     def _observe(self, sights: Sequence[Sight]) -> None:
         """Tells the observer what the tasks of a level have seen."""
@@ -285,9 +286,9 @@ class ClusterStates(PackedStates):
         """How the last level was spread."""
         sizes = [one.kept for one in found]
         mean = sum(sizes) / len(sizes)
-        sent = sum(one.expanded.sent for one in found) * 8 * self.sizes.slots.words
+        sent = sum(one.expanded.sent for one in found if one.expanded is not None)
         words = f"frontier {sum(sizes):,} on {len(sizes)} partitions"
         if mean:
             words += f" (the largest {max(sizes) / mean:.2f} of the mean)"
-        words += f", {units.size(sent)} sent"
+        words += f", {units.size(8 * self.sizes.slots.words * sent)} sent"
         return words if self.levels.ui is None else f"{words}, {self.levels.ui}"

@@ -62,10 +62,13 @@ class EventField:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A kind of event, from the sources with number ``source``."""
+    """A kind of event, from the sources with the numbers ``sources``. Rules call it ``name``, lines
+    ``said``; of one source no two events are called the same in lines.
+    """
 
     name: str
-    source: int
+    said: str
+    sources: tuple[int, ...]
     fields: tuple[EventField, ...]
     record: Record
     span: Span
@@ -77,6 +80,19 @@ class Source:
 
     name: str
     patterns: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The values of a field of lines: within a source of a history, each is greater than the one
+    before (not ``strict``: or the same), of the lines that have the same in the fields ``by``.
+    Lines without the field have nothing to do with it.
+    """
+
+    name: str
+    by: tuple[str, ...]
+    strict: bool
     span: Span
 
 
@@ -171,6 +187,7 @@ class Recording:
     by: tuple[str, ...]
     event_field: str
     sources: tuple[Source, ...]
+    orders: tuple[Order, ...]
     bindings: tuple[Binding, ...]
     events: tuple[Event, ...]
     shows: tuple[Shows, ...]

@@ -184,7 +184,8 @@ class Rules:
     # ------------------------------------------------------------ what comes in
 
     def _input(self, node: syntax.InputDecl) -> None:
-        found = self._event(node.event)
+        alias = None if node.head is None else node.head.alias
+        found = self._event(alias or node.event)
         if found is None:
             return
         number, event = found

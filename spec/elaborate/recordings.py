@@ -15,6 +15,7 @@ from fencepost.spec.core.recording import (
     Event,
     EventField,
     Named,
+    Order,
     Perhaps,
     Plain,
     Recording,
@@ -108,6 +109,7 @@ def recording(
         by=made.by,
         event_field=made.event_field,
         sources=tuple(made.sources),
+        orders=tuple(made.orders),
         bindings=tuple(made.bindings),
         events=tuple(made.events.values()),
         shows=tuple(rules.shows),
@@ -138,6 +140,7 @@ class _Declared:
     by: tuple[str, ...] = ()
     event_field: str = "event"
     sources: list[Source] = field(default_factory=list[Source])
+    orders: list[Order] = field(default_factory=list[Order])
     bindings: list[Binding] = field(default_factory=list[Binding])
     types: dict[str, syntax.Expr] = field(default_factory=dict[str, syntax.Expr])
     events: dict[str, Event] = field(default_factory=dict[str, Event])
@@ -156,6 +159,10 @@ class _Declared:
                     if self._once(f'source "{name.text}"', name.span):
                         patterns = item.patterns or (name.text,)
                         self.sources.append(Source(name.text, patterns, name.span))
+                case syntax.RecordingOrder(name=name, by=by, strict=strict):
+                    if self._once(f'the order of "{name.text}"', name.span):
+                        fields = tuple(one.text for one in by)
+                        self.orders.append(Order(name.text, fields, strict, name.span))
                 case syntax.RecordingBind():
                     self._bind(item)
                 case _:
@@ -196,23 +203,17 @@ class _Declared:
 
     # ------------------------------------------------------------ events
 
-    def event(self, name: syntax.Name, head: syntax.EventHead) -> None:
-        """Declares an event."""
+    def event(self, said: syntax.Name, head: syntax.EventHead) -> None:
+        """Declares an event, which lines call ``said``."""
+        name = head.alias or said
         known = self.events.get(name.text)
         if known is not None:
             note = (known.span, "first declared here")
-            self.context.report("F842", name.span, f'event "{name.text}" is declared twice', note)
+            hint = "" if head.alias else ": for another source, `as` gives it another name in rules"
+            what = f'event "{name.text}" is declared twice{hint}'
+            self.context.report("F842", name.span, what, note)
             return
-        names = [source.name for source in self.sources]
-        source = head.source.text
-        if source not in names:
-            hint = suggestion(source, names) or (
-                f"; there is {listing(names, 'and')}" if names else ""
-            )
-            what = f'the recording has no source "{source}"{hint}'
-            self.context.report("F842", head.source.span, what)
-        else:
-            self.context.stands_for(head.source, self.sources[names.index(source)].span)
+        numbers = self._sources_of(said, head)
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
@@ -227,8 +228,34 @@ class _Declared:
             if made is not None:
                 fields.append(EventField(decl.name.text, local.text, *made, local.span))
         record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
-        number = names.index(source) if source in names else 0
-        self.events[name.text] = Event(name.text, number, tuple(fields), record, name.span)
+        self.events[name.text] = Event(
+            name.text, said.text, numbers, tuple(fields), record, name.span
+        )
+
+    def _sources_of(self, said: syntax.Name, head: syntax.EventHead) -> tuple[int, ...]:
+        """The numbers of the sources of an event."""
+        names = [source.name for source in self.sources]
+        numbers: list[int] = []
+        for one in head.sources:
+            if one.text not in names:
+                hint = suggestion(one.text, names) or (
+                    f"; there is {listing(names, 'and')}" if names else ""
+                )
+                what = f'the recording has no source "{one.text}"{hint}'
+                self.context.report("F842", one.span, what)
+                continue
+            number = names.index(one.text)
+            self.context.stands_for(one, self.sources[number].span)
+            if number in numbers:
+                self.context.report("F842", one.span, f'the source "{one.text}" is given twice')
+                continue
+            numbers.append(number)
+            for other in self.events.values():
+                if other.said == said.text and number in other.sources:
+                    note = (other.span, "first declared here")
+                    what = f'the source "{one.text}" has two events that lines call "{said.text}"'
+                    self.context.report("F842", one.span, what, note)
+        return tuple(numbers)
 
     def _shape(self, node: syntax.Expr) -> tuple[Type, Shape] | None:
         """The type of a field, and how its value is written in a line."""

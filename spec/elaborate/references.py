@@ -396,16 +396,22 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "field"
             if node.alias is not None:
                 yield node.alias, "local"
-        case syntax.RecordingKey(name=name, by=by):
+        case syntax.RecordingKey(name=name, by=by) | syntax.RecordingOrder(name=name, by=by):
             for one in (name, *by):
                 yield one, "field"
         case (
             syntax.RecordingSource(name=name)
             | syntax.RecordingBind(name=name)
-            | syntax.EventDecl(name=name)
-            | syntax.InputDecl(head=syntax.EventHead(), event=name)
+            | syntax.EventDecl(name=name, head=syntax.EventHead(alias=None))
+            | syntax.InputDecl(head=syntax.EventHead(alias=None), event=name)
         ):
             yield name, "local"
+        case (
+            syntax.EventDecl(name=name, head=syntax.EventHead(alias=syntax.Name() as alias))
+            | syntax.InputDecl(head=syntax.EventHead(alias=syntax.Name() as alias), event=name)
+        ):
+            yield name, "field"
+            yield alias, "local"
         case syntax.VarDecl(name=name):
             yield name, "variable"
         case syntax.RoleDecl(name=name):

@@ -343,6 +343,14 @@ def _recording_source(span: Span, word: Token, *patterns: Token | None) -> synta
     return syntax.RecordingSource(name(span, word), texts, span=span)
 
 
+def _recording_rising(span: Span, word: Token, *by: Token | None) -> syntax.RecordingItem:
+    return syntax.RecordingOrder(name(span, word), _names_of(span, by), strict=True, span=span)
+
+
+def _recording_not_falling(span: Span, word: Token, *by: Token | None) -> syntax.RecordingItem:
+    return syntax.RecordingOrder(name(span, word), _names_of(span, by), strict=False, span=span)
+
+
 def _recording_bind(
     span: Span, word: Token, type_: Expr, *fixed: syntax.FixedName | None
 ) -> syntax.RecordingItem:
@@ -369,9 +377,13 @@ def _event_field(
 
 
 def _event_head(
-    span: Span, fields: tuple[syntax.EventFieldDecl, ...] | None, source: Token
+    span: Span,
+    alias: Token | None,
+    fields: tuple[syntax.EventFieldDecl, ...] | None,
+    *sources: Token,
 ) -> syntax.EventHead:
-    return syntax.EventHead(fields or (), name(span, source), span=span)
+    known_as = name_or_none(span, alias)
+    return syntax.EventHead(known_as, fields or (), _names_of(span, sources), span=span)
 
 
 def _event(span: Span, word: Token, head: syntax.EventHead) -> syntax.EventDecl:
@@ -438,6 +450,7 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "const": _const, "def_": _def, "discipline": _discipline, "enum": _enum,
     "drop": _drop, "event": _event,
     "event_field": _event_field, "event_head": _event_head,
+    "recording_rising": _recording_rising, "recording_not_falling": _recording_not_falling,
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
     "fixed_minus": _fixed_minus, "fixed_name": _fixed_name, "fixed_number": number,

@@ -795,6 +795,17 @@ class RecordingSource(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingOrder(Node):
+    """``rising f by g``: within a source the values of field ``f`` rise, of lines with the same
+    ``g``; ``not falling f by g``: they may also stay (``strict`` is false).
+    """
+
+    name: Name
+    by: tuple[Name, ...]
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FixedName(Node):
     """``"x" = e`` or ``-1 = e``: what a name of the real system always stands for."""
 
@@ -811,7 +822,9 @@ class RecordingBind(Node):
     fixed: tuple[FixedName, ...]
 
 
-RecordingItem: TypeAlias = RecordingKey | RecordingEvent | RecordingSource | RecordingBind
+RecordingItem: TypeAlias = (
+    RecordingKey | RecordingEvent | RecordingSource | RecordingOrder | RecordingBind
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -832,15 +845,18 @@ class EventFieldDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class EventHead(Node):
-    """``(f: T, g: U) from s``: the fields of an event, and its source."""
+    """``as d (f: T, g: U) from s, t``: what rules call an event if not by the name that lines have,
+    its fields, and its sources.
+    """
 
+    alias: Name | None
     fields: tuple[EventFieldDecl, ...]
-    source: Name
+    sources: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EventDecl(Node):
-    """``event e(f: T) from s``."""
+    """``event e(f: T) from s``, ``event e as d(f: T) from s, t``."""
 
     name: Name
     head: EventHead

@@ -129,6 +129,7 @@ FORMS = {
     "recording": "recording:",
     "key": "key f by g",
     "source": 'source s ordered in "t-*"',
+    "rising": "rising offset",
     "bind": "bind client: T",
     "event": "event e(f: T) from s",
     "shows": "shows e(a, b) on R.act(x) for y in S when c",
@@ -180,7 +181,7 @@ PLACES = (
     | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("engine properties without"), "stands in a check")
     | {"expect": "stands in a check, and at the end of a scenario"}
-    | dict.fromkeys(word_set("key source bind"), "stands in a recording")
+    | dict.fromkeys(word_set("key source rising bind"), "stands in a recording")
 )
 """Where a line that begins with a word may stand."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.amounts import everything
-from tests.support.damage import DAMAGE, Event, is_record
+from tests.support.damage import DAMAGE, DISORDER, Event, is_record
 from tests.support.kafka_recordings import (
     ALLOWED,
     EFFORT,
@@ -297,6 +297,33 @@ def test_damage_is_not_allowed(
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
         found = verdicts(compared, damaged(damage, seed, version, tmp_path))
         assert found == {"allowed" if may_be else "not allowed"}, seed
+
+
+@pytest.mark.parametrize("damage", DISORDER, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("version", [1, 2])
+def test_lines_in_another_order_are_not_allowed(
+    damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
+) -> None:
+    compared = mapping(f"conform_v{version}", "r4_4_0")
+    for seed in range(5):
+        path = damaged(damage, seed, version, tmp_path, ordered=True)
+        assert verdicts(compared, path) == {"not allowed"}, seed
+        [history] = read(compared.recording, [path]).histories
+        assert any(one.misplaced for lines in history.sources.values() for one in lines), seed
+
+
+def test_offsets_that_are_there_twice_are_allowed(tmp_path: Path) -> None:
+    """A client may commit the same offsets twice; nobody looks at their sequence numbers (B5.4)."""
+    for version in (1, 2):
+        compared = mapping(f"conform_v{version}", "r4_4_0")
+        path = damaged(offsets_twice, 0, version, tmp_path)
+        assert verdicts(compared, path) == {"allowed"}
+
+
+def offsets_twice(rng: random.Random, events: list[Event]) -> None:
+    offsets = [n for n, e in enumerate(events) if e["source"] == "__consumer_offsets-0"]
+    number = rng.choice([n for n in offsets if events[n]["kind"] == "DATA"])
+    events.insert(number, dict(events[number]))
 
 
 def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from fencepost.spec.core.ir import Model
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
-    from fencepost.checker.spark.tasks import Accounts, Order, Shipped
+    from fencepost.checker.spark.orders import Order
+    from fencepost.checker.spark.tasks import Accounts, Shipped
 
 
 def once(done: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Cluster, Limits
-from fencepost.checker.spark import session, tasks
+from fencepost.checker.spark import blocks, session, tasks
+from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
 from fencepost.checker.spark.records import Merged
 from fencepost.spec.elaborate import program
@@ -102,7 +103,9 @@ def test_each_process_compiles_once() -> None:
     processes: dict[int, list[int]] = {}
 
     def watch(found: Sequence[Merged]) -> None:
-        for process, compiled in (p for one in found for p in (one.process, one.expanded.process)):
+        expanded = [one.expanded for one in found if one.expanded is not None]
+        assert len(expanded) == 2, "of two cores each has one task"
+        for process, compiled in (one.process for one in (*found, *expanded)):
             processes.setdefault(process, []).append(compiled)
 
     assert_same(wanted, run.by(on(7, watch=watch)), "compilations")
@@ -110,6 +113,29 @@ def test_each_process_compiles_once() -> None:
     for counts in processes.values():
         assert len(counts) > wanted.depth
         assert len({*counts}) == 1
+
+
+def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
+    spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
+
+    def some(number: int, _: Iterable[int]) -> Iterable[bytes]:
+        return [number.to_bytes(8, "big"), b"some"]
+
+    def keyed() -> Blocks:
+        return blocks.sent(spark.parallelize(range(3), 3).mapPartitionsWithIndex(some), 3)
+
+    there = blocks.kept(keyed())
+    assert blocks.count(there) == 3
+    assert blocks.count(blocks.near(there)) == 0
+    alone: Any = keyed()
+    together: Any = spark.union([blocks.near(there), keyed()])
+    # Were the partitioner lost, there would be twice as many.
+    assert together.getNumPartitions() == 3
+    assert blocks.count(together) == 3
+    places = spark._jsc.sc().getPreferredLocs
+    assert places(alone._jrdd.rdd(), 0).isEmpty()
+    assert not places(together._jrdd.rdd(), 0).isEmpty()
+    there.unpersist()
 
 
 @pytest.mark.parametrize(
@@ -127,8 +153,8 @@ def test_what_is_told_of_a_failure(text: str, told: str) -> None:
 def test_the_reason_is_our_own_where_there_is_one() -> None:
     text = (
         "org.apache.spark.SparkException: Job aborted\n"
-        "fencepost.checker.spark.tasks.Incomplete: partition 1 got 3 successors from 1 tasks\n"
+        "fencepost.checker.spark.orders.Incomplete: task 1 got 3 successors from 1 tasks\n"
         "\tat org.apache.spark.A.b(C.scala:1)\n"
         "Caused by: org.apache.spark.api.python.PythonException: Traceback\n"
     )
-    assert reason(text) == "Incomplete: partition 1 got 3 successors from 1 tasks"
+    assert reason(text) == "Incomplete: task 1 got 3 successors from 1 tasks"

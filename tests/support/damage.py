@@ -1,10 +1,12 @@
-"""Eight ways in which the log of brokers may be damaged so that no run of the model shows it."""
+"""Ways in which the log of brokers may be damaged so that no run of the model shows it, and some
+that only what says in which order lines come can show.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 Event = dict[str, Any]
@@ -76,7 +78,78 @@ def commit_recorded_as_abort(rng: random.Random, events: list[Event]) -> None:
     events[number]["state"] = "PrepareAbort"
 
 
+def is_batch_of_client(event: Event) -> bool:
+    offsets = str(event.get("source", "")).startswith("__consumer_offsets-")
+    return event.get("kind") == "DATA" and not offsets
+
+
+def batch_twice(rng: random.Random, events: list[Event]) -> None:
+    """Of a client: a group coordinator may well write the same twice."""
+    number = some(rng, events, is_batch_of_client)
+    events.insert(number, dict(events[number]))
+
+
+def first_batch_twice(rng: random.Random, events: list[Event]) -> None:
+    """Nothing but the source tells this from offsets, which all have sequence 0."""
+    number = some(rng, events, lambda event: is_batch_of_client(event) and event["sequence"] == 0)
+    events.insert(number, dict(events[number]))
+
+
+def sequence_restarts(rng: random.Random, events: list[Event]) -> None:
+    """Within an epoch."""
+    events[some(rng, events, lambda e: is_batch_of_client(e) and e["sequence"] > 0)]["sequence"] = 0
+
+
+def id_begun_twice(rng: random.Random, events: list[Event]) -> None:
+    """The first InitProducerId of an id is repeated, with the answer of which its producer knows
+    nothing.
+    """
+    number = some(rng, events, lambda event: event.get("state") == "Empty" and not event["epoch"])
+    events.insert(number, dict(events[number]))
+
+
 DAMAGE = (
     marker_missing, marker_turned, marker_twice, batch_behind_its_marker, epoch_off_by_one,
-    partition_not_added, record_missing, commit_recorded_as_abort,
+    partition_not_added, record_missing, commit_recorded_as_abort, batch_twice, first_batch_twice,
+    sequence_restarts, id_begun_twice,
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------- what orders lines
+
+
+def line_twice(rng: random.Random, events: list[Event]) -> None:
+    number = rng.randrange(len(events))
+    events.insert(number, dict(events[number]))
+
+
+def neighbours_exchanged(rng: random.Random, events: list[Event]) -> None:
+    """Of one producer id, in one source."""
+    early, late = rng.choice(_neighbours(events, lambda event: True))
+    events[early], events[late] = events[late], events[early]
+
+
+def leader_epoch_falls(rng: random.Random, events: list[Event]) -> None:
+    early, _ = rng.choice(_neighbours(events, lambda event: True))
+    events[early]["leader_epoch"] += 1 + max(event["leader_epoch"] for event in events)
+
+
+def coordinator_epoch_falls(rng: random.Random, events: list[Event]) -> None:
+    early, _ = rng.choice(_neighbours(events, is_marker))
+    last = max(event["coordinator_epoch"] for event in events if is_marker(event))
+    events[early]["coordinator_epoch"] += 1 + last
+
+
+def _neighbours(events: list[Event], fits: Callable[[Event], bool]) -> list[tuple[int, int]]:
+    """The numbers of events that fit, and of those that come next in their source, of their
+    producer id.
+    """
+
+    def place(number: int) -> tuple[str, int]:
+        return events[number]["source"], events[number]["producer_id"]
+
+    numbers = sorted((n for n, event in enumerate(events) if fits(event)), key=place)
+    return [pair for _, group in groupby(numbers, key=place) for pair in pairwise(group)]
+
+
+DISORDER = (line_twice, neighbours_exchanged, leader_epoch_falls, coordinator_epoch_falls)

@@ -65,6 +65,10 @@ one of it.
 """
 
 
+ORDERS = {"offset", "leader_epoch", "coordinator_epoch"}
+"""The fields that say in which order the lines of a log come."""
+
+
 def lines_of(file: str) -> list[Event]:
     with gzip.open(HERE / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
@@ -76,12 +80,17 @@ def damaged(
     version: int,
     folder: Path,
     kind: str = "java",
+    ordered: bool = False,
 ) -> Path:
-    """A file with the history that is damaged, and no other."""
+    """A file with the history that is damaged, and no other. Unless it is ``ordered``, nothing but
+    the place of a line says in which order lines came.
+    """
     events = lines_of(f"{kind}-4.4.0-tv{version}")
     if kind != "java":
         # Several ids wrote at a time; in this order what one wrote stands together.
         events.sort(key=lambda event: (event["source"], event["producer_id"]))
+    if not ordered:
+        events = [{name: event[name] for name in event.keys() - ORDERS} for event in events]
     before = by_history(events)
     damage(random.Random(seed), events)
     after = by_history(events)

@@ -294,6 +294,7 @@ def here(
             (checkpoint, "Folder", Folder),
             (blocks, "kept", Rdd.keep),
             (blocks, "raw", lambda rdd: rdd),
+            (blocks, "near", lambda rdd: Rdd(spark, rdd.count_of_partitions, lambda _: [])),
             (blocks, "sent", lambda rdd, count: spark.sent(rdd, count)),
             (blocks, "count", Rdd.count),
             (blocks, "be_patient", lambda _spark, _seconds: None),

@@ -36,7 +36,7 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Engine, Limits, Saving
-from fencepost.checker.spark import search
+from fencepost.checker.spark import search, session
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
@@ -110,13 +110,15 @@ def runs(model: Model, check: program.Check) -> Iterator[Run]:
 
 
 def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = None) -> None:
-    """All checks of a spec, each run with some number of partitions and handed over somewhere."""
+    """All checks of a spec, each run with some number of partitions, as many tasks or fewer, and
+    handed over somewhere.
+    """
     read = loaded(text)
     chance = random.Random(seed)
     told.specs += 1
     for check in read.checks:
         model = program.build(read, check)
-        codes = Codes(model)
+        codes = Codes(model, chance.choice((1, 2, 3, MANY)))
         asked = [*runs(model, check)]
         if cluster is not None:
             # A job of Spark takes as long as a hundred runs in this process.
@@ -127,7 +129,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             compressed = chance.choice((1, 5, 40, MANY))
             wanted = expected(run, level)
             where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
-            where += f"{compressed} states, {run}"
+            where += f"{compressed} states, {codes.tasks} tasks, {run}"
             told.runs += 1
             told.verdicts[wanted.verdict] += 1
             with compressed_from(compressed):
@@ -190,9 +192,12 @@ def behind(level: int) -> Callable[[Explorer], bool]:
 
 
 class Codes:
-    """Machine code for a model, made once for each set of properties."""
+    """Machine code for a model, made once for each set of properties; ``tasks`` is how many a stage
+    has at most.
+    """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, tasks: int = MANY) -> None:
+        self.tasks = tasks
         self._model = model
         self._made: dict[frozenset[int], tuple[build.Code, Sizes]] = {}
 
@@ -207,9 +212,10 @@ class Codes:
             compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)
             self._made[run.properties] = compilation.quick(), sizes
         code, sizes = self._made[run.properties]
+        settings = {session.TASKS: str(self.tasks), "spark.fencepost.checkpointSeconds": "0"}
         with (
             mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
-            here(lambda _: code, faults, {"spark.fencepost.checkpointSeconds": "0"}),
+            here(lambda _: code, faults, settings),
         ):
             return run.outcome(engine)
 

@@ -177,7 +177,7 @@ class Values:
     def built(self, kind: Type, tag: int, fields: Sequence[Field], parts: Sequence[Val]) -> Val:
         """A record (tag 0), a union's variant, or an option that is not none (tag 1)."""
         size = shape(kind)
-        head = _head(kind)
+        head = head_bits(kind)
         if isinstance(size, Small):
             shift = size.bits - head
             code = word(tag << shift)
@@ -195,7 +195,7 @@ class Values:
 
     def tag(self, value: Val) -> LLVM:
         """The tag of a union, or 1 for an option that is not none."""
-        size, head = shape(value.type), _head(value.type)
+        size, head = shape(value.type), head_bits(value.type)
         if head == 0:
             return word(0)
         if isinstance(size, Small):
@@ -204,7 +204,7 @@ class Values:
 
     def part(self, value: Val, fields: Sequence[Field], index: int) -> Val:
         """Field number ``index`` of a record, or of a union or option that has these fields."""
-        size, head = shape(value.type), _head(value.type)
+        size, head = shape(value.type), head_bits(value.type)
         kind = fields[index].type
         if isinstance(size, Small):
             below = sum(tight(field.type) for field in fields[: index + 1])
@@ -319,7 +319,7 @@ class Values:
         self.e.at(end)
 
 
-def _head(kind: Type) -> int:
+def head_bits(kind: Type) -> int:
     """How many bits stand in front of the fields: a union's tag, an option's flag."""
     if isinstance(kind, Union):
         return tag_bits(kind)

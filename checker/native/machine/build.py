@@ -68,8 +68,11 @@ APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
 """That of a model of which a profile is made."""
 FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADDRESS, ADDRESS)}
 """Those of a mapping to which recordings are compared."""
+LAWFUL = {"lawful": (ADDRESS, WORD, ADDRESS)}
+"""That of what reads states from a file."""
 KERNELS = {
-    **PARAMETERS, **GRAPH, **LEASTS, **APART, **FOLLOW, "walk": (ADDRESS, WORD, WORD, WORD),
+    **PARAMETERS, **GRAPH, **LEASTS, **APART, **FOLLOW, **LAWFUL,
+    "walk": (ADDRESS, WORD, WORD, WORD),
 }  # fmt: skip
 """All kernels; which of them code has depends on what it is for."""
 
@@ -108,6 +111,7 @@ class Code:
     follow: Any = None
     precedes: Any = None
     apart: Any = None
+    lawful: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,13 @@ CANARIES = CANARY.to_bytes(8, sys.byteorder) * (PAGE // 8)
 """What stands before and behind each region where overruns are watched for."""
 
 
+class Mapping(Protocol):
+    """Addresses that lead somewhere."""
+
+    def close(self) -> None:
+        """They lead nowhere any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """``size`` bytes from ``address`` on, which may become ``most``."""
@@ -42,7 +49,7 @@ class Region:
     address: int
     size: int
     most: int
-    mapping: mmap.mmap
+    mapping: Mapping
 
 
 class Regions(Protocol):

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.native.saving.lawful import Lawful, Unlawful
+from fencepost.checker.native.saving import lawful
+from fencepost.checker.native.saving.lawful import Unlawful
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -115,7 +116,7 @@ def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     it begins. Raises `Malformed`.
     """
     try:
-        found = _read(notes, account, Lawful(layout), sizes)
+        found = _read(notes, account, layout, sizes)
     except (KeyError, TypeError, ValueError, Unlawful) as error:
         raise Malformed(f"its account cannot be read ({type(error).__name__}: {error})") from None
     steps, counted = sum(found.transitions), worker_context.steps(sizes, [found.tally])
@@ -128,12 +129,12 @@ def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     return found
 
 
-def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
+def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     levels, orbits = numbers(notes["levels"]), notes["orbits"]
     stuck = None
     if notes["stuck"] is not None:
         words, level = notes["stuck"]
-        stuck = lawful.state(numbers(words)), number(level, 1, len(levels) + 1)
+        stuck = lawful.state(layout, numbers(words)), number(level, 1, len(levels) + 1)
     tally = bytes.fromhex(notes["tally"])
     slots = sizes.slots
     if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
@@ -151,19 +152,19 @@ def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
         stuck,
         reached,
         tally,
-        tuple(_problem(one, account, lawful, len(levels)) for one in notes["problems"]),
+        tuple(_problem(one, account, layout, len(levels)) for one in notes["problems"]),
     )
 
 
-def _problem(told: Sequence[Any], account: Account, lawful: Lawful, last: int) -> Candidate:
+def _problem(told: Sequence[Any], account: Account, layout: Layout, last: int) -> Candidate:
     """A problem that a search with ``--continue`` goes on behind."""
     depth, rank, index, state, before, property_number = told
     found = Candidate(
         number(depth, 1, last + 1),
         Rank(number(rank)),
         number(index),
-        lawful.state(numbers(state)),
-        None if before is None else lawful.state(numbers(before)),
+        lawful.state(layout, numbers(state)),
+        None if before is None else lawful.state(layout, numbers(before)),
         number=None if property_number is None else number(property_number),
     )
     searched = account.searched

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import FEW
 from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import CodeInUse, Compilation
 from fencepost.checker.native.machine.worker_context import Mark, Sizes
 from fencepost.checker.native.saving import notes
 from fencepost.checker.native.saving.blocks import OUTSIDE, Damaged, Reader, Writer, packed
 from fencepost.checker.native.saving.folder import FORMAT, Folder, Part, Saved, reason
 from fencepost.checker.native.saving.identity import identity
-from fencepost.checker.native.saving.lawful import Lawful, Unlawful
+from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
 from fencepost.checker.native.saving.notes import Noted
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.native.visited.store import parts
@@ -89,7 +90,6 @@ class Saver:
         self._tally = b""
         self._problems: tuple[Candidate, ...] = ()
         self._refused: str | None = None
-        self._lawful: list[Lawful] = []
         self._explorer.keep_dropped()
 
     # ------------------------------------------------------------ saving
@@ -192,8 +192,17 @@ class Saver:
         return states
 
     def _read(self, saved: Saved) -> None:
+        explorer = self._explorer
+        lawful = CodeInUse(Compilation(text(self._states.layout)), workers=len(explorer.workers))
+        try:
+            self._enter_parts(saved, lawful)
+        finally:
+            lawful.cancel()
+        if explorer.visited != saved.seen:
+            raise Damaged(f"{explorer.visited} states were seen, not {saved.seen}")
+
+    def _enter_parts(self, saved: Saved, lawful: CodeInUse) -> None:
         explorer, sizes = self._explorer, saved.account.visited
-        self._lawful = [Lawful(self._states.layout) for _ in explorer.workers]
         first = 1
         for part in saved.parts:
             readers: list[Reader] = []
@@ -204,42 +213,41 @@ class Saver:
                 for level in range(first, part.level + 1):
                     if level > 1:
                         explorer.begin_level()
-                    self._enter(readers, level, sizes[level - 1] >= FEW)
+                    self._enter(lawful, readers, level, sizes[level - 1] >= FEW)
                     found = explorer.size(level)
                     if found != sizes[level - 1]:
                         raise Damaged(f"{found} states at level {level}, not {sizes[level - 1]}")
-                self._enter_outside(readers)
+                self._enter_outside(lawful, readers)
                 for reader in readers:
                     reader.end()
             finally:
                 for reader in readers:
                     reader.close()
             first = part.level + 1
-        if explorer.visited != saved.seen:
-            raise Damaged(f"{explorer.visited} states were seen, not {saved.seen}")
 
-    def _enter_outside(self, readers: Sequence[Reader]) -> None:
+    def _enter_outside(self, lawful: CodeInUse, readers: Sequence[Reader]) -> None:
         """Enters states outside the constraints, which are of no level."""
         workers = self._explorer.workers
         for worker in workers:
             worker.open_level()
-        self._enter(readers, OUTSIDE, True)
+        self._enter(lawful, readers, OUTSIDE, True)
         for worker in workers:
             worker.store.drop_level()
 
-    def _enter(self, readers: Sequence[Reader], level: int, many: bool) -> None:
+    def _enter(self, lawful: CodeInUse, readers: Sequence[Reader], level: int, many: bool) -> None:
         """Enters the states of a level; ``many``: all workers do."""
-        workers = self._explorer.workers
+        workers, layout = self._explorer.workers, self._states.layout
 
         def enter(worker: Worker) -> None:
             for reader in readers[worker.number :: len(workers)]:
                 for data, count in reader.blocks(level, TOGETHER):
-                    self._lawful[worker.number].look_at(data)
+                    look_at(code, layout, data)
                     held = (ctypes.c_char * len(data)).from_buffer_copy(data)
                     worker.call("route", ctypes.addressof(held), count)
             worker.finish()
 
         while any(reader.level == level for reader in readers):
+            code = lawful.now()
             self._explorer.share(enter, many)
             self._states.compress_many()
 

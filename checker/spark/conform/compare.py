@@ -185,6 +185,7 @@ class _Comparison:
         """Rows of Parquet, as lines with the columns that the recording reads."""
         recording = self._recording
         wanted = {recording.key, *recording.by, recording.event_field, "source"}
+        wanted |= {name for order in recording.orders for name in (order.name, *order.by)}
         wanted |= {one.name for event in recording.events for one in event.fields}
         table = self._session.read.option("mergeSchema", "true").parquet(*map(files.literal, paths))
         known = [F.col(f"`{name}`") for name in table.columns if name in wanted]

@@ -47,7 +47,7 @@ def verdicts(folder: Path, *words: str) -> Counter[str]:
         (
             (str(ROOT / "models" / "kafka" / "conform_v2.fence"), "--check", "r4_4_0"),
             ("--runs", "20", "--depth", "200", "--seed", "3"),
-            "record start BEFORE DATA",
+            "record start BEFORE",
         ),
         (
             (str(ROOT / "models" / "kafka" / "conform_answers_v2.fence"), "--check", "r4_4_0"),

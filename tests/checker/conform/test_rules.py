@@ -76,6 +76,24 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "twice at most": ("HEAD\nat most 1 under way\nat most 1 under way", "F841", "said twice"),
     "a type that lines lack": ("HEAD\nevent f(m: U) from log", "F843", "a line cannot give U"),
     "twice an event": ("HEAD\nevent e from log", "F842", 'event "e" is declared twice'),
+    "for another source": (
+        "HEAD\nevent e from log", "F842", "`as` gives it another name in rules",
+    ),
+    "twice a name in rules": (
+        "HEAD\nevent other as e from log", "F842", 'event "e" is declared twice\n',
+    ),
+    "twice called the same in lines": (
+        "HEAD\nevent e as f from log", "F842",
+        'the source "log" has two events that lines call "e"',
+    ),
+    "an unknown one of two sources": (
+        "HEAD\nevent f from log, lag", "F842", 'did you mean "log"?',
+    ),
+    "twice a source": ("HEAD\nevent f from log, log", "F842", 'source "log" is given twice'),
+    "twice an order": (
+        "recording:\n    source log ordered\n    rising n\n    not falling n", "F841",
+        'the order of "n" is given twice',
+    ),
     "a large type of names": (
         "recording:\n    source log ordered\n    bind b: int16", "F843", "at most",
     ),

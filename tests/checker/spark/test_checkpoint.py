@@ -20,11 +20,9 @@ from tests.support.spread import LENGTH, here
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.native.saving.identity import closed
-from fencepost.checker.native.saving.lawful import Lawful, Unlawful
 from fencepost.checker.spark import records, search
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
 from fencepost.checker.spark.records import Kind
-from fencepost.spec.core.types import is_value
 from fencepost.spec.elaborate import program
 
 SPEC = """
@@ -185,36 +183,6 @@ def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
 def test_a_file_that_is_gone(copy: Path) -> None:
     part(copy).unlink()
     assert_refused(resumed, copy, " states of ")
-
-
-# ---------------------------------------------------------------- states
-
-
-def test_which_words_are_states() -> None:
-    """Every change of one bit makes another state, or is refused: nothing is taken for a state."""
-    layout = of_the_spec()
-    value = (3, (4, 1), ((0, ()), (2, (1,))), ((0,), (1, 4)), (0, 4), (4, 0, 2))
-    words, lawful = layout.encode(value), Lawful(layout)
-    assert lawful.state(words) == value
-    other = refused = 0
-    for place in range(len(words)):
-        for bit in range(64):
-            changed = [*words]
-            changed[place] ^= 1 << bit
-            try:
-                found = lawful.state(changed)
-            except Unlawful:
-                refused += 1
-                continue
-            other += 1
-            assert found != value
-            assert layout.encode(found) == tuple(changed)
-            for kind, one in zip(layout.types, found, strict=True):
-                assert is_value(one, kind)
-    assert other > 10
-    assert refused > 20
-    with pytest.raises(Unlawful):
-        lawful.state(words[:-1])
 
 
 # ---------------------------------------------------------------- manifests

@@ -54,7 +54,7 @@ class Place:
         toy = fan(1, size)
         self.code = build.Compilation(text(toy)).quick()
         sizes = Sizes(toy.slots, 0, 0, 0)
-        self.program = Program("toy", sizes, 1, "run")
+        self.program = Program("toy", sizes, 1, 1, "run")
         self.size = size
         self.memory = Memory()
         self.context = Context(self.memory, sizes, 1, no_successors)
@@ -208,7 +208,7 @@ def test_regions_are_files(tmp_path: Path) -> None:
     ],
 )
 def test_when_tables_are_compressed(size: int, partitions: int, states: int, enough: bool) -> None:
-    made = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, "run")
+    made = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
     assert plans.enough(made, states) == enough
 
 

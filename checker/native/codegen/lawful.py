@@ -1,0 +1,242 @@
+"""Whether words are a packed state, emitted as machine code: for states that come from a file,
+since all other machine code trusts its states.
+
+What a state is, `layout` says: words that it writes for some value of every variable. Here the same
+is found from the words themselves. Bits that belong to no part of a value are zero, every part is
+in its range, and the elements of sets and bags stand in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from fencepost.checker.layout import (
+    MASK,
+    OCCUPIED,
+    WORD,
+    Large,
+    Layout,
+    Part,
+    Small,
+    array,
+    length_bits,
+    place_fields,
+    shape,
+    tight,
+)
+from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, Unit, flag, word
+from fencepost.checker.native.codegen.flow import each, exported, when
+from fencepost.checker.native.codegen.order import Order
+from fencepost.checker.native.codegen.values import Val, head_bits
+from fencepost.spec.core.types import (
+    Bag,
+    Field,
+    Map,
+    Option,
+    Record,
+    Scalar,
+    Seq,
+    Set,
+    Type,
+    Union,
+    cardinality,
+)
+
+
+def define(unit: Unit, layout: Layout) -> None:
+    """Adds `lawful`."""
+    one = Emitter(unit, unit.function("is_state", I1, [PTR]))
+    _is_state(one, layout)
+    e = exported(unit, "lawful", [PTR, I64, PTR])
+    states, count, found = e.arguments
+    with each(e, count) as number:
+        state = e.index(states, e.mul(number, word(layout.words)))
+        with when(e, e.invert(e.call(one.function, [state])), rare=True):
+            e.put(found, 0, number)
+            e.ret()
+    e.put(found, 0, count)
+    e.ret()
+
+
+def _is_state(e: Emitter, layout: Layout) -> None:
+    """is_state(words): whether they are a state."""
+    (state,) = e.arguments
+    taken = [0] * layout.words
+    for kind, place in zip(layout.types, layout.places, strict=True):
+        _take(taken, kind, place)
+    look = Lawful(e)
+    for number, mask in enumerate(taken):
+        rest = OCCUPIED if number == 0 else 0
+        if mask != MASK:
+            free = e.both(e.get(state, number), word(MASK & ~mask))
+            look.demand(e.eq(free, word(rest)))
+    for kind, place in zip(layout.types, layout.places, strict=True):
+        look.value(look.read(state, place.word, place.shift, kind))
+    e.ret(flag(True))
+
+
+class Lawful(Order):
+    """What is emitted returns false, from a function that answers whether words are right, where
+    they are not.
+    """
+
+    def demand(self, truth: LLVM) -> None:
+        """Goes on only where this is true."""
+        with when(self.e, self.e.invert(truth), rare=True):
+            self.e.ret(flag(False))
+
+    def value(self, value: Val) -> None:
+        """Goes on only where these words are how a value of the type is packed."""
+        e, kind, size = self.e, value.type, shape(value.type)
+        if isinstance(kind, Scalar):
+            if cardinality(kind) < 1 << tight(kind):
+                self.demand(e.ult(self.code(value), word(cardinality(kind))))
+            return
+
+        def body(e: Emitter) -> None:
+            Lawful(e).look(Val(kind, e.arguments[0]))
+            if not e.ended:
+                e.ret(flag(True))
+
+        machine = PTR if isinstance(size, Large) else I64
+        function = e.unit.helper(("lawful", kind), I1, [machine], body)
+        self.demand(e.call(function, [value.word]))
+
+    def look(self, value: Val) -> None:
+        """The body of a function for a type with parts."""
+        e, kind = self.e, value.type
+        match kind:
+            case Record(fields=fields):
+                self._fields(value, fields)
+            case Union(variants=variants):
+                for number, variant in enumerate(variants):
+                    with when(e, e.eq(self.tag(value), word(number))):
+                        self._fields(value, variant.fields)
+                        e.ret(flag(True))
+                # There is no variant of this number.
+                e.ret(flag(False))
+            case Option(element):
+                with when(e, e.as_flag(self.tag(value))):
+                    self._fields(value, (Field("", element),))
+                    e.ret(flag(True))
+                self._fields(value, ())
+            case Set(element, None):
+                left = cardinality(element) % WORD
+                size = shape(kind)
+                if isinstance(size, Large) and left:
+                    taken = [MASK] * (size.words - 1) + [(1 << left) - 1]
+                    self._zero(value, taken)
+            case Set() | Seq() | Bag():
+                self._elements(value, kind)
+            case Map():
+                self._values(value, kind)
+            case Scalar():
+                raise AssertionError(kind)
+            case _:
+                assert_never(kind)
+
+    def _zero(self, value: Val, taken: Sequence[int]) -> None:
+        """All bits are zero but for those that are taken, a mask for each word."""
+        e, size = self.e, shape(value.type)
+        for number, mask in enumerate(taken):
+            if isinstance(size, Large):
+                if mask != MASK:
+                    free = e.both(e.get(value.word, number), word(MASK & ~mask))
+                    self.demand(e.eq(free, word(0)))
+            elif mask != (1 << size.bits) - 1:
+                free = e.both(value.word, word(((1 << size.bits) - 1) & ~mask))
+                self.demand(e.eq(free, word(0)))
+
+    def _fields(self, value: Val, fields: Sequence[Field]) -> None:
+        """The fields of a record, of a variant, or of what an option holds; and nothing else but
+        the tag.
+        """
+        size = shape(value.type)
+        head = head_bits(value.type)
+        if isinstance(size, Small):
+            used = head + sum(tight(field.type) for field in fields)
+            taken = [((1 << used) - 1) << size.bits - used]
+        else:
+            taken = [0] * size.words
+            taken[0] = (1 << head) - 1
+            for field, place in zip(fields, place_fields(fields, head)[0], strict=True):
+                _take(taken, field.type, place)
+        self._zero(value, taken)
+        for number in range(len(fields)):
+            self.value(self.part(value, fields, number))
+
+    def _elements(self, value: Val, kind: Set | Seq | Bag) -> None:
+        e, capacity = self.e, kind.capacity
+        assert capacity is not None
+        if capacity == 0:
+            return
+        length = self.length(value)
+        self.demand(e.ult(length, word(capacity + 1)))
+        with each(e, length) as number:
+            element = self.at(value, number)
+            self.value(element)
+            if not isinstance(kind, Seq):
+                with when(e, e.as_flag(number)):
+                    before = self.at(value, e.sub(number, word(1)))
+                    if isinstance(kind, Set):
+                        self.demand(self.less(before, element))
+                    else:
+                        self.demand(e.invert(self.less(element, before)))
+        if isinstance(shape(kind), Small):
+            used = e.add(e.mul(length, word(tight(kind.element))), word(length_bits(capacity)))
+            rest = e.select(e.ult(used, word(WORD)), e.shr(value.word, used), word(0))
+            self.demand(e.eq(rest, word(0)))
+        else:
+            self._zero_behind(value, kind, length)
+
+    def _zero_behind(self, value: Val, kind: Set | Seq | Bag, length: LLVM) -> None:
+        """Behind the elements of a large collection, and between them, there is nothing."""
+        e, size, where = self.e, shape(kind), array(kind)
+        assert isinstance(size, Large)
+        self._zero(value, _slots(kind, size.words))
+        if where.per_word:
+            slot, per = e.add(length, word(where.first)), word(where.per_word)
+            place, shift = e.udiv(slot, per), e.mul(e.urem(slot, per), word(where.bits))
+        else:
+            place, shift = e.add(e.mul(length, word(where.words)), word(where.start)), word(0)
+        with each(e, e.sub(word(size.words), place)) as number:
+            found = e.get(value.word, e.add(place, number))
+            rest = e.shr(found, e.select(e.as_flag(number), word(0), shift))
+            self.demand(e.eq(rest, word(0)))
+
+    def _values(self, value: Val, kind: Map) -> None:
+        size, count = shape(kind), cardinality(kind.key)
+        if isinstance(size, Large):
+            self._zero(value, _slots(kind, size.words))
+        if tight(kind.value) == 0:
+            # They are all alike.
+            count = min(count, 1)
+        if count:
+            with each(self.e, word(count)) as number:
+                self.value(self.at_rank(value, number))
+
+
+def _take(taken: list[int], kind: Type, place: Part) -> None:
+    """Takes the bits at a place for a value of some type."""
+    size = shape(kind)
+    if isinstance(size, Small):
+        taken[place.word] |= ((1 << size.bits) - 1) << place.shift
+    else:
+        taken[place.word : place.word + size.words] = [MASK] * size.words
+
+
+def _slots(kind: Set | Seq | Bag | Map, words: int) -> list[int]:
+    """The bits of a large collection or map that its length and its elements may have."""
+    where = array(kind)
+    taken = [0] * words
+    if not isinstance(kind, Map):
+        assert kind.capacity is not None
+        taken[0] = (1 << length_bits(kind.capacity)) - 1
+    if not where.per_word:
+        taken[where.start :] = [MASK] * (words - where.start)
+        return taken
+    own = (1 << where.bits) - 1
+    for slot in range(where.first, where.first + where.count):
+        taken[slot // where.per_word] |= own << slot % where.per_word * where.bits
+    return taken

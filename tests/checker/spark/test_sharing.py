@@ -1,0 +1,94 @@
+"""Tasks that do the work of several partitions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.checker.spark.test_levels import COUNTS
+from tests.support.agreement import assert_same, loaded
+from tests.support.spread import Faults
+from tests.support.spread_runs import Codes, behind
+from tests.support.whole_runs import Run
+
+from fencepost.checker.engines import load
+from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.spark import records, session, tasks
+from fencepost.checker.spark.merging import Delivery
+from fencepost.checker.spark.orders import Incomplete, Order
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import Kind
+from fencepost.checker.spark.search import Spark
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
+
+
+def shared(partitions: int, count: int) -> Program:
+    """A program of states of one word."""
+    return Program("", Sizes(Slots(1, 0, 1), 0, 0, 0), partitions, count, "run")
+
+
+@pytest.mark.parametrize(("partitions", "count"), [(1, 1), (7, 1), (7, 2), (7, 7), (32, 5)])
+def test_each_owner_has_one_task(partitions: int, count: int) -> None:
+    made = shared(partitions, count)
+    owners = [(owner, task) for task in range(count) for owner in made.owners(task)]
+    assert sorted(owners) == [(owner, made.task(owner)) for owner in range(partitions)]
+
+
+@pytest.mark.parametrize(
+    ("master", "wanted", "count"),
+    [
+        ("local", None, 4),
+        ("local[4]", None, 4),
+        ("local[*]", None, 4),
+        ("local-cluster[2,2,1024]", None, 8),
+        ("spark://host:7077", None, 8),
+        ("yarn", None, 8),
+        ("yarn", "3", 3),
+        ("local[4]", "6", 6),
+        ("local[4]", "64", 8),
+    ],
+)
+def test_how_many_tasks(master: str, wanted: str | None, count: int) -> None:
+    assert session.tasks(of(master, wanted), 8) == count
+    assert session.tasks(of(master, wanted), 1) == 1
+
+
+@pytest.mark.parametrize("wanted", ["0", "-1", "many", "", "1.5"])
+def test_a_number_of_tasks_that_is_none(wanted: str) -> None:
+    told = rf"F034.*spark.fencepost.tasks is '{wanted}'"
+    with pytest.raises(Rejected, match=told):
+        session.tasks(of("yarn", wanted), 8)
+
+
+def of(master: str, wanted: str | None) -> Any:
+    """A session with four cores."""
+    conf = {"spark.master": master} | ({} if wanted is None else {session.TASKS: wanted})
+    return SimpleNamespace(getConf=lambda: conf, defaultParallelism=4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_and_blocks_that_are_lost(count: int, seed: int) -> None:
+    read = loaded(COUNTS)
+    (check,) = read.checks
+    model = program.build(read, check)
+    run = Run(model, program.select(model, check), True, Limits())
+    faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
+    engine = Spark(Cluster(partitions=7), behind(1))
+    found = Codes(model, count).by(engine, run, faults)
+    assert_same(run.by(load("interpreter")), found, f"{count} tasks, seed {seed}")
+
+
+def test_states_that_come_to_another_task() -> None:
+    made = shared(4, 2)
+    stray = records.record(Kind.STATES, 1, 1, bytes(8))
+    with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
+        list(tasks.census(cast("Any", SimpleNamespace(value=made)), 0, [stray]))
+    order = Order(2, True, frozenset(), (0,) * 4, (0,) * 4, False, 1)
+    stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
+    with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
+        list(Delivery(made, order, 0, {}).run([stray]))

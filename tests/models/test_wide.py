@@ -1,0 +1,62 @@
+"""The shipped models whose states are wide are searched with compressed states: nothing but memory
+and time tells when they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from tests.support.amounts import everything
+from tests.support.paths import ROOT
+from tests.support.shipped import checks
+
+from fencepost.checker.native import worker
+from fencepost.checker.native.search import Local
+from fencepost.checker.native.visited.plan import Plan, chosen
+from fencepost.checker.request import Limits, Request
+
+MOST_STATES = 400_000
+"""States are compressed before there are so many."""
+# How many words a state has, and whether they have enough in common.
+WIDE = [
+    ("kafka/txn_failover", "fixed_most", 26, True),
+    ("kafka/epoch_arithmetic", "last_epochs", 40, True),
+    ("kafka/txn_core_v2", "fixed_more", 9, True),
+    ("classics/kafka_transactions", "three_clients", 32, False),
+    ("kafka/verification_race", "verified_most", 6, True),
+    ("kafka/txn_core_v1", "fixed_most", 10, True),
+    ("kafka/txn_core_v2", "fixed_restart_twice", 11, True),
+    ("kafka/txn_idempotence", "fixed_more", 10, True),
+    ("kafka/txn_timeout", "full_more", 10, True),
+    ("kafka/txn_expiration", "fixed_more", 12, True),
+    ("kafka/txn_group", "replaced_and_rebalanced", 13, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "words", "compressed"), WIDE if everything("SHIPPED") else WIDE[:3]
+)
+def test_states_are_compressed(
+    path: str, name: str, words: int, compressed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan is chosen from the states that a search has found by then, no more and no fewer."""
+    made: list[tuple[int, int, bool]] = []
+
+    def choose(*asked: Any) -> Plan | None:
+        found = chosen(*asked)
+        states: Sequence[tuple[int, int]] = asked[3]
+        made.append((asked[4], sum(number for _, number in states), found is not None))
+        # What comes then is of no interest here.
+        raise KeyboardInterrupt
+
+    choice: Callable[..., Plan | None] = choose
+    monkeypatch.setattr(worker, "chosen", choice)
+    (check,) = (one for one in checks(ROOT / f"models/{path}.fence") if one.name == name)
+    model, _ = check.build()
+    limits = Limits(max_states=MOST_STATES, workers=1)
+    Local("quick").run(Request(model, frozenset(), deadlock=False, limits=limits))
+    ((wide, states, tree),) = made
+    assert (wide, tree) == (words, compressed)
+    assert states >= 1 << 17
