@@ -10,12 +10,17 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --first          the first changes only
     python -m bench.model_mutants --read           what has a reason that was found by reading
     python -m bench.model_mutants --anew           also what was tried with an earlier text
+    python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
+                                                   checks in which a difference was met
+    python -m bench.model_mutants --open --whole   ... by all quick checks
+    python -m bench.model_mutants --ok             only checks that expect ok
     python -m bench.model_mutants --more           what survived, with the checks that were left out
     python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
 
 A check is quick where it is not slow, asks for no behaviours and makes at most `QUICK` steps; a
-model without one is tried with its checks that are not slow. A change with which a check takes
-`PATIENCE` seconds or too much memory is not decided.
+model without one is tried with its checks that are not slow. What is owed to an action is judged by
+the checks of behaviours. A change with which a check takes `PATIENCE` seconds or too much memory is
+not decided.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from fencepost.checker.run.check import by_visits, load, perform
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial, attempt, campaign, changes, jobs
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.program import Check
 from fencepost.spec.mutation.mutants import Mutant
 
 MODELS = ROOT / "models" / "kafka"
@@ -52,6 +57,8 @@ SEED = 19
 PATIENCE = 300.0
 COMPARED = 20_000
 """Steps of a graph in which it is looked for where it parts from that of the changed model."""
+LIKENED = 100_000
+"""Steps of a graph of which it is asked whether it is alike but for a part of the state."""
 TRANSLATION = 3.0
 """About the seconds that a check takes before it is asked for the first time."""
 
@@ -69,7 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("stopped")
     finally:
-        page.write(page.read(RESULTS, page.names(MODELS)))
+        page.write(page.read(RESULTS, page.names(MODELS), MODELS))
     return 0
 
 
@@ -83,29 +90,69 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     ready = [job for job in jobs(program, checks, Settings(limits=limits)) if not job.model.symbols]
     shipped = changes([job for job in ready if not job.check.slow])
     every = dict(sorted(keyed(shipped), key=_chance))
-    text = _digest(program)
+    text = page.digest(program)
     results = RESULTS / f"{path.stem}.jsonl"
     known = _begun(results, len(every))
-    if options.anew:
-        known = {key: row for key, row in known.items() if row["text"] == text}
-    wanted = [*every][:FIRST] if first else [*every]
-    if options.read:
-        told = page.explained(path.stem)
-        wanted = [key for key in every if key in told]
-    if options.more:
-        left = [key for key in wanted if key in known and _is_open(known[key])]
-    else:
-        left = [key for key in wanted if key not in known]
+    left = _wanted(path.stem, every, known, text, options, first)
     if not left:
         return
     _say(f"{path.stem}: {len(left)} of {len(every)} changes")
-    work = campaign(_baseline(ready, options.more, options.quick), [*every.values()])
-    work = replace(work, compared=COMPARED)
+    met = {key: known[key]["parting"]["check"] for key in left if _parts(known.get(key))}
+    ready = _asked(ready, checks, options)
+    more: dict[str, Any] = {"more": True} if options.more else {}
+    if options.open and not options.whole:
+        ready = [job for job in ready if job.title in met.values()]
+        left = [key for key in left if key in met]
+        more = {"met": text}
     with results.open("a", encoding="utf-8") as file:
-        for key, trial in _trials(work, {key: every[key] for key in left}, options.until):
-            row = row_of(key, text, trial) | ({"more": True} if options.more else {})
-            file.write(json.dumps(row, separators=(",", ":")) + "\n")
-            file.flush()
+        for owed in (False, True):
+            those = {key: every[key] for key in left if (every[key].kind == "fairness") is owed}
+            baseline = _baseline(ready, options.more, options.quick, owed) if those else []
+            if not baseline:
+                continue
+            # Only what is tried is woven into one program: fewer changes take less time to
+            # translate.
+            work = campaign(baseline, [*those.values()])
+            work = replace(work, compared=COMPARED, likened=LIKENED)
+            for key, trial in _trials(work, those, met, options.until):
+                row = row_of(key, text, trial) | {"asked": len(baseline)} | more
+                file.write(json.dumps(row, separators=(",", ":")) + "\n")
+                file.flush()
+
+
+def _wanted(
+    model: str,
+    every: Mapping[str, Mutant],
+    known: Mapping[str, dict[str, Any]],
+    text: str,
+    options: argparse.Namespace,
+    first: bool,
+) -> list[str]:
+    """The changes to try, of ``every`` change of a model, where some are ``known``."""
+    if options.anew:
+        known = {key: row for key, row in known.items() if row["text"] == text}
+    elif options.open:
+        apart = {key for key, row in known.items() if page.class_of(row, {}) == "different"}
+        seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
+        return [key for key in every if key in (apart if options.whole else apart - seen)]
+    wanted = [*every][:FIRST] if first else [*every]
+    if options.read:
+        told = page.explained(model)
+        wanted = [key for key in every if key in told]
+    if options.more:
+        return [key for key in wanted if key in known and _is_open(known[key])]
+    return [key for key in wanted if key not in known]
+
+
+def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace) -> list[Job]:
+    """The checks that are asked, as far as that is known before they have run."""
+    steps = {one.name: dict(one.counts).get("generated", 0) for one in checks}
+    return [
+        job
+        for job in ready
+        if (options.more or steps[job.check.name] <= options.quick)
+        and (not options.ok or job.check.verdict == "ok")
+    ]
 
 
 def _chance(change: tuple[str, Mutant]) -> str:
@@ -127,10 +174,15 @@ def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
     told = trial_object(trial)
     row: dict[str, Any] = {"key": key, "text": text, "fate": told["fate"], "check": told["check"]}
     if trial.fate in (Fate.SURVIVED, Fate.EQUIVALENT, Fate.UNDECIDED):
-        names = ("line", "where", "kind", "change", "same_counts", "parting")
+        names = ("line", "where", "kind", "change", "same_counts", "otherwise", "parting", "hidden")
         row["file"] = Path(os.path.relpath(trial.mutant.path, MODELS)).as_posix()
         row |= {name: told[name] for name in names}
     return row
+
+
+def _parts(row: Mapping[str, Any] | None) -> bool:
+    """Whether it is known where the graphs part."""
+    return row is not None and row.get("parting") is not None
 
 
 def _is_open(row: dict[str, Any]) -> bool:
@@ -138,9 +190,11 @@ def _is_open(row: dict[str, Any]) -> bool:
 
 
 def _trials(
-    work: Campaign, left: Mapping[str, Mutant], until: float | None
+    work: Campaign, left: Mapping[str, Mutant], met: Mapping[str, str], until: float | None
 ) -> Iterator[tuple[str, Trial]]:
-    """The trials, the checks that noticed much for their cost first."""
+    """The trials: first the check in which an earlier trial has ``met`` a difference, if any, then
+    those that noticed much for their cost.
+    """
     noticed: Counter[str] = Counter()
     asked: set[str] = set()
 
@@ -153,7 +207,9 @@ def _trials(
     for number, (key, mutant) in enumerate(left.items()):
         if _late(until):
             return
-        work = replace(work, baseline=tuple(sorted(work.baseline, key=worth)))
+        order = sorted(work.baseline, key=worth)
+        order.sort(key=lambda one: one.job.title != met.get(key))
+        work = replace(work, baseline=tuple(order))
         trial = attempt(work, mutant)
         if trial is None:
             raise KeyboardInterrupt
@@ -165,29 +221,27 @@ def _trials(
             _say(f"  {number + 1} of {len(left)}, {time.monotonic() - began:,.0f} s")
 
 
-def _baseline(ready: Sequence[Job], more: bool, quick: int) -> list[CheckResult]:
-    """The checks as they come out by themselves: the quick ones, or all the others."""
+def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[CheckResult]:
+    """The checks as they come out by themselves: the quick ones, or all the others; where it is
+    about what is ``owed``, those of behaviours.
+    """
     asked: list[CheckResult] = []
     left: list[CheckResult] = []
+    simple = any(not by_visits(job.model, job.properties) for job in ready)
     for job in ready:
-        heavy = job.check.slow or by_visits(job.model, job.properties)
-        if heavy and not more and any(not by_visits(j.model, j.properties) for j in ready):
+        of_behaviours = by_visits(job.model, job.properties)
+        heavy = job.check.slow or of_behaviours
+        if owed and not of_behaviours:
+            continue
+        if heavy and not more and not owed and simple:
             continue
         result = perform(job, ignored)
         if not result.as_expected:
             continue
         result = replace(result, job=replace(job, limits=replace(job.limits, timeout=PATIENCE)))
-        small = not heavy and result.outcome.statistics.generated <= quick
+        small = (owed or not heavy) and result.outcome.statistics.generated <= quick
         (asked if small is not more else left).append(result)
     return asked or left
-
-
-def _digest(program: Program) -> str:
-    """Names the text of a model."""
-    told = hashlib.sha256()
-    for path, tree in sorted(program.files.files.items()):
-        told.update(f"{path.name}\n{tree.source.text}\n".encode())
-    return told.hexdigest()[:8]
 
 
 def _begun(results: Path, changes: int) -> dict[str, dict[str, Any]]:
@@ -223,6 +277,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--read", action="store_true", help="what was explained by reading")
     parser.add_argument("--anew", action="store_true", help="what an earlier text was tried with")
     parser.add_argument("--more", action="store_true", help="what survived, with all other checks")
+    parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
+    parser.add_argument("--open", action="store_true", help="what was different, not noticed")
+    parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 

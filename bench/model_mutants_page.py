@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT
+from fencepost.checker.run.check import load
+from fencepost.spec.elaborate.program import Program
 from fencepost.spec.mutation.mutants import KINDS
 
 DOCS = ROOT / "docs" / "kafka"
@@ -26,23 +28,34 @@ READ = ("mutants_txn_core_v1", "mutants_txn_core_v2")
 REASON = re.compile(r"^(?:\| `(\w+)` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
 
 CLASSES = (
-    "noticed", "same model", "never matters", "same graph", "not decided", "different", "elsewhere",
+    "noticed", "same model", "never matters", "same graph", "unseen", "not decided", "different",
+    "elsewhere",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The trials of a model by the keys of their changes; ``changes`` is how many there are."""
+    """The trials of a model by the keys of their changes; ``changes`` is how many there are.
+    ``text`` names the text that the model has today, None where nobody has asked.
+    """
 
     model: str
     changes: int
     rows: dict[str, dict[str, Any]]
+    text: str | None = None
 
     @property
     def earlier(self) -> int:
-        """How many of the trials are of another text of the model than the last one."""
-        texts = [row["text"] for row in self.rows.values()]
-        return sum(text != texts[-1] for text in texts)
+        """How many of the trials are of another text than the model has today."""
+        return sum(row["text"] != self.text for row in self.rows.values()) if self.text else 0
+
+
+def digest(program: Program) -> str:
+    """Names the text of a model, that of what it imports included."""
+    told = hashlib.sha256()
+    for path, tree in sorted(program.files.files.items()):
+        told.update(f"{path.name}\n{tree.source.text}\n".encode())
+    return told.hexdigest()[:8]
 
 
 def names(models: Path) -> list[str]:
@@ -60,21 +73,23 @@ def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     for row in told[1:]:
         key = row["key"]
         before = rows.pop(key, None)
-        # More checks may notice a change; else what the others said of it stays.
-        stays = "more" in row and row["fate"] != "killed"
-        rows[key] = {**before, "more": True} if before is not None and stays else row
+        # Other checks may notice a change; else what those before said of it stays.
+        asked = {name: row[name] for name in ("more", "met") if name in row}
+        stays = asked and row["fate"] != "killed"
+        rows[key] = {**before, **asked} if before is not None and stays else row
     return (told[0] if told else {}), rows
 
 
-def read(folder: Path, models: Sequence[str]) -> list[Results]:
-    """The results that there are."""
+def read(folder: Path, models: Sequence[str], specs: Path | None = None) -> list[Results]:
+    """The results that there are; ``specs`` is where the models are, to see what text they have."""
     found: list[Results] = []
     for name in models:
         path = folder / f"{name}.jsonl"
         if path.exists():
             head, rows = rows_of(path)
             if rows:
-                found.append(Results(name, head["changes"], rows))
+                text = digest(load(specs / f"{name}.fence")) if specs is not None else None
+                found.append(Results(name, head["changes"], rows, text))
     return found
 
 
@@ -91,10 +106,13 @@ def class_of(row: Mapping[str, Any], noticed: Mapping[str, str]) -> str:
             return "not decided"
         case "equivalent":
             return "same graph"
-        case _ if row["same_counts"] and row["parting"] is None:
+        case _ if row["same_counts"] and row["parting"] is None and row["kind"] != "fairness":
+            # The states and steps are the same ones whatever is owed: behaviours judge that.
             return "same graph"
+        case _ if row["key"] in noticed:
+            return "elsewhere"
         case _:
-            return "elsewhere" if row["key"] in noticed else "different"
+            return "unseen" if row.get("hidden") is not None else "different"
 
 
 def noticed_by(results: Sequence[Results]) -> dict[str, str]:
@@ -111,18 +129,20 @@ def table(results: Sequence[Results]) -> Iterator[str]:
     """The table over all models."""
     noticed = noticed_by(results)
     yield (
-        "| model | changes | tried | noticed | same model | never matters | same graph"
-        " | not decided | different, noticed by another model | different, not noticed |"
+        "| model | text | changes | tried | noticed | same model | never matters | same graph"
+        " | unseen | not decided | different, noticed by another model | different, not noticed |"
     )
-    yield f"| --- |{' ---: |' * 9}"
-    order = (*CLASSES[:5], "elsewhere", "different")
+    yield f"| --- | --- |{' ---: |' * 10}"
+    order = (*CLASSES[:6], "elsewhere", "different")
     sums: Counter[str] = Counter()
     for one in results:
         counts = Counter(class_of(row, noticed) for row in one.rows.values())
         counts.update({"changes": one.changes, "tried": len(one.rows)})
         sums.update(counts)
-        yield _row(f"[{one.model}]({one.model}.md)", counts, order)
-    yield _row("all", sums, order)
+        texts = Counter(row["text"] for row in one.rows.values())
+        said = ", ".join(f"`{text}`" for text, _ in texts.most_common())
+        yield _row(f"[{one.model}]({one.model}.md) | {said}", counts, order)
+    yield _row("all | ", sums, order)
 
 
 def _row(name: str, counts: Mapping[str, int], order: Sequence[str]) -> str:
@@ -178,9 +198,9 @@ def explained(model: str, docs: Path = DOCS) -> set[str]:
 
 def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
     """What runs say of the changes with a reason that was found by reading."""
-    known = ("noticed", "never matters", "same graph", "different")
+    known = ("noticed", "never matters", "same graph", "unseen", "different")
     yield f"| explained by reading | changes | {' | '.join(known)} | other |"
-    yield f"| --- |{' ---: |' * 6}"
+    yield f"| --- |{' ---: |' * 7}"
     noticed = noticed_by(results)
     for name in READ:
         model = name.removeprefix("mutants_")
@@ -220,6 +240,27 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
         yield ""
 
 
+def unseen(results: Sequence[Results]) -> Iterator[str]:
+    """The changes that are only to be seen in a part of the state on which nothing else depends."""
+    noticed = noticed_by(results)
+    found: dict[str, dict[str, list[str]]] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for one in results:
+        for key, row in one.rows.items():
+            if class_of(row, noticed) == "unseen":
+                rows[key] = row
+                models = found.setdefault(key, {})
+                models[one.model] = row["hidden"]
+    yield "| in | change | but for | models |"
+    yield "| --- | --- | --- | --- |"
+    for key, row in sorted(rows.items(), key=lambda item: (item[1]["file"], item[1]["line"])):
+        parts = dict.fromkeys(part for hidden in found[key].values() for part in hidden)
+        said = ", ".join(part if " " in part else f"`{part}`" for part in parts)
+        change = row["change"].replace("|", "\\|")
+        where = f"{row['file'].removesuffix('.fence')}, `{row['where']}`"
+        yield f"| {where} | {change} | {said} | {', '.join(found[key])} |"
+
+
 def _place(told: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
     row = told[0][1]
     return row["line"], row["change"]
@@ -234,6 +275,8 @@ def _parted(told: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
             steps = f"{len(way)} {'step' if len(way) == 1 else 'steps'}"
             last = f", the last `{way[-1]}`" if way else ""
             return f"`{model}` `{parting['check']}`, after {steps}{last}: {_difference(parting)}"
+    if all(row["kind"] == "fairness" for _, row in told):
+        return "the states and steps are the same ones, and what is owed is other"
     return "only the counts were compared: it is further on than 20,000 steps"
 
 
@@ -261,6 +304,7 @@ def text(results: Sequence[Results], docs: Path = DOCS) -> str:
         "earlier": f"\nTried with an earlier text of the model: {remark}.\n" if remark else "",
         "read": "\n".join(read_before(results, docs)),
         "left": "\n".join(left(results, docs)).rstrip(),
+        "unseen": "\n".join(unseen(results)),
     }
     page = TEMPLATE.read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)

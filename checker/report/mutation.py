@@ -47,6 +47,9 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
             if report.parting is not None:
                 check, where = report.parting
                 page.words("    ", f"in {check}, {parted(where)}", 6, "dim")
+            if report.hidden:
+                parts = listing(report.hidden, "and")
+                page.words("    ", f"nothing else depends on that: alike but for {parts}", 6, "dim")
     if everything:
         _write_killed(page, reports)
     page.blank()
@@ -152,7 +155,9 @@ def trial_object(report: Trial) -> dict[str, Json]:
         "same_counts": report.alike,
         "check": report.check,
         "found": report.found,
+        "otherwise": list[Json](report.otherwise),
         "parting": _parting_object(report),
+        "hidden": None if report.hidden is None else list[Json](report.hidden),
         "runs": report.runs,
         "seconds": round(report.seconds, 6),
     }

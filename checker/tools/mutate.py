@@ -18,6 +18,7 @@ from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.words import expected, found
+from fencepost.checker.tools.likeness import alike_but_for
 from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared
 from fencepost.checker.tools.woven import Woven
 from fencepost.spec.core.ir import Fairness, Model
@@ -55,9 +56,12 @@ class Fate(Enum):
 class Trial:
     """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
     come out as expected, and what it found; for an undecided one the check that a limit cut.
-    ``alike``: every search counted the same states and steps, level by level. ``parting`` is where
-    the graphs of a check, with its name, come apart first, if that was found for a survivor.
-    ``runs`` is the number of searches, ``seconds`` what they and the building took.
+    ``alike``: every search counted the same states and steps, level by level; ``otherwise`` are the
+    checks that did not, of a survivor. ``parting`` is where the graphs of a check, with its name,
+    come apart first, if that was found for a survivor. ``hidden`` are the parts of the state but
+    for which the graphs of the checks that counted otherwise are alike, if they are: nothing else
+    depends on these. ``runs`` is the number of searches, ``seconds`` what they and the building
+    took.
     """
 
     mutant: Mutant
@@ -68,13 +72,16 @@ class Trial:
     runs: int
     seconds: float
     parting: tuple[str, Parting] | None = None
+    hidden: tuple[str, ...] | None = None
+    otherwise: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What is to be tried: the checks in the order in which they are asked, each as it comes out
     by itself, and the changes. ``total`` is the number of changes of which these are a sample;
-    ``compared`` how many steps a search may have whose graph is compared step by step.
+    ``compared`` how many steps a search may have whose graph is compared step by step, ``likened``
+    how many one may have of which it is asked whether it is alike but for a part of the state.
     """
 
     program: Program
@@ -83,6 +90,7 @@ class Campaign:
     total: int
     woven: Woven
     compared: int = COMPARED
+    likened: int = COMPARED
 
 
 def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
@@ -157,11 +165,14 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
         check: str | None = None,
         what: str | None = None,
         parting: tuple[str, Parting] | None = None,
+        hidden: tuple[str, ...] | None = None,
     ) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
         alike = survived and not otherwise
-        return Trial(mutant, fate, check, what, alike, len(ran), seconds, parting)
+        others = tuple(one.job.title for one in otherwise) if survived else ()
+        runs = len(ran)
+        return Trial(mutant, fate, check, what, alike, runs, seconds, parting, hidden, others)
 
     for before in work.baseline:
         limits = _limits(before)
@@ -194,7 +205,9 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     if not ran:
         return report(Fate.IDLE if idle else Fate.SAME)
     fate, parting = _compared(program, ran, otherwise, work.compared)
-    return report(fate, parting=parting)
+    apart = otherwise or [before for before in ran if parting and before.job.title == parting[0]]
+    hidden = _hidden(program, apart, work.likened) if fate is Fate.SURVIVED and apart else None
+    return report(fate, parting=parting, hidden=hidden)
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
@@ -227,6 +240,23 @@ def _compared(
             return Fate.SURVIVED, (before.job.title, found)
         equivalent &= ended
     return Fate.EQUIVALENT if equivalent and whole else Fate.SURVIVED, None
+
+
+def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[str, ...] | None:
+    """The parts of the state but for which all graphs of these checks are alike, if they are."""
+    hidden: set[str] = set()
+    # Small graphs first: most of the changes make a difference in each.
+    for before in sorted(apart, key=lambda one: one.outcome.statistics.generated):
+        made = _made(program, before)
+        if made is None or before.outcome.statistics.generated > most:
+            return None
+        if _owed(made.model) != _owed(before.job.model):
+            return None
+        parts = alike_but_for(before.job.model, made.model, most)
+        if parts is None:
+            return None
+        hidden.update(parts)
+    return tuple(sorted(hidden))
 
 
 def _owed(model: Model) -> list[Fairness | None]:

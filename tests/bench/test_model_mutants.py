@@ -90,13 +90,14 @@ def test_a_campaign_goes_on_and_says_what_became_of_each_change(
     ]
     noticed = noticed_by(results)
     classes = {row.get("change"): class_of(row, noticed) for row in every.values()}
-    assert classes["remove `lamp = true`"] == "different"
+    assert classes["remove `lamp = true`"] == "unseen"
     assert classes["drop `shut` from `shut and times < 3`"] == "different"
     # `times > 3` is never true, so what is done then is never done.
     assert sum(row["fate"] == "idle" for row in every.values()) == 2
     assert {row["file"] for row in every.values() if "file" in row} == {"door.fence", "lib.fence"}
     text = model_mutants_page.PAGE.read_text(encoding="utf-8")
-    assert "`push` | remove `lamp = true` | door | `door` `c`, after 0 steps: `push` leads" in text
+    assert "| door, `push` | remove `lamp = true` | `lamp` | door |" in text
+    assert "| drop `shut` from `shut and times < 3` | door | `door` `c`, after 1 step" in text
     before = path.read_text(encoding="utf-8")
     model_mutants.main(["door"])
     assert path.read_text(encoding="utf-8") == before
@@ -108,13 +109,41 @@ def test_trials_of_an_earlier_text_are_counted_and_can_be_made_anew(folder: Path
     path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
     model_mutants.main(["gate"])
     (one,) = model_mutants_page.read(folder / "results", ["gate"])
-    # Nothing was tried again.
+    # Nothing was tried again, and the trials are of another text than the model has now.
     assert one.earlier == 0
+    (now,) = model_mutants_page.read(folder / "results", ["gate"], folder)
+    assert now.earlier == len(now.rows)
+    remark = f"Tried with an earlier text of the model: {now.earlier} of gate."
+    assert remark in model_mutants_page.PAGE.read_text(encoding="utf-8")
     assert {row["text"] for row in one.rows.values()} == {next(iter(one.rows.values()))["text"]}
     old = {row["text"] for row in one.rows.values()}
     model_mutants.main(["gate", "--anew"])
     (one,) = model_mutants_page.read(folder / "results", ["gate"])
     assert {row["text"] for row in one.rows.values()}.isdisjoint(old)
+    (now,) = model_mutants_page.read(folder / "results", ["gate"], folder)
+    assert now.earlier == 0
+
+
+LOOP = """\
+var x: bool = false
+fair action flip:
+    x = not x
+property Flips: x == false leads to x == true
+reachable Lit: x
+check c:
+    properties: Lit
+    expect ok
+check live:
+    properties: Flips
+    expect ok
+"""
+
+
+def test_what_is_owed_is_judged_by_behaviours(folder: Path) -> None:
+    (folder / "loop.fence").write_text(LOOP, encoding="utf-8")
+    model_mutants.main(["loop"])
+    found = {row["check"] for row in rows(folder, "loop").values() if row["fate"] == "killed"}
+    assert found == {"c", "live"}
 
 
 TOWER = """\
@@ -153,6 +182,31 @@ def test_what_survives_is_tried_with_the_other_checks(folder: Path) -> None:
     assert len(text.splitlines()) == len(before) + 2
 
 
+def test_what_nothing_noticed_is_tried_with_a_new_text(folder: Path) -> None:
+    path = folder / "tower.fence"
+    path.write_text(TOWER, encoding="utf-8")
+    model_mutants.main(["tower"])
+    before = rows(folder, "tower")
+    (left,) = (row for row in before.values() if row["fate"] == "survived")
+    del before[left["key"]]
+    # Of the same text nothing is tried again.
+    model_mutants.main(["tower", "--open"])
+    assert rows(folder, "tower")[left["key"]] == left
+    # Another text, which does not notice it either: what was found stays.
+    path.write_text(f"{TOWER}# A remark.\n", encoding="utf-8")
+    model_mutants.main(["tower", "--open"])
+    still = rows(folder, "tower")[left["key"]]
+    assert (still["text"], still["fate"]) == (left["text"], "survived")
+    assert still["met"] != left["text"]
+    assert still == left | {"met": still["met"], "asked": 1}
+    path.write_text(TOWER.replace("properties: Top", "properties: Top, Same"), encoding="utf-8")
+    model_mutants.main(["tower", "--open"])
+    after = rows(folder, "tower")
+    assert (after[left["key"]]["fate"], after[left["key"]]["check"]) == ("killed", "c")
+    del after[left["key"]]
+    assert after == before
+
+
 def row(key: str, fate: str, **more: Any) -> dict[str, Any]:
     return {"key": key, "text": "t", "fate": fate, "check": None, **more}
 
@@ -161,6 +215,7 @@ DIFFERENT = {
     "file": "lib.fence",
     "line": 1,
     "where": "may_open",
+    "kind": "condition",
     "change": "drop `shut` from `shut | x`",
     "same_counts": False,
     "parting": {
@@ -178,8 +233,11 @@ DIFFERENT = {
         (row("k", "idle"), "never matters"),
         (row("k", "undecided"), "not decided"),
         (row("k", "equivalent", same_counts=True, parting=None), "same graph"),
-        (row("k", "survived", same_counts=True, parting=None), "same graph"),
-        (row("k", "survived", same_counts=False, parting=None), "different"),
+        (row("k", "survived", same_counts=True, parting=None, kind="update"), "same graph"),
+        (row("k", "survived", same_counts=True, parting=None, kind="fairness"), "different"),
+        (row("k", "survived", **DIFFERENT, hidden=["lamp"]), "unseen"),
+        (row("other", "survived", **DIFFERENT, hidden=["lamp"]), "elsewhere"),
+        (row("k", "survived", same_counts=False, parting=None, kind="guard"), "different"),
         (row("k", "survived", **(DIFFERENT | {"same_counts": True})), "different"),
         (row("other", "survived", **DIFFERENT), "elsewhere"),
     ],
@@ -207,8 +265,8 @@ def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
     key = key_of("lib.fence", "may_open", "condition", "drop `shut` from `shut | x`", 2)
     idle = Results("txn_core_v1", 9, {key: row(key, "idle")})
     assert [*read_before([idle], tmp_path)][2:] == [
-        "| [txn_core_v1](mutants_txn_core_v1.md) | 1 | 0 | 1 | 0 | 0 | 0 |",
-        "| [txn_core_v2](mutants_txn_core_v2.md) | 0 | 0 | 0 | 0 | 0 | 0 |",
+        "| [txn_core_v1](mutants_txn_core_v1.md) | 1 | 0 | 1 | 0 | 0 | 0 | 0 |",
+        "| [txn_core_v2](mutants_txn_core_v2.md) | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
     ]
     lines = [*left([one, same], tmp_path)]
     assert lines[0] == "### lib.fence"
@@ -220,8 +278,8 @@ def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
     kills = Results("three", 1, {"k": row("k", "killed")})
     assert [*left([one, same, kills], tmp_path)] == []
     counts = [*table([one, kills])][2:]
-    assert counts[0] == "| [one](one.md) | 3 | 2 | 0 | 0 | 1 | 0 | 0 | 1 | 0 |"
-    assert counts[-1] == "| all | 4 | 3 | 1 | 0 | 1 | 0 | 0 | 1 | 0 |"
+    assert counts[0] == "| [one](one.md) | `t` | 3 | 2 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
+    assert counts[-1] == "| all |  | 4 | 3 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
 
 
 def test_the_page_has_the_models_that_were_tried() -> None:
@@ -229,7 +287,7 @@ def test_the_page_has_the_models_that_were_tried() -> None:
     names = model_mutants_page.names(model_mutants.MODELS)
     results = model_mutants_page.read(model_mutants.RESULTS, names)
     made = model_mutants_page.PAGE.read_text(encoding="utf-8")
-    told = re.findall(r"^\| \[(\w+)\]\(\1\.md\) \| ([\d,]+) \| ([\d,]+) \|", made, re.M)
+    told = re.findall(r"^\| \[(\w+)\]\(\1\.md\) \|[^|]*\| ([\d,]+) \| ([\d,]+) \|", made, re.M)
     known = {one.model: one for one in results}
     assert told
     for model, _, tried in told:

@@ -1,0 +1,285 @@
+"""Whether two models with the same variables are alike but for a part of the state: a bisimulation,
+in which that part is out of sight.
+
+States that are alike have the same values in everything else, the same properties are true in them,
+and to each step of the one there is a step of the same action of the other, of which the same
+properties are true, and which leads to a state that is alike. It does not know why the models
+differ, nor what is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from fencepost.checker.tools.state_parts import Part, differing, view
+from fencepost.spec.core.analysis import variables_read
+from fencepost.spec.core.ir import Enabled, Model
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
+from fencepost.spec.semantics.stepper import Failure, Runner
+
+STILL = "steps that change nothing"
+"""What graphs may be alike but for, beside parts of the state."""
+
+ROUNDS = 12
+"""How often something more may be put out of sight."""
+
+_Step: TypeAlias = "tuple[int, State | None]"
+"""The number of an action, and where it leads; None: it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """The states that can be reached in a model, each with its steps, each once."""
+
+    model: Model
+    initial: tuple[State, ...]
+    steps: Mapping[State, tuple[_Step, ...]]
+
+
+def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | None:
+    """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL`
+    stands for steps that change nothing. None where they are not alike, or where that takes more
+    than ``most`` steps of a model to see.
+
+    What differs first between a state of the one and that of the other which is reached in the same
+    way is put out of sight, until nothing does. The answer may be None where other parts would do.
+    """
+    if any(one.kind.of_behaviours or one.abstract is not None for one in left.properties):
+        # What is owed to an action asks whether a step changes anything, be it out of sight.
+        return None
+    one = _graph(left, most)
+    other = None if one is None else _graph(right, most)
+    if one is None or other is None:
+        return None
+    parts = _parts(one, other)
+    if parts is None:
+        parts = _parts(_without_loops(one), _without_loops(other))
+        return None if parts is None else (*parts, STILL)
+    return parts
+
+
+def _parts(one: _Graph, other: _Graph) -> tuple[str, ...] | None:
+    """The parts of the state but for which two graphs are alike, if they are."""
+    hidden: frozenset[Part] = frozenset()
+    for _ in range(ROUNDS):
+        sight = _Sight(one.model, hidden)
+        more = _first_difference(one, other, sight)
+        if more is None:
+            return None
+        if not more:
+            alike = _bisimilar(one, other, sight)
+            return tuple(sorted(".".join(part) for part in hidden)) if alike else None
+        hidden |= more
+    return None
+
+
+def _graph(model: Model, most: int) -> _Graph | None:
+    """The graph of a model; None where it has more than ``most`` steps, or fails at once."""
+    runner = Runner(model)
+    initial = [step.state for step in runner.initial()]
+    steps: dict[State, tuple[_Step, ...]] = {}
+    left = [state for state in initial if state is not None]
+    if len(left) != len(initial):
+        return None
+    starts = tuple(dict.fromkeys(left))
+    while left:
+        state = left.pop()
+        if state in steps:
+            continue
+        made = ((a, None if isinstance(s, Failure) else s) for a, s in runner.steps(state))
+        steps[state] = tuple(dict.fromkeys(made))
+        most -= len(steps[state])
+        if most < 0:
+            return None
+        left += [after for _, after in steps[state] if after is not None]
+    return _Graph(model, starts, steps)
+
+
+def _without_loops(graph: _Graph) -> _Graph:
+    """Without the steps that change nothing. Whether an action can be taken stays known where a
+    property asks for it.
+    """
+    steps = {
+        state: tuple((action, after) for action, after in made if after != state)
+        for state, made in graph.steps.items()
+    }
+    return _Graph(graph.model, graph.initial, steps)
+
+
+class _Sight:
+    """What is seen of a state: everything but the ``hidden`` parts."""
+
+    def __init__(self, model: Model, hidden: frozenset[Part]) -> None:
+        names = {part[0] for part in hidden}
+        variables = [*enumerate(model.variables)]
+        self.hidden = frozenset(number for number, one in variables if one.name in names)
+        """The variables of which a part is not seen."""
+        self.model = model
+        self._views = [
+            (number, view(one.type, (one.name,), hidden))
+            for number, one in variables
+            if number in self.hidden
+        ]
+        self._seen: dict[State, State] = {}
+
+    def __call__(self, state: State) -> State:
+        if state not in self._seen:
+            seen: list[Any] = [*state]
+            for number, of_value in self._views:
+                seen[number] = of_value(seen[number])
+            self._seen[state] = tuple(seen)
+        return self._seen[state]
+
+    def apart(self, state: State, other: State) -> frozenset[Part]:
+        """The parts in which two states differ, of those that are seen."""
+        return frozenset(
+            part
+            for variable, a, b in zip(self.model.variables, self(state), self(other), strict=True)
+            if a != b
+            for part in differing(a, b, variable.type, (variable.name,))
+        )
+
+
+def _first_difference(one: _Graph, other: _Graph, sight: _Sight) -> frozenset[Part] | None:
+    """The parts in which steps of the same action differ first, where the two graphs are gone
+    through side by side; none: no steps do. None: there is a step without a step of that action.
+    """
+    level = _matched(((0, state) for state in one.initial), ((0, s) for s in other.initial), sight)
+    if not isinstance(level, list):
+        return level
+    seen = {*level}
+    while level:
+        below: list[tuple[State, State]] = []
+        for left, right in level:
+            pairs = _matched(one.steps[left], other.steps[right], sight)
+            if not isinstance(pairs, list):
+                return pairs
+            below += (pair for pair in pairs if pair not in seen)
+            seen.update(pairs)
+        level = below
+    return frozenset()
+
+
+def _matched(
+    steps: Iterable[_Step], others: Iterable[_Step], sight: _Sight
+) -> list[tuple[State, State]] | frozenset[Part] | None:
+    """The states to which steps of the same actions lead that look alike, side by side; or, of the
+    first action with others, the parts in which these differ; None: there are none beside them.
+    """
+    left, right = _by_sight(steps, sight), _by_sight(others, sight)
+    if left.keys() == right.keys():
+        return [
+            (a, b)
+            for key in left
+            for a, b in zip(left[key], right[key], strict=False)
+            if a is not None and b is not None
+        ]
+    gone = [key for key in left if key not in right]
+    new = [key for key in right if key not in left]
+    for key in gone:
+        for twin in new:
+            a, b = left[key][0], right[twin][0]
+            if key[0] == twin[0] and a is not None and b is not None:
+                return sight.apart(a, b)
+    return None
+
+
+def _by_sight(
+    steps: Iterable[_Step], sight: _Sight
+) -> dict[tuple[int, State | None], list[State | None]]:
+    found: dict[tuple[int, State | None], list[State | None]] = {}
+    for action, after in steps:
+        key = action, None if after is None else sight(after)
+        found.setdefault(key, []).append(after)
+    return found
+
+
+def _bisimilar(one: _Graph, other: _Graph, sight: _Sight) -> bool:
+    """Whether to each initial state of the one graph there is one of the other that is alike.
+
+    States are taken apart, those of both graphs together, until all that are left in one class have
+    steps with the same labels into the same classes.
+    """
+    numbers: dict[tuple[int, State], int] = {}
+    classes: list[int] = []
+    known: dict[object, int] = {}
+    judges = _judges(one.model, other.model, sight)
+    for side, graph in enumerate((one, other)):
+        for state in graph.steps:
+            numbers[side, state] = len(classes)
+            key = sight(state), judges[side][0](state)
+            classes.append(known.setdefault(key, len(known)))
+    targets: list[list[tuple[object, int]]] = []
+    for side, graph in enumerate((one, other)):
+        of_step = judges[side][1]
+        for state, made in graph.steps.items():
+            targets.append(
+                [
+                    ((action, None), -1)
+                    if after is None
+                    else ((action, of_step(state, after)), numbers[side, after])
+                    for action, after in made
+                ]
+            )
+    count = len(known)
+    while True:
+        finer: dict[object, int] = {}
+        into = [*classes, -1]  # a step that fails leads nowhere
+        classes = [
+            finer.setdefault(
+                (into[number], frozenset((label, into[t]) for label, t in made)), len(finer)
+            )
+            for number, made in enumerate(targets)
+        ]
+        if len(finer) == count:
+            break
+        count = len(finer)
+    first, second = (
+        {classes[numbers[side, state]] for state in graph.initial}
+        for side, graph in enumerate((one, other))
+    )
+    return first == second
+
+
+_Judges: TypeAlias = tuple[Callable[[State], object], Callable[[State, State], object]]
+
+
+def _judges(left: Model, right: Model, sight: _Sight) -> tuple[_Judges, _Judges]:
+    """What is true in a state, and what of a step, in each of the models: of the properties that
+    may be true in the one and false in the other although the states look alike.
+    """
+    open_ = [
+        number
+        for number, (one, other) in enumerate(zip(left.properties, right.properties, strict=True))
+        if one.body != other.body or _reads(one.body, sight.hidden)
+    ]
+    return _judge(left, open_), _judge(right, open_)
+
+
+def _reads(body: object, hidden: frozenset[int]) -> bool:
+    # Whether an action can be taken depends on whatever its guard reads.
+    return bool(variables_read(body) & hidden) or any(isinstance(n, Enabled) for n in walk(body))
+
+
+def _judge(model: Model, open_: list[int]) -> _Judges:
+    runner = Runner(model)
+    of_states = [number for number in open_ if model.properties[number].kind.of_states]
+    of_steps = [number for number in open_ if model.properties[number].kind.of_steps]
+
+    def holds(number: int, state: State, after: State | None = None) -> bool | None:
+        try:
+            return runner.holds(number, state, after)
+        except (EvaluationError, AssertionFailed):
+            return None
+
+    def state_judge(state: State) -> object:
+        return tuple(holds(number, state) for number in of_states)
+
+    def step_judge(state: State, after: State) -> object:
+        return tuple(holds(number, state, after) for number in of_steps)
+
+    return state_judge, step_judge

@@ -1,0 +1,101 @@
+"""Whether two models are alike but for a part of the state: a bisimulation, that part hidden."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.agreement import model_of
+
+from fencepost.checker.tools.likeness import alike_but_for
+
+SPEC = """\
+record Entry: count: 0..2, colour: bool
+union Message:
+    Ask(token: 0..3, wanted: 0..2)
+    Done
+var entry: Entry = Entry(0, false)
+var lamp: bool = false
+var seen: seq[0..2, 4] = []
+channel net: Message unordered capacity 2
+action ask(n in 1..2):
+    require net == [] and entry.count < 2
+    send Ask(TOKEN, n) to net
+    lamp = LAMP
+    entry.colour = COLOUR
+action take on Ask(token, wanted) from net:
+    seen.append(USED)
+    entry.count += 1
+    require GUARD
+invariant Small: len(seen) <= 2
+invariant Dark: PROPERTY
+terminal: true
+"""
+PLAIN = {
+    "TOKEN": "1", "LAMP": "true", "COLOUR": "true", "USED": "wanted", "GUARD": "true",
+    "PROPERTY": "true",
+}  # fmt: skip
+
+
+def spec(**changed: str) -> str:
+    text = SPEC
+    for name, value in (PLAIN | changed).items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("both", "changed", "expected"),
+    [
+        ({}, {}, ()),
+        # What nobody reads.
+        ({}, {"LAMP": "false"}, ("lamp",)),
+        ({}, {"COLOUR": "false"}, ("entry.colour",)),
+        ({}, {"TOKEN": "2"}, ("net.Ask.token",)),
+        ({}, {"TOKEN": "2", "LAMP": "false"}, ("lamp", "net.Ask.token")),
+        # What shows itself later: in a value, and in what can be done.
+        ({"USED": "min(token, 2)"}, {"TOKEN": "2"}, ("net.Ask.token", "seen")),
+        ({"GUARD": "lamp"}, {"LAMP": "false"}, None),
+        ({"GUARD": "token < 2"}, {"TOKEN": "2"}, None),
+        ({"GUARD": "token < 3"}, {"TOKEN": "2"}, ("net.Ask.token",)),
+        # A property that is true of the one and not of the other.
+        ({"PROPERTY": "lamp or len(seen) == 0"}, {"LAMP": "false"}, None),
+        ({"PROPERTY": "not lamp or len(seen) <= 2"}, {"LAMP": "false"}, ("lamp",)),
+        ({}, {"GUARD": "wanted == 1"}, None),
+        ({}, {"USED": "1"}, ("seen",)),
+        ({"PROPERTY": "quiescent implies entry.count == 2"}, {"LAMP": "false"}, ("lamp",)),
+    ],
+)
+def test_alike_but_for(
+    both: dict[str, str], changed: dict[str, str], expected: tuple[str, ...] | None
+) -> None:
+    left, right = model_of(spec(**both)), model_of(spec(**both, **changed))
+    assert alike_but_for(left, right, 10_000) == expected
+    assert alike_but_for(right, left, 10_000) == expected
+
+
+def test_a_step_of_another_kind_is_a_difference() -> None:
+    """What is out of sight may not decide what is known of a step."""
+    text = spec() + "step invariant Lit: LATER\n"
+    left = model_of(text.replace("LATER", "next(lamp)"))
+    right = model_of(text.replace("LATER", "next(lamp)").replace("lamp = true", "lamp = false"))
+    assert alike_but_for(left, right, 10_000) is None
+
+
+def test_steps_that_change_nothing() -> None:
+    text = spec() + "action wait:\n    require net == []\n"
+    wait = "    require net == []\n", "    require net != []\n"
+    left, right = model_of(text), model_of(text.replace(*wait))
+    assert alike_but_for(left, right, 10_000) == ("steps that change nothing",)
+    told = "invariant Waits: net == [] implies enabled(wait)\n"
+    left = model_of(text + told)
+    right = model_of(text.replace(*wait) + told)
+    assert alike_but_for(left, right, 10_000) is None
+
+
+def test_too_many_steps_are_no_answer() -> None:
+    left, right = model_of(spec()), model_of(spec(LAMP="false"))
+    assert alike_but_for(left, right, 3) is None
+
+
+def test_behaviours_are_no_matter_of_it() -> None:
+    text = spec() + "property Ends: lamp leads to not lamp\n"
+    assert alike_but_for(model_of(text), model_of(text), 10_000) is None
