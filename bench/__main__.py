@@ -28,7 +28,7 @@ PAGE = machine.ROOT / "docs" / "performance.md"
 def main() -> int:
     options = _parser().parse_args()
     # So that what is being measured ends with this command.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _end)
     told = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
     if not options.pages:
         chosen = options.parts or [*suite.PARTS]
@@ -62,6 +62,10 @@ def main() -> int:
         for name, text in page.files(told).items():
             (PAGE.parent / name).write_text(text, encoding="utf-8")
     return 0
+
+
+def _end(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 def _measure(part: str, told: results.Results, settings: suite.Settings) -> None:

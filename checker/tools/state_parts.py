@@ -67,14 +67,16 @@ def differing(one: Any, other: Any, kind: Type, part: Part) -> Iterator[Part]:
         case Record(fields=fields):
             yield from _of_pairs(one, other, fields, part)
         case Union(variants=variants) if one[0] == other[0]:
-            variant = variants[one[0]]
+            tag: int = one[0]
+            variant = variants[tag]
             yield from _of_pairs(one[1:], other[1:], variant.fields, (*part, variant.name))
         case Option(element) | Seq(element) | Map(_, element) if len(one) == len(other):
             for a, b in zip(one, other, strict=True):
                 yield from differing(a, b, element, part)
         case Set(element) | Bag(element) if len(one) == len(other):
-            apart = Counter(one), Counter(other)
-            gone, new = (apart[0] - apart[1]).elements(), (apart[1] - apart[0]).elements()
+            here: Counter[Any] = Counter(one)
+            there: Counter[Any] = Counter(other)
+            gone, new = (here - there).elements(), (there - here).elements()
             for a, b in zip(gone, new, strict=True):
                 yield from differing(a, b, element, part)
         case _:

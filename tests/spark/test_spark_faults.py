@@ -105,7 +105,8 @@ def test_each_process_compiles_once() -> None:
     def watch(found: Sequence[Merged]) -> None:
         expanded = [one.expanded for one in found if one.expanded is not None]
         assert len(expanded) == 2, "of two cores each has one task"
-        for process, compiled in (one.process for one in (*found, *expanded)):
+        told = [*(one.process for one in found), *(one.process for one in expanded)]
+        for process, compiled in told:
             processes.setdefault(process, []).append(compiled)
 
     assert_same(wanted, run.by(on(7, watch=watch)), "compilations")
