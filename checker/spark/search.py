@@ -45,9 +45,6 @@ RECENT_BYTES = 1 << 21
 THRESHOLD_BYTES = 1 << 22
 """A level is handed over when its states take this many bytes."""
 
-CHECKPOINT_SECONDS = 60.0
-"""About how often a search is saved, unless ``spark.fencepost.checkpointSeconds`` says."""
-
 
 class Spark:
     """The engine of this module, on a cluster. ``large``: whether the cluster is to go on; None:
@@ -110,9 +107,8 @@ class Spark:
             )
             checkpoint = None
             if checkpoints is not None:
-                seconds = spark.getConf().get("spark.fencepost.checkpointSeconds")
                 saver = Saver(first, checkpoints, saved)
-                checkpoint = Checkpoint(saver, float(seconds or CHECKPOINT_SECONDS))
+                checkpoint = Checkpoint(saver, session.checkpoint_seconds(spark))
             search = LevelSearch(first.watch, first, checkpoint)
             if tables is None:
                 return search.run()

@@ -7,6 +7,7 @@ It does not know what the connection is used for.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import re
 import shutil
@@ -51,6 +52,10 @@ WANTED_HERE = {
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
+SECONDS = "spark.fencepost.checkpointSeconds"
+"""The setting that says about how often a search is saved."""
+CHECKPOINT_SECONDS = 60.0
+"""The same where nothing is set."""
 
 
 def obstacle() -> str | None:
@@ -105,6 +110,20 @@ def tasks(spark: SparkContext, partitions: int) -> int:
         return min(partitions, int(wanted))
     here = re.match(r"local(\[|$)", str(conf.get("spark.master")))
     return min(partitions, spark.defaultParallelism) if here else partitions
+
+
+def checkpoint_seconds(spark: SparkContext) -> float:
+    """How long a search goes on before it saves what it has, again. Raises `Rejected`."""
+    wanted = spark.getConf().get(SECONDS)
+    if wanted is None:
+        return CHECKPOINT_SECONDS
+    try:
+        seconds = float(wanted)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise unusable(f"{SECONDS} is {wanted!r}", "it has to be a number, 0 or more")
+    return seconds
 
 
 def _ship(spark: SparkContext) -> None:

@@ -64,9 +64,21 @@ def test_a_number_of_tasks_that_is_none(wanted: str) -> None:
         session.tasks(of("yarn", wanted), 8)
 
 
-def of(master: str, wanted: str | None) -> Any:
+@pytest.mark.parametrize(("wanted", "seconds"), [(None, 60.0), ("0", 0.0), ("2.5", 2.5)])
+def test_how_often_a_search_is_saved(wanted: str | None, seconds: float) -> None:
+    assert session.checkpoint_seconds(of("yarn", wanted, session.SECONDS)) == seconds
+
+
+@pytest.mark.parametrize("wanted", ["soon", "", "-1", "nan", "inf"])
+def test_seconds_that_are_none(wanted: str) -> None:
+    told = rf"F034.*spark.fencepost.checkpointSeconds is '{wanted}'"
+    with pytest.raises(Rejected, match=told):
+        session.checkpoint_seconds(of("yarn", wanted, session.SECONDS))
+
+
+def of(master: str, wanted: str | None, setting: str = session.TASKS) -> Any:
     """A session with four cores."""
-    conf = {"spark.master": master} | ({} if wanted is None else {session.TASKS: wanted})
+    conf = {"spark.master": master} | ({} if wanted is None else {setting: wanted})
     return SimpleNamespace(getConf=lambda: conf, defaultParallelism=4)
 
 
