@@ -26,6 +26,10 @@ from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
+MOST_NESTED = 64
+"""How deep the values of a line may be nested."""
+MOST_SHARED = 10_000
+"""How many orders of lines are kept to be shared."""
 MOST_BYTES = 1 << 20
 """A line is at most this long, without its end."""
 MOST_PROBLEMS = 20
@@ -387,6 +391,8 @@ class Reader:
             by = tuple(_key(said, name, "says which lines are in order") for name in one.by)
             standing = Standing(one.name, int(one.strict), by)
             # One object for all lines that have it: they are pickled together.
+            if len(self._shared) >= MOST_SHARED:
+                self._shared.clear()
             found.append((self._shared.setdefault(standing, standing), value))
         return tuple(found)
 
@@ -449,7 +455,16 @@ def _parsed(data: bytes) -> dict[str, Json]:
         raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
     if not isinstance(said, dict):
         raise Unread("the line is no JSON object")
+    if data.count(b"[") + data.count(b"{") > MOST_NESTED and _is_deeper(said, MOST_NESTED):
+        raise Unread("the values of the line are nested too deep")
     return said
+
+
+def _is_deeper(said: Json, most: int) -> bool:
+    inner: list[Json] = (
+        [*said.values()] if isinstance(said, dict) else said if isinstance(said, list) else []
+    )
+    return bool(inner) and (most == 0 or any(_is_deeper(one, most - 1) for one in inner))
 
 
 def _no_constant(name: str) -> object:

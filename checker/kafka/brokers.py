@@ -368,6 +368,9 @@ class Brokers:
             run(self._outages.resume)
             self._stopped = set()
         if self._level != self._protocol:
+            # On the connections there may be answers that nobody has waited for.
+            self._nodes.close()
+            self._nodes.again()
             self._set_level(self._protocol)
         self._stuck = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -95,11 +96,13 @@ class _Mapping:
         if self.address in (None, FAILED):
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
-        self._size = size
+        # Also where nobody closes it: a worker of Spark lives on after a task that failed.
+        self._end = weakref.finalize(self, _system().munmap, self.address, size)
+        self._end.atexit = False
 
     def close(self) -> None:
         """Takes the file out of memory."""
-        _system().munmap(self.address, self._size)
+        self._end()
 
 
 @cache

@@ -93,7 +93,7 @@ class Spark:
         if checkpoints is not None and request.saving is not None and request.saving.resumed:
             saved = checkpoints.latest(account, sizes)
         tables = self._tables(spark, model)
-        partitions = self._cluster.partitions or spark.defaultParallelism
+        partitions = self._cluster.partitions or session.parallelism(spark)
         tasks = session.tasks(spark, partitions)
         program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex)
         interrupts = Interrupts()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -52,6 +53,12 @@ WANTED_HERE = {
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
+MOST_OWNERS = 128
+"""How many tables a task has at most, unless a setting says otherwise: each is up to some hundreds
+of files in memory, of which a system has room for a limited number.
+"""
+PARALLELISM = "spark.default.parallelism"
+"""Spark's own setting that says how many tasks run side by side."""
 SECONDS = "spark.fencepost.checkpointSeconds"
 """The setting that says about how often a search is saved."""
 CHECKPOINT_SECONDS = 60.0
@@ -105,11 +112,25 @@ def tasks(spark: SparkContext, partitions: int) -> int:
     conf = spark.getConf()
     wanted = conf.get(TASKS)
     if wanted is not None:
-        if not wanted.isdecimal() or not int(wanted):
+        if not wanted.isdecimal() or len(wanted) > 9 or not int(wanted):
             raise unusable(f"{TASKS} is {wanted!r}", "it has to be a number, 1 or more")
         return min(partitions, int(wanted))
     here = re.match(r"local(\[|$)", str(conf.get("spark.master")))
-    return min(partitions, spark.defaultParallelism) if here else partitions
+    if not here:
+        return partitions
+    return min(partitions, max(parallelism(spark), -(-partitions // MOST_OWNERS)))
+
+
+def parallelism(spark: SparkContext) -> int:
+    """How many tasks run side by side. Raises `Rejected`."""
+    try:
+        found = spark.defaultParallelism
+    except (Py4JError, PySparkException):
+        found = 0
+    if found < 1:
+        wanted = spark.getConf().get(PARALLELISM)
+        raise unusable(f"{PARALLELISM} is {wanted!r}", "it has to be a number, 1 or more")
+    return found
 
 
 def checkpoint_seconds(spark: SparkContext) -> float:

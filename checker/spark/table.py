@@ -13,8 +13,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -138,7 +138,8 @@ class Shelf:
         folder = self._away()
         folder.mkdir(parents=True)
         files = Files(folder)
-        return Table(files, self._seen(files, context, states))
+        with _given_back(files):
+            return Table(files, self._seen(files, context, states))
 
     def take(self, level: int, context: Context) -> Table:
         """The table with all states up to a level; it is here no more. Raises `Missing`."""
@@ -147,12 +148,12 @@ class Shelf:
             self._at(level).rename(folder)
         except FileNotFoundError:
             raise Missing(f"no table at level {level} in {self._home}") from None
-        kind, noted = json.loads((folder / CONTENTS).read_bytes())
-        if kind != self._kind:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise Missing(f"no table of this plan at level {level} in {self._home}")
         files = Files(folder)
-        return Table(files, self._seen(files, context, 0, files.open(noted)))
+        with _given_back(files):
+            kind, noted = json.loads((folder / CONTENTS).read_bytes())
+            if kind != self._kind:
+                raise Missing(f"no table of this plan at level {level} in {self._home}")
+            return Table(files, self._seen(files, context, 0, files.open(noted)))
 
     def _seen(
         self, files: Files, context: Context, states: int, parts: Sequence[Region] = ()
@@ -202,3 +203,14 @@ def _local_folder(partition: int) -> Path:
     """The folder for data that Spark removes with the executor."""
     folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
     return Path(folders[partition % len(folders)] if folders else tempfile.gettempdir())
+
+
+@contextmanager
+def _given_back(files: Files) -> Iterator[None]:
+    """Where this fails the folder is gone, with the memory that shows it."""
+    try:
+        yield
+    except BaseException:
+        files.close()
+        shutil.rmtree(files.folder, ignore_errors=True)
+        raise

@@ -199,13 +199,14 @@ def merge(
         yield from delivery.run(given)
         called.check()
         found = delivery.accounts()
+        for owner in owners:
+            shelves[owner].put(tables[owner], order.level)
+            del tables[owner]
     except BaseException:
         for owner, table in tables.items():
             shelves[owner].drop(table)
         memory.close()
         raise
-    for owner, table in tables.items():
-        shelves[owner].put(table, order.level)
     memory.close()
     accounts.add({(order.attempt, owner): one for owner, one in found.items()})
 

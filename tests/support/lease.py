@@ -122,6 +122,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "no object": (b"[1, 2]\n", "the line is no JSON object"),
     "no UTF-8": (b'{"file": "\xff"}\n', "the line is no UTF-8 text"),
     "nested": (b"[" * 100_000 + b"\n", "nested too deep"),
+    "deep": (b'{"source": "server", "x": ' + b"[" * 70 + b"]" * 70 + b"}\n", "nested too deep"),
     "digits": (b'{"file": 1' + b"0" * 5000 + b"}\n", "the line is no JSON: Exceeds the limit"),
     "NaN": (b'{"file": NaN}\n', "NaN is no JSON value"),
     "long": (b'{"file": "' + b"x" * (1 << 20) + b'"}\n', "the line is longer than 1,048,576 bytes"),

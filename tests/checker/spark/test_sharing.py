@@ -104,3 +104,16 @@ def test_states_that_come_to_another_task() -> None:
     stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
         list(Delivery(made, order, 0, {}).run([stray]))
+
+
+@pytest.mark.parametrize("found", [0, -3])
+def test_a_parallelism_that_is_none(found: int) -> None:
+    conf = {session.PARALLELISM: str(found)}
+    spark: Any = SimpleNamespace(getConf=lambda: conf, defaultParallelism=found)
+    told = rf"F034.*spark.default.parallelism is '{found}'"
+    with pytest.raises(Rejected, match=told):
+        session.parallelism(spark)
+
+
+def test_tables_of_a_task_are_limited() -> None:
+    assert session.tasks(of("local[4]", None), 10_000) == 79
