@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -206,7 +206,7 @@ def _local_folder(partition: int) -> Path:
 
 
 @contextmanager
-def _given_back(files: Files) -> Iterator[None]:
+def _given_back(files: Files) -> Generator[None, None, None]:
     """Where this fails the folder is gone, with the memory that shows it."""
     try:
         yield
