@@ -206,7 +206,7 @@ def _local_folder(partition: int) -> Path:
 
 
 @contextmanager
-def _given_back(files: Files) -> Generator[None, None, None]:
+def _given_back(files: Files) -> Generator[None]:
     """Where this fails the folder is gone, with the memory that shows it."""
     try:
         yield

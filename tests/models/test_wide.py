@@ -18,7 +18,7 @@ from fencepost.checker.native.visited.plan import Plan, chosen
 from fencepost.checker.request import Limits, Request
 
 MOST_STATES = 400_000
-"""States are compressed before there are so many."""
+"""Compression begins with at most this many states."""
 # How many words a state has, and whether they have enough in common.
 WIDE = [
     ("kafka/txn_failover", "fixed_most", 26, True),

@@ -142,7 +142,7 @@ class _Near:
         return self._bytes >= NEAR_BYTES
 
     def add(self, one: Located, place: tuple[int, int, int], size: int) -> None:
-        """Adds a line of so many bytes."""
+        """Adds a line of ``size`` bytes."""
         self._place = self._place or place
         line, number = one.line, place[2]
         said = None if line is None else (one.source, line.event, line.said, one.standings)

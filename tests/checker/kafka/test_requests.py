@@ -28,7 +28,7 @@ def answering(answers: Sequence[bytes]) -> Generator[Connection]:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
-            # Whoever has had enough closes the connection.
+            # A client that stops reading closes the connection.
             with server.accept()[0] as one, suppress(OSError):
                 for data in answers:
                     size = int.from_bytes(one.recv(4, socket.MSG_WAITALL), "big")

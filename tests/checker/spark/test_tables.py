@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import random
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -172,6 +173,36 @@ def test_a_table_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
         assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == files
         shelf.clear()
         assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("whole", [2, 5])
+@pytest.mark.parametrize("doing", ["create", "take"])
+def test_a_table_without_room_leaves_nothing(
+    doing: str, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither on the disk nor in memory, which Python's worker keeps for the tasks that follow."""
+
+    def mapped() -> int:
+        return Path("/proc/self/maps").read_text(encoding="utf-8").count(str(tmp_path))
+
+    with place(2, tmp_path) as here:
+        shelf = Shelf(here.program, 0)
+        shelf.put(shelf.create(10, here.context), 3)
+        # There is no room for one of its regions.
+        left, opened = [whole], Files._opened  # pyright: ignore[reportPrivateUsage]
+
+        def full(files: Files, *region: object) -> object:
+            left[0] -= 1
+            if not left[0]:
+                raise OSError(errno.ENOSPC, "full")
+            return opened(files, *region)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Files, "_opened", full)
+        with pytest.raises(OSError, match="full"):
+            shelf.create(10, here.context) if doing == "create" else shelf.take(3, here.context)
+        assert mapped() == 0
+        names = [one.name for one in tmp_path.rglob("*") if one.is_dir()]
+        assert not [name for name in names if name.startswith("away")], names
 
 
 def test_regions_are_files(tmp_path: Path) -> None:
