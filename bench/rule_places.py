@@ -73,9 +73,14 @@ def line(place: str, rule: str) -> Line:
         last -= 1
     if match["kind"] == "role":
         last = first
-    named = re.compile(rf"#.*\b{re.escape(rule)}(?![\w.]*\d)")
-    number = next((n for n in range(first, last) if named.search(text[n])), first)
-    return Line(path, name, number + 1)
+    # A comment that begins with the rule says that this is it; another one may only speak of it.
+    own_name = rf"{re.escape(rule)}(?![\w.]*\d)"
+    inside = range(first, last)
+    for named in (re.compile(rf"# *{own_name}"), re.compile(rf"#.*\b{own_name}")):
+        for number in inside:
+            if named.search(text[number]):
+                return Line(path, name, number + 1)
+    return Line(path, name, first + 1)
 
 
 def methods(rule: str, row: dict[str, Any], data: dict[str, Any], page: str) -> list[str]:
