@@ -69,12 +69,20 @@ class FieldReader:
         self._declared = declared
         self._name = declared.name
         self._kept: dict[str | int | tuple[Json, ...], Read] = {}
+        shape = declared.shape
+        self._may_be_away = isinstance(shape, Perhaps) or (
+            isinstance(shape, Plain) and isinstance(shape.type, Option)
+        )
+        self._away = _read(shape, None) if self._may_be_away else None
 
     def read(self, said: dict[str, Json], beyond: list[str]) -> Read:
         """What a line says of the field; what lies outside its type is added to ``beyond``. Raises
         `Unread`.
         """
-        key = _key(said.get(self._name))
+        value = said.get(self._name)
+        if value is None and self._away is not None:
+            return self._away
+        key = _key(value)
         if key is None:
             return self._made(said, beyond)
         known = self._kept.get(key)
@@ -89,11 +97,7 @@ class FieldReader:
 
     def _made(self, said: dict[str, Json], beyond: list[str]) -> Read:
         one, event = self._declared, self._event
-        if (
-            one.name not in said
-            and not isinstance(one.shape, Perhaps)
-            and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
-        ):
+        if one.name not in said and not self._may_be_away:
             hint = suggestion(one.name, said)
             raise Unread(f'{event.said} has no field "{one.name}"{hint}')
         try:
@@ -109,15 +113,16 @@ def _key(said: Json) -> str | int | tuple[Json, ...] | None:
     """What stands for a value among those that are kept; None: it is not kept. ``true`` and 1 are
     the same to a dictionary, so of numbers there are no others.
     """
-    if said.__class__ is int or _is_short_text(said):
-        return cast("str | int", said)
-    if isinstance(said, list) and len(said) <= MOST_ELEMENTS and all(map(_is_short_text, said)):
+    if isinstance(said, str):
+        return said if len(said) <= MOST_LENGTH else None
+    if said.__class__ is int:
+        return cast("int", said)
+    if isinstance(said, list) and len(said) <= MOST_ELEMENTS:
+        for one in said:
+            if not isinstance(one, str) or len(one) > MOST_LENGTH:
+                return None
         return tuple(said)
     return None
-
-
-def _is_short_text(said: Json) -> bool:
-    return isinstance(said, str) and len(said) <= MOST_LENGTH
 
 
 class _Beyond(Exception):
