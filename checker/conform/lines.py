@@ -197,17 +197,23 @@ def _split(
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
     disputed: dict[tuple[int, Key], int] = {}
     for one in located:
-        if one.key is not None:
+        key = one.key
+        if key is not None:
             for owner, said in zip(owners, one.by, strict=True):
-                if said is not None:
-                    keys = (*owner.get(said, ()), one.key)
-                    owner[said] = min(keys, key=by_key), max(keys, key=by_key)
+                known = owner.get(said)
+                if said is None or (known is not None and key == known[0] == known[1]):
+                    continue
+                keys = (*(known or ()), key)
+                owner[said] = min(keys, key=by_key), max(keys, key=by_key)
     strays = events = 0
     for index, one in enumerate(located):
         key = one.key
         if key is None and recording.key is not None:
-            rows = enumerate(zip(owners, one.by, strict=True))
-            named = [(n, said, owner[said]) for n, (owner, said) in rows if said in owner]
+            named = [
+                (n, said, known)
+                for n, said in enumerate(one.by)
+                if (known := owners[n].get(said)) is not None
+            ]
             key = next((least for _, _, (least, most) in named if least == most), None)
             if key is None:
                 for n, said, _ in named[:1]:
@@ -215,7 +221,10 @@ def _split(
                 strays += 1
                 continue
         events += one.line is not None
-        found.setdefault(key, History(key)).add(one, most)
+        history = found.get(key)
+        if history is None:
+            history = found[key] = History(key)
+        history.add(one, most)
     histories = sorted(found.values(), key=lambda one: by_key(one.key))
     for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
         where = place(disputed[n, said])

@@ -142,6 +142,23 @@ def test_many_messages_under_way(tmp_path: Path) -> None:
     assert found.verdict == "not allowed"
 
 
+@pytest.mark.parametrize(("x", "verdict", "read"), [(0, "allowed", 1), (1, "not allowed", 0)])
+def test_an_event_that_waits_for_its_answer_is_not_shown(
+    x: int, verdict: str, read: int, tmp_path: Path
+) -> None:
+    model = (
+        "union Msg:\n    Ask\n    Reply(x: 0..1)\nchannel net: Msg unordered capacity 4\n"
+        "var n: 0..3 = 0\naction take on Ask from net: send Reply(0) to net\n"
+        "action show:\n    require net != [] and n == 0\n    n = 1\n"
+    )
+    rules = (
+        "    source s ordered\nevent e(x: 0..1) from s\n"
+        "answers e on m.Reply(==x) from m.net: send m.Ask to m.net\nshows e(1) on m.show\n"
+    )
+    found, _ = compared_in(tmp_path, model, rules, [{"source": "s", "event": "e", "x": x}])
+    assert (found.verdict, found.read) == (verdict, read)
+
+
 @pytest.mark.parametrize(
     ("second", "why"),
     [
