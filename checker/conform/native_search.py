@@ -327,7 +327,7 @@ class _PackedSearch(Search):
         place: Place,
         fitting: dict[int, tuple[tuple[Shown, ...], Ways]],
     ) -> tuple[tuple[Shown, ...], Ways]:
-        made = fitting[id(shown)] = shown, list(self.places.shown(shown, place, ()))
+        made = fitting[id(shown)] = shown, self.places.shown(shown, place, ())
         return made
 
     def _stepped(

@@ -37,21 +37,25 @@ class Meaning(NamedTuple):
 
 class Head:
     """The next event of a source under a binding (``line``; None: none can be read), and which one
-    steps may show there (``event``; -1: none). Where all its names are settled the fields stand for
-    ``settled`` and nothing else.
+    steps may show there (``event``; -1: none). ``brings``: it may bring in something. ``stops``: it
+    has a value outside its type, or it is not kept (then there is no line), so that what comes is
+    not known. Where all its names are settled the fields stand for ``settled`` and nothing else.
     """
 
-    __slots__ = ("bound", "event", "fits", "line", "meanings", "settled", "source", "unkept")
+    __slots__ = (
+        "bound", "brings", "event", "fits", "line", "meanings", "settled", "source", "stops",
+    )  # fmt: skip
 
-    def __init__(self, source: int, line: Line | None, unkept: bool, bound: Bound) -> None:
+    def __init__(self, source: int, line: Line | None, bound: Bound) -> None:
         self.source = source
         self.line = line
-        self.unkept = unkept
         self.bound = bound
         self.event = -1 if line is None or line.beyond else line.event
+        self.brings = False
+        self.stops = line is not None and bool(line.beyond)
         self.settled: tuple[Value, ...] | None = None
         self.meanings: list[Meaning] | None = None
-        self.fits: dict[tuple[Value, ...], tuple[Bound, ...]] = {}
+        self.fits: dict[tuple[Value, ...], tuple[Bound, ...]] | None = None
 
 
 class Place:
@@ -76,10 +80,11 @@ class Place:
         self.states: set[Any] = set()
         self.further: dict[int, Place] = {}
 
-    @property
-    def rank(self) -> tuple[tuple[int, ...], int]:
-        """Among places where as much is read, the least is preferred."""
-        return tuple([-one for one in self.cursors]), self.waits
+    def is_before(self, other: Place) -> bool:
+        """Whether this one is reported, of two where as much is read."""
+        if self.cursors == other.cursors:
+            return self.waits < other.waits
+        return self.cursors > other.cursors
 
 
 class _Under:
@@ -181,30 +186,33 @@ class Places:
         if known is None:
             lines = self.lines[source]
             line = lines[read] if read < len(lines) and not lines[read].misplaced else None
-            unkept = len(lines) <= read < self.ends[source]
-            known = under.heads[source][read] = Head(source, line, unkept, under.bound)
-            if line is not None:
+            known = under.heads[source][read] = Head(source, line, under.bound)
+            if line is None:
+                known.stops = len(lines) <= read < self.ends[source]
+            else:
+                known.brings = not known.stops and self.mapped.brings_in[line.event]
                 known.settled = self.names.settled(line.fields, under.bound)
         return known
 
     # ------------------------------------------------------------ the next events
 
-    def upcoming(self, place: Place) -> Iterator[Head]:
+    def upcoming(self, place: Place) -> list[Head]:
         """The next event of each source that may bring in something."""
+        found: list[Head] = []
         for head in place.heads:
-            if head.line is None:
-                if head.unkept:
-                    self._cut_at(head)
-            elif head.line.beyond:
-                self.cuts.update([Cut(why) for why in head.line.beyond])
-            elif head.source != place.asking and self.mapped.brings_in[head.line.event]:
-                yield head
+            if head.brings:
+                if head.source != place.asking:
+                    found.append(head)
+            elif head.stops:
+                self._cut_at(head)
+        return found
 
     def _cut_at(self, head: Head) -> None:
-        """Where steps show several events at a time, the next one may be one that is not kept: then
-        what comes is not known.
-        """
-        self.cuts.add(unkept(len(self.lines[head.source])))
+        if head.line is None:
+            # Where steps show several events at a time, a search may come to what is not kept.
+            self.cuts.add(unkept(len(self.lines[head.source])))
+        else:
+            self.cuts.update([Cut(why) for why in head.line.beyond])
 
     def meanings(self, head: Head) -> list[Meaning]:
         """What the fields of an event may stand for."""
@@ -233,30 +241,38 @@ class Places:
 
     def shown(
         self, shown: tuple[Shown, ...], place: Place, events: Events
-    ) -> Iterator[tuple[Place, Events]]:
+    ) -> list[tuple[Place, Events]]:
         """The ways in which the next events of the sources are those that a step shows: where they
         are read, and they with the ``events`` before them.
         """
-        if not shown:
-            yield place, events
-            return
-        first, rest = shown[0], shown[1:]
-        for source in self.by_event[first.event]:
+        found = [(place, events)]
+        for one in shown:
+            found = [way for before in found for way in self._ways(one, *before)]
+        return found
+
+    def _ways(self, shown: Shown, place: Place, events: Events) -> list[tuple[Place, Events]]:
+        event, values = shown
+        found: list[tuple[Place, Events]] = []
+        for source in self.by_event[event]:
             head = place.heads[source]
-            if source == place.asking:
-                continue
-            if head.event == first.event:
-                assert head.line is not None
-                for names in self._fitting(head, head.line, first.values):
-                    there = self.advanced(place, source, names)
-                    yield from self.shown(rest, there, (*events, (source, head.line)))
-            elif head.unkept:
+            if head.event == event:
+                line, settled = head.line, head.settled
+                assert line is not None
+                if source == place.asking or (settled is not None and settled != values):
+                    continue
+                read = *events, (source, line)
+                for names in self._fitting(head, line, values):
+                    found.append((self.advanced(place, source, names), read))
+            elif head.stops and head.line is None:
                 self._cut_at(head)
+        return found
 
     def _fitting(self, head: Head, line: Line, values: tuple[Value, ...]) -> Iterable[Bound]:
         """The bindings by which the fields of an event have these values."""
         if head.settled is not None:
             return (head.bound,) if head.settled == values else ()
+        if head.fits is None:
+            head.fits = {}
         known = head.fits.get(values)
         if known is None:
             found = [head.bound]

@@ -176,10 +176,10 @@ class Search:
             self.most, self.farthest = place.read, [node]
             return
         other = self.farthest[0][1]
-        if place is other or place.rank == other.rank:
-            self.farthest.append(node)
-        elif place.rank < other.rank:
+        if place.is_before(other):
             self.farthest = [node]
+        elif not other.is_before(place):
+            self.farthest.append(node)
 
     def _least(self) -> Node:
         """Of those that are read the farthest the one with the least state."""
