@@ -5,7 +5,7 @@ code in one call, for the model's own steps and for all that events may bring in
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
@@ -34,6 +34,8 @@ MOST_PLACES = 5_000
 """What events may bring in is kept for so many places at a time."""
 MOST_ENTRIES = 20_000
 """What events of certain values may bring in is kept for so many of them at a time."""
+MOST_VALUES = 2_000
+"""The values of a variable are kept for so many of its forms at a time."""
 ASKING, WAITING = -1, -2
 """What an event may bring in beside answers, where requests may come in, and where one waits."""
 TOLD = Row.REST
@@ -129,7 +131,9 @@ class PackedMapping:
         rows = self.followed.rows
         self.row = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
         self._before = tuple(sorted(number for number in read if number < self.count))
-        self._reads = [self.followed.bytes_of(number) for number in self._before]
+        self.reads = [self.followed.bytes_of(number) for number in self._before]
+        self._places = [self.followed.bytes_of(number) for number in range(self.count)]
+        self._values: list[dict[bytes, Value]] = [{} for _ in range(self.count)]
         self._least = [[least(one.type) for one in event.fields] for event in recording.events]
         self._tags = [
             self.followed.changes(made.event, (number, *fields))
@@ -146,9 +150,24 @@ class PackedMapping:
             self._follower = Follower(self.followed)
         return _PackedSearch(self, self._follower, history, effort).judged(runs)
 
+    def state(self, data: bytes) -> State:
+        """The state that has these words: in a run, most variables are as in the state before."""
+        found: list[Value] = []
+        for number, (known, (start, end)) in enumerate(
+            zip(self._values, self._places, strict=True)
+        ):
+            value = known.get(data[start:end])
+            if value is None:
+                if len(known) >= MOST_VALUES:
+                    known.clear()
+                value = self.followed.value(number, self.followed.words(data))
+                known[data[start:end]] = value
+            found.append(value)
+        return tuple(found)
+
     def before(self, state: bytes) -> bytes:
         """What rules of events read of the state before a step."""
-        return b"".join([state[start:end] for start, end in self._reads]) if self._reads else b""
+        return b"".join([state[start:end] for start, end in self.reads])
 
     def step(self, action: int, told: bytes, state: bytes, before: bytes) -> Step:
         """A step of the model from a state, by its action, what a row has between this and the
@@ -263,7 +282,7 @@ class _PackedSearch(Search):
         return [self.packed.followed.packed(state) for state in self.mapped.initial()]
 
     def _state(self, kept: bytes) -> State:
-        return self.packed.followed.state(kept)
+        return self.packed.state(kept)
 
     def _least(self) -> Node:
         least, *others = self.farthest
@@ -282,44 +301,57 @@ class _PackedSearch(Search):
             self.offered.clear()
             self.opened.clear()
         offers, calls, behind, fitting = self.opened.get(place) or self._open(place)
-        before = packed.before(state)
+        before = packed.before(state) if packed.reads else b""
         late: list[tuple[bytes, Place, Did]] = []
         rows = self.follower.rows(state, calls, len(offers))
         for call, action, told, after in packed.row.iter_unpack(rows):
             if action < 0:
                 self._lacking(node, call, action, told, offers)
-                continue
-            if call >= 0 and offers[call].entry.action is None:
-                there, did, ahead = behind[call] or self._behind(place, offers, behind, call)
-                if ahead:
-                    late.append((after, there, did))
-                elif after not in there.states:
-                    self._reach(after, there, node, did, 0)
-                continue
-            step = known[action].get(told + before) or packed.step(action, told, state, before)
-            shown = step.shown
-            if not shown and call < 0:
-                if after not in place.states:
-                    self._reach(after, place, node, step.did, 0)
-            elif isinstance(shown, Cut):
-                self.cuts.add(shown)
             elif call < 0:
-                # What is held keeps its identity.
-                _, ways = fitting.get(id(shown)) or self._ways(shown, place, fitting)
-                for there, events in ways:
-                    if after not in there.states:
-                        did = Did("step", step.action, None, (), events, step.marks)
-                        self._reach(after, there, node, did, 0)
-            elif offers[call].entry.kind == "input":
-                self._stepped(node, after, offers[call], step, shown)
+                step = known[action].get(told + before) or packed.step(action, told, state, before)
+                shown = step.shown
+                if not shown:
+                    if after not in place.states:
+                        self._reach(after, place, node, step.did, 0)
+                elif isinstance(shown, Cut):
+                    self.cuts.add(shown)
+                else:
+                    # What is held keeps its identity.
+                    _, ways = fitting.get(id(shown)) or self._ways(shown, place, fitting)
+                    for there, events in ways:
+                        if after not in there.states:
+                            did = Did("step", step.action, None, (), events, step.marks)
+                            self._reach(after, there, node, did, 0)
             else:
+                entry = offers[call].entry
+                if entry.action is not None:
+                    step = known[action].get(told + before)
+                    step = step or packed.step(action, told, state, before)
+                    if isinstance(step.shown, Cut):
+                        self.cuts.add(step.shown)
+                        continue
+                    if entry.kind == "input":
+                        self._stepped(node, after, offers[call], step, step.shown)
+                        continue
                 there, did, ahead = behind[call] or self._behind(place, offers, behind, call)
+                if after in there.states:
+                    continue
                 if ahead:
                     late.append((after, there, did))
                 else:
                     self._reach(after, there, node, did, 0)
         for after, there, did in late:
             self._reach(after, there, node, did, 1)
+
+    def _shown(self, kept: bytes) -> Iterator[tuple[Shown, ...]]:
+        packed = self.packed
+        before = packed.before(kept)
+        for _, action, told, _ in packed.row.iter_unpack(self.follower.rows(kept, b"", 0)):
+            if action >= 0:
+                step = packed.steps[action].get(told + before)
+                step = step or packed.step(action, told, kept, before)
+                if not isinstance(step.shown, Cut):
+                    yield step.shown
 
     def _ways(
         self,

@@ -245,6 +245,8 @@ class Places:
         """The ways in which the next events of the sources are those that a step shows: where they
         are read, and they with the ``events`` before them.
         """
+        if len(shown) == 1:
+            return self._ways(shown[0], place, events)
         found = [(place, events)]
         for one in shown:
             found = [way for before in found for way in self._ways(one, *before)]

@@ -330,16 +330,22 @@ class Search:
         there that were visited.
         """
         found: set[str] = set()
+        events: set[tuple[Shown, Bound]] = set()
         there = (node for node in self.reached if node[1].cursors == end.cursors)
         for _, (kept, place, _, _) in zip(range(MOST_LOOKED_AT), there, strict=False):
-            state = self._state(kept)
             if place.waits >= 0:
-                found.update(self.mapped.answers(place.waits // self.sources, state))
-            for move in self.mapped.expansion(state).moves:
-                found.update([self._told(one, place.bound) for one in move.shown])
+                waits = place.waits // self.sources
+                found.update(self.mapped.answers(waits, self._state(kept)))
+            for shown in self._shown(kept):
+                events.update([(one, place.bound) for one in shown])
+        found.update([self._told(*one) for one in events])
         yield from sorted(found)[:MOST_INSTEAD]
         if len(found) > MOST_INSTEAD:
             yield f"{len(found) - MOST_INSTEAD} more"
+
+    def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
+        """What the steps from a state show."""
+        return (move.shown for move in self.mapped.expansion(kept).moves)
 
     def _told(self, shown: Shown, bound: Bound) -> str:
         event = self.recording.events[shown.event]
