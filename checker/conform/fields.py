@@ -79,21 +79,27 @@ class FieldReader:
         """What a line says of the field; what lies outside its type is added to ``beyond``. Raises
         `Unread`.
         """
-        value = said.get(self._name)
-        if value is None and self._away is not None:
+        known = self.known(said.get(self._name))
+        if known is not None:
+            return known
+        key = _key(said.get(self._name))
+        count = len(beyond)
+        made = self._made(said, beyond)
+        if key is not None and len(beyond) == count:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        return made
+
+    def known(self, value: Json) -> Read | None:
+        """What a value of the field says, where that is known."""
+        kind = value.__class__
+        if kind is str or kind is int:
+            return self._kept.get(cast("str | int", value))
+        if value is None:
             return self._away
         key = _key(value)
-        if key is None:
-            return self._made(said, beyond)
-        known = self._kept.get(key)
-        if known is None:
-            count = len(beyond)
-            known = self._made(said, beyond)
-            if len(beyond) == count:
-                if len(self._kept) >= MOST_KEPT:
-                    self._kept.clear()
-                self._kept[key] = known
-        return known
+        return None if key is None else self._kept.get(key)
 
     def _made(self, said: dict[str, Json], beyond: list[str]) -> Read:
         one, event = self._declared, self._event

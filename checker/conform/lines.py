@@ -358,19 +358,20 @@ class Reader:
         self,
         source: tuple[int, str],
         event: int,
-        said: Sequence[Json],
+        said: tuple[Json, ...],
         standings: tuple[tuple[Standing, int], ...],
     ) -> Located:
         """An event that has been read before, of what its line has ``said`` for its fields; not to
         which history it belongs.
         """
-        given = dict(zip(self._headings[event].fields, said, strict=True))
-        return Located(None, (), source, self._made(event, given), standings)
+        return Located(None, (), source, self._made(event, said, None), standings)
 
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
         source = self._source(said)
-        return source, self._made(self._event(said, source[0]), said)
+        number = self._event(said, source[0])
+        given = tuple([said.get(name) for name in self._headings[number].fields])
+        return source, self._made(number, given, said)
 
     @property
     def _single(self) -> bool:
@@ -425,11 +426,20 @@ class Reader:
             raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _made(self, number: int, said: dict[str, Json]) -> Line:
+    def _made(self, number: int, given: tuple[Json, ...], said: dict[str, Json] | None) -> Line:
+        """An event with what its line has for its fields, out of all that this has, if that is
+        known.
+        """
         heading, beyond = self._headings[number], list[str]()
-        fields = tuple([one.read(said, beyond) for one in self._fields[number]])
-        given = tuple([said.get(name) for name in heading.fields])
-        return Line(number, fields, heading, given, tuple(beyond))
+        fields: list[Read] = []
+        for one, value in zip(self._fields[number], given, strict=True):
+            known = one.known(value)
+            if known is None:
+                if said is None:
+                    said = dict(zip(heading.fields, given, strict=True))
+                known = one.read(said, beyond)
+            fields.append(known)
+        return Line(number, tuple(fields), heading, given, tuple(beyond))
 
     def _event(self, said: dict[str, Json], source: int) -> int:
         known, field_ = self._known[source], self.recording.event_field

@@ -23,6 +23,8 @@ from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MOST_KEPT = 5_000
 """The number of states whose steps are kept at a time."""
+MOST_EVENTS = 50_000
+"""The number of events, by their fields, of which it is kept what may come in with them."""
 
 
 class Shown(NamedTuple):
@@ -348,7 +350,7 @@ class Mapped:
         """The inputs that may come in with an event in some state, as far as its fields tell."""
         known = self._possible.get((event, values))
         if known is None:
-            if len(self._possible) >= MOST_KEPT:
+            if len(self._possible) >= MOST_EVENTS:
                 self._possible.clear()
             known = self._possible[event, values] = tuple(
                 [number for number in self._inputs[event] if self._ever(number, values)]
