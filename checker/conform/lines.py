@@ -481,12 +481,10 @@ def _parsed(data: bytes) -> dict[str, Json]:
 def _decoded(text: str) -> Json:
     """What a text says. `json.JSONDecoder.decode` looks for spaces first, which takes as long."""
     try:
-        said, end = _DECODER.scan_once(text, 0)
-    except (StopIteration, ValueError):
-        end = -1
-    if end < 0 or (end < len(text) and text[end:] != "\n"):
-        said = _DECODER.decode(text)
-    return cast("Json", said)
+        said, end = _DECODER.raw_decode(text)
+    except ValueError:
+        return cast("Json", _DECODER.decode(text))
+    return cast("Json", said if text[end:] in ("", "\n") else _DECODER.decode(text))
 
 
 def _is_deeper(said: Json, most: int) -> bool:

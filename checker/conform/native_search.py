@@ -5,7 +5,7 @@ code in one call, for the model's own steps and for all that events may bring in
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
@@ -129,7 +129,9 @@ class PackedMapping:
         self._kept_steps = 0
         self._entries: dict[tuple[int, tuple[Value, ...], bool, int], Entries] = {}
         rows = self.followed.rows
-        self.row = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
+        form = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
+        # The call of each row, its action, what it tells of the step, and the state behind it.
+        self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
         self._before = tuple(sorted(number for number in read if number < self.count))
         self.reads = [self.followed.bytes_of(number) for number in self._before]
         self._places = [self.followed.bytes_of(number) for number in range(self.count)]
@@ -304,7 +306,7 @@ class _PackedSearch(Search):
         before = packed.before(state) if packed.reads else b""
         late: list[tuple[bytes, Place, Did]] = []
         rows = self.follower.rows(state, calls, len(offers))
-        for call, action, told, after in packed.row.iter_unpack(rows):
+        for call, action, told, after in packed.parts(rows):
             if action < 0:
                 self._lacking(node, call, action, told, offers)
             elif call < 0:
@@ -346,7 +348,7 @@ class _PackedSearch(Search):
     def _shown(self, kept: bytes) -> Iterator[tuple[Shown, ...]]:
         packed = self.packed
         before = packed.before(kept)
-        for _, action, told, _ in packed.row.iter_unpack(self.follower.rows(kept, b"", 0)):
+        for _, action, told, _ in packed.parts(self.follower.rows(kept, b"", 0)):
             if action >= 0:
                 step = packed.steps[action].get(told + before)
                 step = step or packed.step(action, told, kept, before)
