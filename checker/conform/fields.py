@@ -121,8 +121,8 @@ def _key(said: Json) -> str | int | tuple[Json, ...] | None:
     """
     if isinstance(said, str):
         return said if len(said) <= MOST_LENGTH else None
-    if said.__class__ is int:
-        return cast("int", said)
+    if isinstance(said, int) and not isinstance(said, bool):
+        return said
     if isinstance(said, list) and len(said) <= MOST_ELEMENTS:
         for one in said:
             if not isinstance(one, str) or len(one) > MOST_LENGTH:
