@@ -327,8 +327,9 @@ class _PackedSearch(Search):
             else:
                 entry = offers[call].entry
                 if entry.action is not None:
-                    step = known[action].get(told + before)
-                    step = step or packed.step(action, told, state, before)
+                    step = known[action].get(told + before) or packed.step(
+                        action, told, state, before
+                    )
                     if isinstance(step.shown, Cut):
                         self.cuts.add(step.shown)
                         continue
