@@ -142,6 +142,19 @@ def test_many_messages_under_way(tmp_path: Path) -> None:
     assert found.verdict == "not allowed"
 
 
+def test_the_prefix_that_has_more_of_the_first_source_is_reported(tmp_path: Path) -> None:
+    rules = (
+        "    source s ordered\n    source t ordered\nevent e from s\nevent f from t\n"
+        "input e when m.n == 0:\n    m.n = 5\ninput f when m.n == 0:\n    m.n = 1\n"
+    )
+    model = "var n: 0..9 = 0\naction never:\n    require n == 9\n    n = 0\n"
+    events: list[Event] = [{"source": "s", "event": "e"}, {"source": "t", "event": "f"}]
+    found, _ = compared_in(tmp_path, model, rules, events)
+    assert found.verdict == "not allowed"
+    assert [(one.source, one.read) for one in found.waiting] == [("s", 1), ("t", 0)]
+    assert found.way[-1][0] == (5,)
+
+
 @pytest.mark.parametrize(("x", "verdict", "read"), [(0, "allowed", 1), (1, "not allowed", 0)])
 def test_an_event_that_waits_for_its_answer_is_not_shown(
     x: int, verdict: str, read: int, tmp_path: Path
