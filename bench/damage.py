@@ -30,7 +30,7 @@ from fencepost.checker.conform.fields import Unread
 from fencepost.checker.conform.lines import History, Located, Reader
 from fencepost.checker.conform.many import in_machine_code
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judging
+from fencepost.checker.conform.verdicts import Effort, Judging
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.program import load, mapped

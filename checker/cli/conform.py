@@ -30,14 +30,8 @@ from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import (
-    USUAL_AHEAD,
-    USUAL_STATES,
-    Effort,
-    Interpreted,
-    Judging,
-    Verdict,
-)
+from fencepost.checker.conform.search import Interpreted
+from fencepost.checker.conform.verdicts import USUAL_AHEAD, USUAL_STATES, Effort, Judging, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.conformance import (

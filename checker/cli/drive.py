@@ -20,7 +20,8 @@ from fencepost.checker.cli.terminal import new_page, say, width
 from fencepost.checker.cli.trace import content
 from fencepost.checker.conform.findings import summed
 from fencepost.checker.conform.lines import read
-from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.of_trace import requests_in
 from fencepost.checker.drive.requests import Kind, Request, kinds

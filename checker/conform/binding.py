@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import perm
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 from fencepost.spec.core.recording import Binding as Declared
 from fencepost.spec.core.types import Value, values
@@ -99,6 +99,38 @@ class Names:
                 return name
         known = bound[bind]
         return self.names[bind][known.index(value)] if value in known else None
+
+    def settled(self, reads: Sequence[Read], bound: Bound) -> tuple[Value, ...] | None:
+        """What the fields of an event stand for, where a binding leaves nothing open: `values`
+        finds that alone, and `fits` nothing else. None: it leaves something open.
+        """
+        found: list[Value] = []
+        for read in reads:
+            value = read.value if isinstance(read, Known) else self._settled(read, bound)
+            if value is None:
+                return None
+            found.append(value)
+        return tuple(found)
+
+    def _settled(self, read: Read, bound: Bound) -> Value | None:
+        match read:
+            case Known(value):
+                return value
+            case Called(bind, name):
+                number = self._numbers[bind].get(name)
+                return self._fixed[bind][name] if number is None else bound[bind][number]
+            case Present(content):
+                inner = self._settled(content, bound)
+                return None if inner is None else (inner,)
+            case Listed(elements, unordered):
+                items = self.settled(elements, bound)
+                if items is None or not unordered:
+                    return items
+                # Two names that are fixed to one value stand for a set that nothing shows.
+                one_each = tuple(sorted(set(cast("tuple[int, ...]", items))))
+                return one_each if len(one_each) == len(items) else None
+            case _:
+                assert_never(read)
 
     def fits(self, read: Read, value: Value, bound: Bound) -> Iterator[Bound]:
         """The bindings, extended where need be, by which what is read is ``value``."""

@@ -69,31 +69,41 @@ class FieldReader:
         self._declared = declared
         self._name = declared.name
         self._kept: dict[str | int | tuple[Json, ...], Read] = {}
+        shape = declared.shape
+        self._may_be_away = isinstance(shape, Perhaps) or (
+            isinstance(shape, Plain) and isinstance(shape.type, Option)
+        )
+        self._away = _read(shape, None) if self._may_be_away else None
 
     def read(self, said: dict[str, Json], beyond: list[str]) -> Read:
         """What a line says of the field; what lies outside its type is added to ``beyond``. Raises
         `Unread`.
         """
+        known = self.known(said.get(self._name))
+        if known is not None:
+            return known
         key = _key(said.get(self._name))
-        if key is None:
-            return self._made(said, beyond)
-        known = self._kept.get(key)
-        if known is None:
-            count = len(beyond)
-            known = self._made(said, beyond)
-            if len(beyond) == count:
-                if len(self._kept) >= MOST_KEPT:
-                    self._kept.clear()
-                self._kept[key] = known
-        return known
+        count = len(beyond)
+        made = self._made(said, beyond)
+        if key is not None and len(beyond) == count:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        return made
+
+    def known(self, value: Json) -> Read | None:
+        """What a value of the field says, where that is known."""
+        kind = value.__class__
+        if kind is str or kind is int:
+            return self._kept.get(cast("str | int", value))
+        if value is None:
+            return self._away
+        key = _key(value)
+        return None if key is None else self._kept.get(key)
 
     def _made(self, said: dict[str, Json], beyond: list[str]) -> Read:
         one, event = self._declared, self._event
-        if (
-            one.name not in said
-            and not isinstance(one.shape, Perhaps)
-            and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
-        ):
+        if one.name not in said and not self._may_be_away:
             hint = suggestion(one.name, said)
             raise Unread(f'{event.said} has no field "{one.name}"{hint}')
         try:
@@ -109,15 +119,16 @@ def _key(said: Json) -> str | int | tuple[Json, ...] | None:
     """What stands for a value among those that are kept; None: it is not kept. ``true`` and 1 are
     the same to a dictionary, so of numbers there are no others.
     """
-    if said.__class__ is int or _is_short_text(said):
-        return cast("str | int", said)
-    if isinstance(said, list) and len(said) <= MOST_ELEMENTS and all(map(_is_short_text, said)):
+    if isinstance(said, str):
+        return said if len(said) <= MOST_LENGTH else None
+    if isinstance(said, int) and not isinstance(said, bool):
+        return said
+    if isinstance(said, list) and len(said) <= MOST_ELEMENTS:
+        for one in said:
+            if not isinstance(one, str) or len(one) > MOST_LENGTH:
+                return None
         return tuple(said)
     return None
-
-
-def _is_short_text(said: Json) -> bool:
-    return isinstance(said, str) and len(said) <= MOST_LENGTH
 
 
 class _Beyond(Exception):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from dataclasses import replace as replaced
 
-from fencepost.checker.conform.search import Judged, Verdict
+from fencepost.checker.conform.verdicts import Judged, Verdict
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 

@@ -197,17 +197,23 @@ def _split(
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
     disputed: dict[tuple[int, Key], int] = {}
     for one in located:
-        if one.key is not None:
+        key = one.key
+        if key is not None:
             for owner, said in zip(owners, one.by, strict=True):
-                if said is not None:
-                    keys = (*owner.get(said, ()), one.key)
-                    owner[said] = min(keys, key=by_key), max(keys, key=by_key)
+                known = owner.get(said)
+                if said is None or (known is not None and key == known[0] == known[1]):
+                    continue
+                keys = (*(known or ()), key)
+                owner[said] = min(keys, key=by_key), max(keys, key=by_key)
     strays = events = 0
     for index, one in enumerate(located):
         key = one.key
         if key is None and recording.key is not None:
-            rows = enumerate(zip(owners, one.by, strict=True))
-            named = [(n, said, owner[said]) for n, (owner, said) in rows if said in owner]
+            named = [
+                (n, said, known)
+                for n, said in enumerate(one.by)
+                if (known := owners[n].get(said)) is not None
+            ]
             key = next((least for _, _, (least, most) in named if least == most), None)
             if key is None:
                 for n, said, _ in named[:1]:
@@ -215,7 +221,10 @@ def _split(
                 strays += 1
                 continue
         events += one.line is not None
-        found.setdefault(key, History(key)).add(one, most)
+        history = found.get(key)
+        if history is None:
+            history = found[key] = History(key)
+        history.add(one, most)
     histories = sorted(found.values(), key=lambda one: by_key(one.key))
     for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
         where = place(disputed[n, said])
@@ -272,13 +281,12 @@ def _of_file(
             for number, data in enumerate(_lines(file), start=1):
                 if data is not None and not data.strip():
                     continue
-                place = f"{path}:{number}"
                 if data is None:
-                    report(place, TOO_LONG)
+                    report(f"{path}:{number}", TOO_LONG)
                     continue
                 one, why = reader.located(data)
                 if why:
-                    report(place, why)
+                    report(f"{path}:{number}", why)
                 if one is not None:
                     yield number, one
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -350,19 +358,20 @@ class Reader:
         self,
         source: tuple[int, str],
         event: int,
-        said: Sequence[Json],
+        said: tuple[Json, ...],
         standings: tuple[tuple[Standing, int], ...],
     ) -> Located:
         """An event that has been read before, of what its line has ``said`` for its fields; not to
         which history it belongs.
         """
-        given = dict(zip(self._headings[event].fields, said, strict=True))
-        return Located(None, (), source, self._made(event, given), standings)
+        return Located(None, (), source, self._made(event, said, None), standings)
 
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
         source = self._source(said)
-        return source, self._made(self._event(said, source[0]), said)
+        number = self._event(said, source[0])
+        given = tuple([said.get(name) for name in self._headings[number].fields])
+        return source, self._made(number, given, said)
 
     @property
     def _single(self) -> bool:
@@ -371,7 +380,7 @@ class Reader:
     def _belongs(self, said: dict[str, Json]) -> tuple[Key, tuple[Key, ...]]:
         if self.recording.key is None:
             return None, ()
-        by = tuple(_key(said, name) for name in self.recording.by)
+        by = tuple([_key(said, name) for name in self.recording.by])
         key = _key(said, self.recording.key)
         if key is None and not any(one is not None for one in by):
             fields = listing([f'"{name}"' for name in (self.recording.key, *self.recording.by)])
@@ -417,11 +426,20 @@ class Reader:
             raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _made(self, number: int, said: dict[str, Json]) -> Line:
+    def _made(self, number: int, given: tuple[Json, ...], said: dict[str, Json] | None) -> Line:
+        """An event with what its line has for its fields, out of all that this has, if that is
+        known.
+        """
         heading, beyond = self._headings[number], list[str]()
-        fields = tuple([one.read(said, beyond) for one in self._fields[number]])
-        given = tuple([said.get(name) for name in heading.fields])
-        return Line(number, fields, heading, given, tuple(beyond))
+        fields: list[Read] = []
+        for one, value in zip(self._fields[number], given, strict=True):
+            known = one.known(value)
+            if known is None:
+                if said is None:
+                    said = dict(zip(heading.fields, given, strict=True))
+                known = one.read(said, beyond)
+            fields.append(known)
+        return Line(number, tuple(fields), heading, given, tuple(beyond))
 
     def _event(self, said: dict[str, Json], source: int) -> int:
         known, field_ = self._known[source], self.recording.event_field
@@ -443,7 +461,7 @@ class Reader:
 def _parsed(data: bytes) -> dict[str, Json]:
     try:
         encoding = "utf-8" if data.startswith(b'{"') else json.detect_encoding(data)
-        said: Json = _DECODER.decode(data.decode(encoding, "surrogatepass"))
+        said = _decoded(data.decode(encoding, "surrogatepass"))
     except UnicodeDecodeError:
         raise Unread("the line is no UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -458,6 +476,15 @@ def _parsed(data: bytes) -> dict[str, Json]:
     if data.count(b"[") + data.count(b"{") > MOST_NESTED and _is_deeper(said, MOST_NESTED):
         raise Unread("the values of the line are nested too deep")
     return said
+
+
+def _decoded(text: str) -> Json:
+    """What a text says. `json.JSONDecoder.decode` looks for spaces first, which takes as long."""
+    try:
+        said, end = _DECODER.raw_decode(text)
+    except ValueError:
+        return cast("Json", _DECODER.decode(text))
+    return cast("Json", said if text[end:] in ("", "\n") else _DECODER.decode(text))
 
 
 def _is_deeper(said: Json, most: int) -> bool:

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 
 from fencepost.checker.conform.lines import History
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judged, Judging
+from fencepost.checker.conform.verdicts import Effort, Judged, Judging
 from fencepost.checker.resources import processors, roomy, without_collection
 
 WORTH_EVENTS = 5_000

@@ -6,11 +6,13 @@ It does not know which events a history has, nor how a run is looked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
+from fencepost.checker.conform.cuts import Cut, lacking_room, no_room
 from fencepost.checker.conform.dependence import Dependence, dependence, early_parts, shown_by
+from fencepost.checker.conform.messages import Tags, counted, emptied
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Dropped, Recording
+from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
@@ -21,15 +23,8 @@ from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MOST_KEPT = 5_000
 """The number of states whose steps are kept at a time."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Cut:
-    """Why a path goes no further although the real system might: a bound of the model, or of the
-    search.
-    """
-
-    what: str
+MOST_EVENTS = 50_000
+"""The number of events, by their fields, of which it is kept what may come in with them."""
 
 
 class Shown(NamedTuple):
@@ -92,7 +87,9 @@ class _Own(NamedTuple):
 
 
 class Mapped:
-    """A model and its recording."""
+    """A model and its recording. By events ``brings_in`` says whether they may bring in something,
+    and ``passed`` has the rules by which they may be passed over.
+    """
 
     def __init__(self, model: ir.Model, recording: Recording) -> None:
         self.model = model
@@ -161,6 +158,15 @@ class Mapped:
             [self._rule(self._states, part, one.fields) for part in early_parts(one.condition)]
             for one in recording.inputs
         ]
+        self._inputs: list[list[int]] = [[] for _ in recording.events]
+        for number, given in enumerate(recording.inputs):
+            self._inputs[given.event].append(number)
+        self.passed: list[list[int]] = [[] for _ in recording.events]
+        for number, passed in enumerate(recording.tolerated):
+            self.passed[passed.event].append(number)
+        both = zip(self._inputs, self.passed, strict=True)
+        self.brings_in = [bool(inputs or passed) for inputs, passed in both]
+        self._possible: dict[tuple[int, tuple[Value, ...]], tuple[int, ...]] = {}
         self._tracer: Runner | None = None
         self._kept: dict[State, Expansion] = {}
         self._view: Frame = [*[None] * self._states.width, Run()]
@@ -203,7 +209,7 @@ class Mapped:
             except EvaluationError as error:
                 return Expansion((), frozenset([self.failed(error.site, self.model.sites)]))
         moves: list[Move] = []
-        tags = _Tags(state)
+        tags = Tags(state)
         for own in self._own:
             if own.on.received is None or own.on.received[1] in tags[own.on.received[0]]:
                 outcomes, refused = self._outcomes(own, state)
@@ -322,7 +328,7 @@ class Mapped:
     def _without(self, state: State) -> State:
         """A state without the messages that are dropped."""
         for dropped in self.recording.drops:
-            state = _emptied(state, dropped)
+            state = emptied(state, dropped)
         return state
 
     def failed(self, site: int, sites: Sequence[ir.Site]) -> Cut:
@@ -340,8 +346,18 @@ class Mapped:
 
     # ------------------------------------------------------------ what events bring in
 
-    def ever(self, number: int, values: tuple[Value, ...]) -> bool:
-        """Whether an input may come in in any state, as far as the fields of its event tell."""
+    def possible(self, event: int, values: tuple[Value, ...]) -> tuple[int, ...]:
+        """The inputs that may come in with an event in some state, as far as its fields tell."""
+        known = self._possible.get((event, values))
+        if known is None:
+            if len(self._possible) >= MOST_EVENTS:
+                self._possible.clear()
+            known = self._possible[event, values] = tuple(
+                [number for number in self._inputs[event] if self._ever(number, values)]
+            )
+        return known
+
+    def _ever(self, number: int, values: tuple[Value, ...]) -> bool:
         for rule in self._early[number]:
             frame = self._view
             for place, value in zip(rule.places, values, strict=True):
@@ -438,7 +454,7 @@ class Mapped:
     def under_way(self, state: State) -> int:
         """How many messages are under way in a state."""
         variables = self.model.variables
-        return sum(_size(state[n], variables[n].type) for n in self.recording.carriers)
+        return sum(counted(state[n], variables[n].type) for n in self.recording.carriers)
 
     def _run(self, rule: _Rule | None, values: tuple[Value, ...], state: State) -> Iterator[Any]:
         assert rule is not None
@@ -461,44 +477,3 @@ class Mapped:
         for place, value in zip(rule.places, values, strict=False):
             frame[place] = value
         return frame
-
-
-def lacking_room(guard: ir.Guard) -> Cut:
-    """What it means that there was no room for a step."""
-    what = "is full" if guard.kind == "capacity" else "has no budget left"
-    return Cut(f"a channel {what} ({guard.span})")
-
-
-def no_room(guard: ir.Guard) -> Cut:
-    """What it means that there was no room for what an event brings in."""
-    return Cut(f"a channel is full ({guard.span})")
-
-
-class _Tags(dict[int, frozenset[int]]):
-    """The tags of the messages that are in a variable, by its number."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def __missing__(self, variable: int) -> frozenset[int]:
-        messages = cast("tuple[tuple[int, ...] | int, ...]", self._state[variable])
-        tags = frozenset(one[0] if isinstance(one, tuple) else one for one in messages)
-        self[variable] = tags
-        return tags
-
-
-def _size(value: Value, kind: object) -> int:
-    assert isinstance(value, tuple)
-    inner = getattr(kind, "value", None)
-    return len(value) if inner is None else sum(_size(one, inner) for one in value)
-
-
-def _emptied(state: State, dropped: Dropped) -> State:
-    content = state[dropped.variable]
-    if not content:
-        return state
-    assert isinstance(content, tuple)
-    kept = tuple(m for m in content if isinstance(m, tuple) and m[0] not in dropped.tags)
-    if len(kept) == len(content):
-        return state
-    return (*state[: dropped.variable], kept, *state[dropped.variable + 1 :])

@@ -5,25 +5,19 @@ code in one call, for the model's own steps and for all that events may bring in
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from heapq import heappop
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
 from fencepost.checker.conform.as_model import compared
 from fencepost.checker.conform.binding import Bound
+from fencepost.checker.conform.cuts import Cut, lacking_room, no_room
 from fencepost.checker.conform.dependence import read_by_shown
-from fencepost.checker.conform.lines import History, Line
-from fencepost.checker.conform.mapping import Cut, Mapped, Shown, lacking_room, no_room
-from fencepost.checker.conform.search import (
-    Did,
-    Effort,
-    Judged,
-    Node,
-    Search,
-    advanced,
-    unread,
-)
+from fencepost.checker.conform.lines import History
+from fencepost.checker.conform.mapping import Mapped, Shown
+from fencepost.checker.conform.places import Head, Place
+from fencepost.checker.conform.search import Node, Search
+from fencepost.checker.conform.verdicts import Did, Effort, Events, Judged, unread
 from fencepost.checker.layout import least
 from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
@@ -38,38 +32,42 @@ MOST_WORDS = 512
 """States share nothing, as those of the interpreter do: wider ones would fill the memory."""
 MOST_PLACES = 5_000
 """What events may bring in is kept for so many places at a time."""
-TOLD = 8 * Row.ACTION
-"""Where in a row that begins which tells of a step."""
+MOST_ENTRIES = 20_000
+"""What events of certain values may bring in is kept for so many of them at a time."""
+MOST_VALUES = 2_000
+"""The values of a variable are kept for so many of its forms at a time."""
+ASKING, WAITING = -1, -2
+"""What an event may bring in beside answers, where requests may come in, and where one waits."""
+TOLD = Row.REST
+"""Where in a row that begins which tells of a step beside its action."""
 REFUSED = -1 - REFUSED_SLOT
 """What stands for the action where a guard was refused."""
-HEAD = Struct("=qqq")
-"""The call of a row, its action, and its first word of marks, or what failed or was refused."""
 
 
-class Offer(NamedTuple):
-    """What an event may bring in: input ``number``, a step of ``action`` if there is one; its
-    answer; or that it is passed over.
+class Entry(NamedTuple):
+    """What an event with certain values may bring in: input ``number``, a step of ``action`` if
+    there is one; its answer; or that it is passed over.
     """
 
     kind: str
     number: int
-    source: int
-    line: Line
-    values: tuple[Value, ...]
-    names: Bound
     action: int | None
+    values: tuple[Value, ...]
 
 
-class Step(NamedTuple):
-    """The number of the action of a step, the coverage marks that it sets, and what it shows."""
+class Entries(NamedTuple):
+    """What an event may bring in, as calls of machine code."""
 
-    action: int
-    marks: tuple[int, ...]
-    shown: tuple[Shown, ...] | Cut
+    entries: tuple[Entry, ...]
+    calls: bytes
 
 
-Ways: TypeAlias = "list[tuple[tuple[int, ...], Bound, tuple[tuple[int, Line], ...]]]"
-"""The ways in which events fit: how far sources are read then, names, and the events."""
+class Offer(NamedTuple):
+    """What the next event of a source may bring in, and what names stand for then."""
+
+    entry: Entry
+    head: Head
+    names: Bound
 
 
 class Offers(NamedTuple):
@@ -79,13 +77,31 @@ class Offers(NamedTuple):
     calls: bytes
 
 
-class Place(NamedTuple):
-    """What product states have in common of which the same is read, and names stand for the same.
-    ``fitting`` has the ways in which what steps show fits, by the identity of that.
+class Step(NamedTuple):
+    """A step of the model: the number of its action, the coverage marks that it sets, what it
+    shows, and the step as that which led to a state, where no event is read.
+    """
+
+    action: int
+    marks: tuple[int, ...]
+    shown: tuple[Shown, ...] | Cut
+    did: Did
+
+
+Ways: TypeAlias = list[tuple[Place, Events]]
+"""The ways in which events fit: where they are read, and the events."""
+
+
+class Opened(NamedTuple):
+    """What is known of a place that was expanded: what events may bring in there, as calls of
+    machine code; for each what is behind it (None: not known yet): the place, what led there,
+    and whether it was put in ahead. ``fitting`` has the ways in which what steps show fits, by the
+    identity of that.
     """
 
     offers: list[Offer]
     calls: bytes
+    behind: list[tuple[Place, Did, bool] | None]
     fitting: dict[int, tuple[tuple[Shown, ...], Ways]]
 
 
@@ -108,9 +124,18 @@ class PackedMapping:
             raise Unsupported(f"it does not keep states of more than {MOST_WORDS} words here")
         read = read_by_shown(recording.shows, self.count) or set()
         self._follower: Follower | None = None
-        self._steps: dict[bytes, Step] = {}
+        # By actions, what a row has between the action and the state, and what is read before.
+        self.steps: list[dict[bytes, Step]] = [{} for _ in made.actions]
+        self._kept_steps = 0
+        self._entries: dict[tuple[int, tuple[Value, ...], bool, int], Entries] = {}
+        rows = self.followed.rows
+        form = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
+        # The call of each row, its action, what it tells of the step, and the state behind it.
+        self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
         self._before = tuple(sorted(number for number in read if number < self.count))
-        self._reads = [self.followed.bytes_of(number) for number in self._before]
+        self.reads = [self.followed.bytes_of(number) for number in self._before]
+        self._places = [self.followed.bytes_of(number) for number in range(self.count)]
+        self._values: list[dict[bytes, Value]] = [{} for _ in range(self.count)]
         self._least = [[least(one.type) for one in event.fields] for event in recording.events]
         self._tags = [
             self.followed.changes(made.event, (number, *fields))
@@ -127,33 +152,50 @@ class PackedMapping:
             self._follower = Follower(self.followed)
         return _PackedSearch(self, self._follower, history, effort).judged(runs)
 
-    def step(self, before: bytes, told: bytes) -> Step:
-        """A step of the model, by the state before it and what a row tells of it: the words from
-        that of the action to that of the state.
-        """
-        key = told
-        if self._reads:
-            key += b"".join([before[start:end] for start, end in self._reads])
-        known = self._steps.get(key)
-        if known is None:
-            if len(self._steps) >= MOST_KEPT:
-                self._steps.clear()
-            known = self._steps[key] = self._step(before, told)
-        return known
+    def state(self, data: bytes) -> State:
+        """The state that has these words: in a run, most variables are as in the state before."""
+        found: list[Value] = []
+        for number, (known, (start, end)) in enumerate(
+            zip(self._values, self._places, strict=True)
+        ):
+            value = known.get(data[start:end])
+            if value is None:
+                if len(known) >= MOST_VALUES:
+                    known.clear()
+                value = self.followed.value(number, self.followed.words(data))
+                known[data[start:end]] = value
+            found.append(value)
+        return tuple(found)
 
-    def _step(self, before: bytes, told: bytes) -> Step:
-        action = self.made.actions[int.from_bytes(told[:8], sys.byteorder)]
-        behind = 8 * (1 + self.followed.rows.marks)
-        bits = int.from_bytes(told[8:behind], sys.byteorder)
+    def before(self, state: bytes) -> bytes:
+        """What rules of events read of the state before a step."""
+        return b"".join([state[start:end] for start, end in self.reads])
+
+    def step(self, action: int, told: bytes, state: bytes, before: bytes) -> Step:
+        """A step of the model from a state, by its action, what a row has between this and the
+        state behind the step, and what rules of events read of the state before it.
+        """
+        if self._kept_steps >= MOST_KEPT:
+            self._kept_steps = 0
+            for known in self.steps:
+                known.clear()
+        self._kept_steps += 1
+        made = self.steps[action][told + before] = self._step(action, told, state)
+        return made
+
+    def _step(self, number: int, told: bytes, before: bytes) -> Step:
+        action = self.made.actions[number]
+        behind = 8 * self.followed.rows.marks
+        bits = int.from_bytes(told[:behind], sys.byteorder)
         marks = tuple(mark for mark in range(bits.bit_length()) if bits >> mark & 1)
         put = self.followed.aside(told[behind:])
         choices = tuple(
             Choice(label, self.followed.layout.types[variable], self.followed.value(variable, put))
-            for (number, label), variable in self.made.chosen.items()
-            if number == action
+            for (owner, label), variable in self.made.chosen.items()
+            if owner == action
         )
         shown = self.mapped.shown(action, choices, self._both(before, put))
-        return Step(action, marks, shown)
+        return Step(action, marks, shown, Did("step", action, None, (), (), marks))
 
     def _both(self, before: bytes, put: Sequence[int]) -> State:
         """A state and the next one, as far as rules of events read them."""
@@ -167,8 +209,44 @@ class PackedMapping:
             both[self.count + number] = followed.value(copy, put)
         return tuple(both)
 
-    def changes(self, event: int, values: Sequence[Value], ahead: int) -> bytes:
-        """What of a state says that this event comes in, as a call has it."""
+    def entries(
+        self, event: int, values: tuple[Value, ...], rules: tuple[int, ...], asks: bool, ahead: int
+    ) -> Entries:
+        """What an event may bring in, by rules that its values allow; ``asks``: requests, too."""
+        key = event, values, asks, ahead
+        known = self._entries.get(key)
+        if known is None:
+            if len(self._entries) >= MOST_ENTRIES:
+                self._entries.clear()
+            known = self._entries[key] = self._made(event, values, rules, asks, ahead)
+        return known
+
+    def _made(
+        self, event: int, values: tuple[Value, ...], rules: tuple[int, ...], asks: bool, ahead: int
+    ) -> Entries:
+        made, inputs = self.made, self.mapped.recording.inputs
+        passed = self.mapped.passed[event]
+        found = [Entry("tolerated", number, None, values) for number in passed]
+        called = [made.tolerated[number] for number in passed]
+        for number in rules:
+            given = inputs[number]
+            if given.kind != "answers" or asks:
+                found.append(Entry(given.kind, number, given.action, values))
+                called.append(made.inputs[number])
+        changes = self._call(event, values, ahead)
+        return Entries(tuple(found), b"".join([pack("=q", one) + changes for one in called]))
+
+    def answer(
+        self, number: int, event: int, values: tuple[Value, ...], ahead: int
+    ) -> tuple[Entry, bytes]:
+        """The answer to an input that waits, as a call."""
+        answer = self.made.answers[number]
+        assert answer is not None
+        call = pack("=q", answer) + self._call(event, values, ahead)
+        return Entry("answer", number, None, values), call
+
+    def _call(self, event: int, values: Sequence[Value], ahead: int) -> bytes:
+        """A call by which this event comes in, without the number of the action."""
         known = self._changes
         parts = [self._tags[event], self._aheads[ahead]]
         for field, value in enumerate(values):
@@ -179,7 +257,8 @@ class PackedMapping:
                     known.clear()
                 part = known[key] = self._part(event, field, value)
             parts.append(part)
-        return b"".join(parts)
+        changes = b"".join(parts)
+        return pack("=q", len(changes) // 16) + changes
 
     def _part(self, event: int, field: int, value: Value) -> bytes:
         """What one field adds: fields have bits of their own."""
@@ -197,19 +276,15 @@ class _PackedSearch(Search):
         super().__init__(packed.mapped, history, effort)
         self.packed = packed
         self.follower = follower
-        self.offered: dict[tuple[int, int, Bound, int], Offers] = {}
-        self.places: dict[tuple[tuple[int, ...], Bound, int], Place] = {}
+        self.offered: dict[tuple[Head, int], Offers] = {}
+        self.opened: dict[Place, Opened] = {}
         self.offered_in = 0
-        self.fitting: dict[tuple[int, int, Bound], tuple[Shown, tuple[Bound, ...]]] = {}
-        rows = packed.followed.rows
-        self.size = 8 * rows.size
-        self.start = self.size - 8 * rows.words
 
     def _initial(self) -> list[bytes]:
         return [self.packed.followed.packed(state) for state in self.mapped.initial()]
 
-    def _state(self, node: Node) -> State:
-        return self.packed.followed.state(node[0])
+    def _state(self, kept: bytes) -> State:
+        return self.packed.state(kept)
 
     def _least(self) -> Node:
         least, *others = self.farthest
@@ -218,196 +293,180 @@ class _PackedSearch(Search):
                 least = other
         return least
 
-    def _layer(self, most: int) -> tuple[Node | None, bool]:
-        waiting, reached, ends = self.waiting, self.reached, self.ends
-        while waiting:
-            *_, node = heappop(waiting)
-            if node[1] == ends and node[3] < 0:
-                return node, False
-            self._expand(node)
-            if len(reached) > most:
-                return None, True
-        return None, False
-
     def _expand(self, node: Node) -> None:
-        """Reaches what can follow a product state."""
-        state, cursors, bound, waits = node
-        packed, start, size = self.packed, self.start, self.size
-        offers, calls, fitting = self._place(cursors, bound, waits)
-        data = self.follower.rows(state, calls, len(offers))
-        late: list[tuple[Node, Did]] = []
-        for at in range(0, len(data), size):
-            call: int
-            action: int
-            call, action, first = HEAD.unpack_from(data, at)
-            if action < 0:
-                taken = call >= 0 and offers[call].action is not None
-                self._lacking(node, call, action, first, taken)
-                continue
-            after = data[at + start : at + size]
-            if call >= 0:
-                one = offers[call]
-                if one.action is not None:
-                    step = packed.step(state, data[at + TOLD : at + start])
-                    if isinstance(step.shown, Cut):
-                        self.cuts.add(step.shown)
-                        continue
-                    if one.kind == "input":
-                        self._stepped(node, after, one, step)
-                        continue
-                there, did = self._behind(node, after, one)
-                if one.kind == "ahead":
-                    late.append((there, did))
-                else:
-                    self._reach(there, node, did, 0)
-                continue
-            number, marks, shown = packed.step(state, data[at + TOLD : at + start])
-            if isinstance(shown, Cut):
-                self.cuts.add(shown)
-            elif shown:
-                known = fitting.get(id(shown))
-                if known is None:
-                    # What is held keeps its identity.
-                    known = fitting[id(shown)] = shown, self._ways(shown, cursors, bound)
-                for far, names, events in known[1]:
-                    did = Did("step", number, None, (), events, marks)
-                    self._reach((after, far, names, waits), node, did, 0)
-            elif after != state:
-                did = Did("step", number, None, (), (), marks)
-                self._reach((after, cursors, bound, waits), node, did, 0)
-        for there, did in late:
-            self._reach(there, node, did, 1)
-
-    def _ways(self, shown: tuple[Shown, ...], cursors: tuple[int, ...], bound: Bound) -> Ways:
-        if len(shown) != 1:
-            return list(self._shown(shown, cursors, bound, ()))
-        one = shown[0]
-        found: Ways = []
-        for source in self.by_event[one.event]:
-            line = self._next(source, cursors)
-            if line is None or line.event != one.event or line.beyond:
-                continue
-            key = id(line), id(one), bound
-            known = self.fitting.get(key)
-            if known is None:
-                known = self.fitting[key] = one, tuple(self._fields(line, one.values, bound))
-            for names in known[1]:
-                found.append((advanced(cursors, source), names, ((source, line),)))
-        return found
-
-    def _stepped(self, node: Node, after: bytes, one: Offer, step: Step) -> None:
-        """Reaches what is behind a step that an event is, where it shows what comes next."""
-        assert not isinstance(step.shown, Cut)
-        _, number, source, line, values, names, _ = one
-        read = advanced(node[1], source)
-        for far, more, events in self._shown(step.shown, read, names, ((source, line),)):
-            did = Did("input", step.action, number, values, events, step.marks)
-            self._reach((after, far, more, node[3]), node, did, 0)
-
-    def _behind(self, node: Node, after: bytes, one: Offer) -> tuple[Node, Did]:
-        """The product state behind what an event has brought in, and what led there."""
-        kind, number, source, line, values, names, _ = one
-        _, cursors, _, waits = node
-        match kind:
-            case "ahead":
-                return (after, cursors, names, waits), Did("ahead", None, number, values)
-            case "answers":
-                waiting = number * len(self.lines) + source
-                return (after, cursors, names, waiting), Did("request", None, number, values)
-            case _:
-                read = advanced(cursors, source)
-                events = ((source, line),)
-        match kind:
-            case "answer":
-                return (after, read, names, -1), Did("answer", None, number, values, events)
-            case "tolerated":
-                return (after, read, names, waits), Did("tolerated", events=events)
-            case _:
-                return (after, read, names, waits), Did("input", None, number, values, events)
-
-    def _lacking(self, node: Node, call: int, action: int, number: int, action_taken: bool) -> None:
-        """A guard was refused for want of room, or evaluation failed."""
-        recording = self.recording
-        if action != REFUSED:
-            self.cuts.add(self.mapped.failed(number, recording.sites))
-        elif number == self.packed.made.late:
-            if not self.deferred or self.deferred[-1] is not node:
-                self.deferred.append(node)
-        elif call < 0:
-            self.cuts.add(lacking_room(recording.guards[number]))
-        elif action_taken or recording.guards[number].kind == "capacity":
-            self.cuts.add(no_room(recording.guards[number]))
-
-    # ------------------------------------------------------------ what events may bring in
-
-    def _place(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Place:
+        state, place, _, _ = node
+        packed = self.packed
+        known = packed.steps
         if self.offered_in != self.layer:
             # Calls say how many messages may be under way.
             self.offered_in = self.layer
             self.offered.clear()
-            self.places.clear()
-        key = cursors, bound, waits
-        known = self.places.get(key)
-        if known is None:
-            if len(self.places) >= MOST_PLACES:
-                self.places.clear()
-            known = self.places[key] = Place(*self._offers(cursors, bound, waits), {})
-        return known
+            self.opened.clear()
+        offers, calls, behind, fitting = self.opened.get(place) or self._open(place)
+        before = packed.before(state) if packed.reads else b""
+        late: list[tuple[bytes, Place, Did]] = []
+        rows = self.follower.rows(state, calls, len(offers))
+        for call, action, told, after in packed.parts(rows):
+            if action < 0:
+                self._lacking(node, call, action, told, offers)
+            elif call < 0:
+                step = known[action].get(told + before) or packed.step(action, told, state, before)
+                shown = step.shown
+                if not shown:
+                    if after not in place.states:
+                        self._reach(after, place, node, step.did, 0)
+                elif isinstance(shown, Cut):
+                    self.cuts.add(shown)
+                else:
+                    # What is held keeps its identity.
+                    _, ways = fitting.get(id(shown)) or self._ways(shown, place, fitting)
+                    for there, events in ways:
+                        if after not in there.states:
+                            did = Did("step", step.action, None, (), events, step.marks)
+                            self._reach(after, there, node, did, 0)
+            else:
+                entry = offers[call].entry
+                if entry.action is not None:
+                    step = known[action].get(told + before) or packed.step(
+                        action, told, state, before
+                    )
+                    if isinstance(step.shown, Cut):
+                        self.cuts.add(step.shown)
+                        continue
+                    if entry.kind == "input":
+                        self._stepped(node, after, offers[call], step, step.shown)
+                        continue
+                there, did, ahead = behind[call] or self._behind(place, offers, behind, call)
+                if after in there.states:
+                    continue
+                if ahead:
+                    late.append((after, there, did))
+                else:
+                    self._reach(after, there, node, did, 0)
+        for after, there, did in late:
+            self._reach(after, there, node, did, 1)
 
-    def _offers(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Offers:
+    def _shown(self, kept: bytes) -> Iterator[tuple[Shown, ...]]:
+        packed = self.packed
+        before = packed.before(kept)
+        for _, action, told, _ in packed.parts(self.follower.rows(kept, b"", 0)):
+            if action >= 0:
+                step = packed.steps[action].get(told + before)
+                step = step or packed.step(action, told, kept, before)
+                if not isinstance(step.shown, Cut):
+                    yield step.shown
+
+    def _ways(
+        self,
+        shown: tuple[Shown, ...],
+        place: Place,
+        fitting: dict[int, tuple[tuple[Shown, ...], Ways]],
+    ) -> tuple[tuple[Shown, ...], Ways]:
+        made = fitting[id(shown)] = shown, self.places.shown(shown, place, ())
+        return made
+
+    def _stepped(
+        self, node: Node, after: bytes, one: Offer, step: Step, shown: tuple[Shown, ...]
+    ) -> None:
+        """Reaches what is behind a step that an event is, where it shows what comes next."""
+        (_, number, _, values), head, names = one
+        assert head.line is not None
+        read = self.places.advanced(node[1], head.source, names)
+        for there, events in self.places.shown(shown, read, ((head.source, head.line),)):
+            did = Did("input", step.action, number, values, events, step.marks)
+            self._reach(after, there, node, did, 0)
+
+    def _behind(
+        self,
+        place: Place,
+        offers: list[Offer],
+        behind: list[tuple[Place, Did, bool] | None],
+        call: int,
+    ) -> tuple[Place, Did, bool]:
+        """The place behind what an event has brought in, and what led there."""
+        made = behind[call] = self._brought(place, offers[call])
+        return made
+
+    def _brought(self, place: Place, one: Offer) -> tuple[Place, Did, bool]:
+        (kind, number, _, values), head, names = one
+        places, source, line = self.places, head.source, head.line
+        assert line is not None
+        events = ((source, line),)
+        match kind:
+            case "ahead":
+                there = places.waiting(place, names, place.waits)
+                return there, Did("ahead", None, number, values), True
+            case "answers":
+                there = places.waiting(place, names, number * self.sources + source)
+                return there, Did("request", None, number, values), False
+            case "answer":
+                there = places.answered(place, source, names)
+                return there, Did("answer", None, number, values, events), False
+            case "tolerated":
+                there = places.advanced(place, source, names)
+                return there, Did("tolerated", events=events), False
+            case _:
+                there = places.advanced(place, source, names)
+                return there, Did("input", None, number, values, events), False
+
+    def _lacking(
+        self, node: Node, call: int, action: int, told: bytes, offers: list[Offer]
+    ) -> None:
+        """A guard was refused for want of room, or evaluation failed."""
+        recording = self.recording
+        number = int.from_bytes(told[:8], sys.byteorder)
+        if action != REFUSED:
+            self.cuts.add(self.mapped.failed(number, recording.sites))
+        elif number == self.packed.made.late:
+            self._defer(node)
+        elif call < 0:
+            self.cuts.add(lacking_room(recording.guards[number]))
+        elif offers[call].entry.action is not None or recording.guards[number].kind == "capacity":
+            self.cuts.add(no_room(recording.guards[number]))
+
+    # ------------------------------------------------------------ what events may bring in
+
+    def _open(self, place: Place) -> Opened:
         found: list[Offer] = []
         calls: list[bytes] = []
+        known = self.offered
+        waits = place.waits
         if waits >= 0:
-            source = waits % len(self.lines)
-            key = source, cursors[source], bound, waits
-            answers = self.offered.get(key)
-            if answers is None:
-                answers = self._keep(key, self._answers(cursors, bound, waits))
+            number, source = divmod(waits, self.sources)
+            head = place.heads[source]
+            answers = known.get((head, number)) or self._answers(head, number)
             found += answers.offers
             calls.append(answers.calls)
-        for source, line in self._upcoming(cursors, waits):
-            key = source, cursors[source], bound, -1 if waits < 0 else -2
-            known = self.offered.get(key)
-            if known is None:
-                known = self._keep(key, self._offered(source, line, bound, waits < 0))
-            found += known.offers
-            calls.append(known.calls)
-        return Offers(found, b"".join(calls))
+        asks = waits < 0
+        kind = ASKING if asks else WAITING
+        for head in self.places.upcoming(place):
+            one = known.get((head, kind)) or self._offers(head, asks)
+            found += one.offers
+            calls.append(one.calls)
+        if len(self.opened) >= MOST_PLACES:
+            self.opened.clear()
+        made = self.opened[place] = Opened(found, b"".join(calls), [None] * len(found), {})
+        return made
 
-    def _keep(self, key: tuple[int, int, Bound, int], offers: Iterator[Offer]) -> Offers:
-        found = list(offers)
-        known = self.offered[key] = Offers(found, b"".join(map(self._call, found)))
+    def _answers(self, head: Head, number: int) -> Offers:
+        assert head.line is not None
+        found: list[Offer] = []
+        calls: list[bytes] = []
+        for values, names, _ in self.places.meanings(head):
+            entry, call = self.packed.answer(number, head.line.event, values, self.layer)
+            found.append(Offer(entry, head, names))
+            calls.append(call)
+        known = self.offered[head, number] = Offers(found, b"".join(calls))
         return known
 
-    def _answers(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Iterator[Offer]:
-        number, source = divmod(waits, len(self.lines))
-        line = self.lines[source][cursors[source]]
-        for values, names, _ in self._values(line, bound):
-            yield Offer("answer", number, source, line, values, names, None)
-
-    def _offered(self, source: int, line: Line, bound: Bound, asks: bool) -> Iterator[Offer]:
-        passed = self.passed[line.event]
-        if not self.rules[line.event] and not passed:
-            return
-        for values, names, rules in self._values(line, bound):
-            for number in passed:
-                yield Offer("tolerated", number, source, line, values, names, None)
-            for number in rules:
-                given = self.recording.inputs[number]
-                if given.kind != "answers" or asks:
-                    what = source, line, values, names, given.action
-                    yield Offer(given.kind, number, *what)
-
-    def _call(self, one: Offer) -> bytes:
-        made = self.packed.made
-        match one.kind:
-            case "tolerated":
-                action = made.tolerated[one.number]
-            case "answer":
-                answer = made.answers[one.number]
-                assert answer is not None
-                action = answer
-            case _:
-                action = made.inputs[one.number]
-        changes = self.packed.changes(one.line.event, one.values, self.layer)
-        return pack("=qq", action, len(changes) // 16) + changes
+    def _offers(self, head: Head, asks: bool) -> Offers:
+        assert head.line is not None
+        event, layer, packed = head.line.event, self.layer, self.packed
+        found: list[Offer] = []
+        calls: list[bytes] = []
+        for values, names, rules in self.places.meanings(head):
+            brought = packed.entries(event, values, rules, asks, layer)
+            found += [Offer(entry, head, names) for entry in brought.entries]
+            calls.append(brought.calls)
+        known = self.offered[head, ASKING if asks else WAITING] = Offers(found, b"".join(calls))
+        return known

@@ -14,9 +14,10 @@ from random import Random
 from typing import Literal, TypeAlias, assert_never, cast
 
 from fencepost.checker.conform.answers import asked_fields, said
+from fencepost.checker.conform.cuts import Cut
 from fencepost.checker.conform.fields import in_line
-from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
-from fencepost.checker.conform.search import USUAL_AHEAD
+from fencepost.checker.conform.mapping import Mapped, Move, Shown
+from fencepost.checker.conform.verdicts import USUAL_AHEAD
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.recording import (
     Event,

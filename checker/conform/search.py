@@ -10,125 +10,39 @@ on nothing but the history.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
-from heapq import heappop, heappush
-from itertools import chain
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
-from fencepost.checker.conform.binding import Bound, Listed, Names, names_in
-from fencepost.checker.conform.lines import History, Key, Line
-from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
-from fencepost.spec.core.recording import Named, Recording
-from fencepost.spec.core.types import State, Value, cardinality, describe, show
+from fencepost.checker.conform.binding import Bound
+from fencepost.checker.conform.cuts import Cut, too_few_ahead, too_many_states
+from fencepost.checker.conform.lines import History
+from fencepost.checker.conform.mapping import Mapped, Move, Shown
+from fencepost.checker.conform.places import Head, Place, Places
+from fencepost.checker.conform.verdicts import (
+    Did,
+    Effort,
+    Judged,
+    Layer,
+    Verdict,
+    Waiting,
+    unread,
+)
+from fencepost.spec.core.recording import Named
+from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.records import dataclass
 
-USUAL_STATES = 100_000
-USUAL_AHEAD = 2
 MOST_INSTEAD = 8
 MOST_LOOKED_AT = 2_000
-MOST_MEANINGS = 400_000
-"""So many ways in which names of one event may stand for values are tried: nine new names in a set,
-and as many values.
+
+Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
+"""A product state: a state of the model, as the search keeps it, and a place; from which one it was
+reached first (None: a run begins with it), and by what.
 """
-
-Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
-Node: TypeAlias = tuple[Any, tuple[int, ...], Bound, int]
-"""A state as a search keeps it, how many events of each source are read, what names stand for, and
-which input waits for its answer: its number, times the number of sources, and its source (-1:
-none).
+After: TypeAlias = tuple[Any, Place, Did, int]
+"""What follows a product state: a state and a place, what leads there, and 1 for what is put in
+ahead, otherwise 0.
 """
-
-
-Rank: TypeAlias = tuple[tuple[int, ...], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How far a history is searched: product states, and messages under way in the last layer."""
-
-    states: int = USUAL_STATES
-    ahead: int = USUAL_AHEAD
-
-    def last_layer(self, recording: Recording) -> int:
-        """The most messages that are under way in the last layer."""
-        return self.ahead if recording.under_way is None else recording.under_way
-
-    def lines(self, recording: Recording) -> int:
-        """How many events of a source a search may come to, where a step shows one at most: in each
-        layer a state is visited, whatever the limit is.
-        """
-        return self.states + self.last_layer(recording) + 2
-
-
-class Did(NamedTuple):
-    """What led to a product state: a step of the model (``action``), an ``input``, or both;
-    ``events`` are those that were read, each with its source, and ``marks`` the coverage marks
-    that the step sets.
-    """
-
-    kind: Literal["start", "step", "input", "ahead", "request", "answer", "tolerated"]
-    action: int | None = None
-    rule: int | None = None
-    values: tuple[Value, ...] = ()
-    events: tuple[tuple[int, Line], ...] = ()
-    marks: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The next event of a source, or None: all of its ``total`` events are read, or it is not
-    kept.
-    """
-
-    source: str
-    read: int
-    total: int
-    line: Line | None
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """How a layer ended: the most messages under way (``ahead``), the product states visited by
-    then, and whether it was searched to its end.
-    """
-
-    ahead: int
-    states: int
-    ended: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The verdict on a history, and what it rests upon.
-
-    ``way`` is a run to the longest prefix that can be read: states, and what led to each.
-    ``waiting`` is what is next there, and ``instead`` what the model shows or answers there.
-    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used``,
-    kinds of events ``seen`` and coverage marks of the model set (``marked``), by their numbers.
-    """
-
-    key: Key
-    verdict: Verdict
-    total: int
-    read: int
-    way: tuple[tuple[State, Did], ...] = ()
-    waiting: tuple[Waiting, ...] = ()
-    instead: tuple[str, ...] = ()
-    cuts: tuple[str, ...] = ()
-    layers: tuple[Layer, ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
-    tolerated: int = 0
-    taken: Counter[int] = field(default_factory=Counter[int])
-    used: frozenset[int] = frozenset()
-    seen: frozenset[int] = frozenset()
-    marked: frozenset[int] = frozenset()
-
-    @property
-    def states(self) -> int:
-        """How many product states were visited."""
-        return self.layers[-1].states if self.layers else 0
 
 
 def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
@@ -136,14 +50,6 @@ def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
     if history.unread:
         return unread(history)
     return Search(mapped, history, effort).judged(True)
-
-
-class Judging(Protocol):
-    """What judges histories."""
-
-    def judge(self, history: History, effort: Effort) -> Judged:
-        """The verdict on one history; where it is allowed, without the run."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,59 +65,53 @@ class Interpreted:
         return Search(self.mapped, history, effort).judged(False)
 
 
-def unread(history: History) -> Judged:
-    """The verdict on a history of which a line could not be read."""
-    return Judged(history.key, "unread", history.total, 0)
-
-
-class Meaning(NamedTuple):
-    """What the fields of an event may stand for, with what names stand for then, and which inputs
-    may come in with it in some state.
+class _Agenda:
+    """Product states that are to be expanded: those with most events read first, among those what
+    was put in ahead last, and then as they came.
     """
 
-    values: tuple[Value, ...]
-    names: Bound
-    rules: list[int]
+    def __init__(self) -> None:
+        self._waiting: dict[int, deque[Node]] = {}
+        self._last = 0
+
+    def add(self, node: Node, kind: int) -> None:
+        number = 2 * node[1].read - kind
+        waiting = self._waiting.get(number)
+        if waiting is None:
+            waiting = self._waiting[number] = deque()
+        waiting.append(node)
+        if number > self._last:
+            self._last = number
+
+    def next(self) -> Node | None:
+        """The next one, which is taken away; None: there is no more."""
+        if not self._waiting:
+            return None
+        while (waiting := self._waiting.get(self._last)) is None:
+            self._last -= 1
+        node = waiting.popleft()
+        if not waiting:
+            del self._waiting[self._last]
+        return node
 
 
 class Search:
     """The search for one history."""
 
     def __init__(self, mapped: Mapped, history: History, effort: Effort) -> None:
-        recording = mapped.recording
         self.mapped = mapped
-        self.recording = recording
+        self.recording = mapped.recording
         self.history = history
         self.effort = effort
-        ordered = history.ordered()
-        self.classes = [number for number, _, _, _ in ordered]
-        self.sources = [name for _, name, _, _ in ordered]
-        self.lines = [lines for _, _, lines, _ in ordered]
-        self.ends = tuple(total for _, _, _, total in ordered)
-        called = (
-            one for lines in self.lines for line in lines for read in line.fields
-            for one in names_in(read)
-        )  # fmt: skip
-        self.names = Names(recording.bindings, chain(called, history.called))
-        self.by_event = [
-            [number for number, one in enumerate(self.classes) if one in event.sources]
-            for event in recording.events
-        ]
-        self.rules: list[list[int]] = [[] for _ in recording.events]
-        for number, one in enumerate(recording.inputs):
-            self.rules[one.event].append(number)
-        self.passed: list[list[int]] = [[] for _ in recording.events]
-        for number, passed in enumerate(recording.tolerated):
-            self.passed[passed.event].append(number)
-        self.cuts: set[Cut] = set()
-        self.reached: dict[Node, tuple[Node | None, Did]] = {}
-        self.waiting: list[tuple[int, int, int, Node]] = []
+        self.places = places = Places(mapped, history)
+        self.sources = len(places.sources)
+        self.cuts = places.cuts
+        self.events = sum(places.ends)
+        self.agenda = _Agenda()
+        self.reached: list[Node] = []
         self.deferred: list[Node] = []
-        self.meant: dict[tuple[int, Bound], list[Meaning]] = {}
         self.layer = 0
-        self.serial = 0
         self.farthest: list[Node] = []
-        self.rank: Rank | None = None
         self.most = 0
 
     # ------------------------------------------------------------ the search
@@ -222,9 +122,9 @@ class Search:
         stated = recording.under_way
         most = effort.last_layer(recording)
         layers: list[Layer] = []
+        start = self.places.start
         for state in self._initial():
-            start = (state, (0,) * len(self.ends), self.names.start, -1)
-            self._reach(start, None, Did("start"), 0)
+            self._reach(state, start, None, Did("start"), 0)
         goal: Node | None = None
         cut_short = False
         while True:
@@ -237,129 +137,100 @@ class Search:
             self.layer += 1
             again, self.deferred = self.deferred, []
             for node in again:
-                self.serial += 1
-                heappush(self.waiting, (-sum(node[1]), 0, self.serial, node))
+                self.agenda.add(node, 0)
         if goal is not None:
             return self._result("allowed", goal, layers, runs)
         if cut_short:
-            self.cuts.add(Cut(f"{effort.states:,} product states were visited (--max-states)"))
+            self.cuts.add(too_many_states(effort.states))
         if self.deferred and stated is None:
-            what = f"more than {most} messages under way were not tried (--ahead)"
-            self.cuts.add(Cut(what))
-        for bind in sorted(self.names.lacking):
-            one = recording.bindings[bind]
-            count = cardinality(one.type)
-            what = f"{one.name}: {len(self.names.names[bind])} names, and {describe(one.type)}"
-            self.cuts.add(Cut(f"{what} has {count} values"))
+            self.cuts.add(too_few_ahead(most))
+        self.cuts.update(self.places.lacking())
         return self._result("unknown" if self.cuts else "not allowed", self._least(), layers)
 
     def _layer(self, most: int) -> tuple[Node | None, bool]:
         """A run to the end, or None; and whether the search was cut short because more than
         ``most`` product states were visited.
         """
-        while self.waiting:
-            *_, node = heappop(self.waiting)
-            if node[1] == self.ends and node[3] < 0:
+        agenda, reached, events = self.agenda, self.reached, self.events
+        while (node := agenda.next()) is not None:
+            if node[1].read == events and node[1].waits < 0:
                 return node, False
-            for after, did, kind in self._after(node):
-                self._reach(after, node, did, kind)
-            if len(self.reached) > most:
+            self._expand(node)
+            if len(reached) > most:
                 return None, True
         return None, False
 
-    def _reach(self, node: Node, before: Node | None, did: Did, kind: int) -> None:
-        if node in self.reached:
+    def _reach(self, state: Any, place: Place, before: Node | None, did: Did, kind: int) -> None:
+        if state in place.states:
             return
-        self.reached[node] = (before, did)
-        self.serial += 1
-        read = sum(node[1])
-        heappush(self.waiting, (-read, kind, self.serial, node))
-        if read >= self.most:
-            self._far(node, read)
+        place.states.add(state)
+        node = state, place, before, did
+        self.reached.append(node)
+        self.agenda.add(node, kind)
+        if place.read >= self.most:
+            self._far(node, place)
 
-    def _far(self, node: Node, read: int) -> None:
+    def _far(self, node: Node, place: Place) -> None:
         """Keeps a product state if it is one of those that are read the farthest."""
-        rank = tuple(-one for one in node[1]), node[3]
-        if read > self.most or self.rank is None or rank < self.rank:
-            self.most, self.rank = read, rank
+        if place.read > self.most or not self.farthest:
+            self.most, self.farthest = place.read, [node]
+            return
+        other = self.farthest[0][1]
+        if place.is_before(other):
             self.farthest = [node]
-        elif rank == self.rank:
+        elif not other.is_before(place):
             self.farthest.append(node)
 
     def _least(self) -> Node:
         """Of those that are read the farthest the one with the least state."""
-        return min(self.farthest, key=self._state)
+        return min(self.farthest, key=lambda node: self._state(node[0]))
 
     def _initial(self) -> Sequence[Any]:
         """The states in which a run may begin, ascending, as they are kept."""
         return self.mapped.initial()
 
-    def _state(self, node: Node) -> State:
-        """The state of a product state."""
-        state: State = node[0]
+    def _state(self, kept: Any) -> State:
+        """A state that is kept."""
+        state: State = kept
         return state
 
-    def _after(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
-        """What can follow a product state: the node, what leads there, and 1 for what is put in
-        ahead.
-        """
-        state, cursors, bound, waits = node
+    def _expand(self, node: Node) -> None:
+        """Reaches what can follow a product state."""
+        for state, place, did, kind in self._after(node):
+            self._reach(state, place, node, did, kind)
+
+    def _after(self, node: Node) -> Iterator[After]:
+        """What can follow a product state."""
+        state, place, _, _ = node
         expansion = self.mapped.expansion(state)
         self.cuts |= expansion.cuts
         for move in expansion.moves:
-            for far, names, events in self._shown(move.shown, cursors, bound, ()):
+            for there, events in self.places.shown(move.shown, place, ()):
                 did = Did("step", action=move.action, events=events, marks=move.marks)
-                yield (move.state, far, names, waits), did, 0
-        if waits >= 0:
-            yield from self._answered(node)
-        late: list[tuple[Node, Did, int]] = []
-        for source, line in self._upcoming(cursors, waits):
-            yield from self._events(node, source, line, late)
+                yield move.state, there, did, 0
+        if place.waits >= 0:
+            yield from self._answered(state, place)
+        late: list[After] = []
+        for head in self.places.upcoming(place):
+            yield from self._events(node, head, late)
         yield from late
 
-    def _upcoming(self, cursors: tuple[int, ...], waits: int) -> Iterator[tuple[int, Line]]:
-        """The next event of each source that may bring in something."""
-        for source in range(len(self.lines)):
-            line = self._next(source, cursors)
-            if line is None:
-                continue
-            if line.beyond:
-                self.cuts.update(Cut(why) for why in line.beyond)
-            elif waits < 0 or waits % len(self.lines) != source:
-                yield source, line
-
-    def _next(self, source: int, cursors: tuple[int, ...]) -> Line | None:
-        """The next event of a source. Where steps show several events at a time, it may be one that
-        is not kept: then what comes is not known.
-        """
-        lines, read = self.lines[source], cursors[source]
-        if read < len(lines):
-            return None if lines[read].misplaced else lines[read]
-        if read < self.ends[source]:
-            what = f"of a source no more than {len(lines):,} events are read (--max-states)"
-            self.cuts.add(Cut(what))
-        return None
-
-    def _events(
-        self, node: Node, source: int, line: Line, late: list[tuple[Node, Did, int]]
-    ) -> Iterator[tuple[Node, Did, int]]:
+    def _events(self, node: Node, head: Head, late: list[After]) -> Iterator[After]:
         """What the next event of a source brings in."""
-        state, cursors, bound, waits = node
-        passed = self.passed[line.event]
-        if not self.rules[line.event] and not passed:
-            return
-        read = advanced(cursors, source)
-        for values, names, rules in self._values(line, bound):
-            for number in passed:
+        state, place, _, _ = node
+        places, line, source = self.places, head.line, head.source
+        assert line is not None
+        for values, names, rules in places.meanings(head):
+            for number in self.mapped.passed[line.event]:
                 holds = self.mapped.tolerated(number, values, state)
                 if isinstance(holds, Cut):
                     self.cuts.add(holds)
                 elif holds:
                     did = Did("tolerated", events=((source, line),))
-                    yield (state, read, names, waits), did, 0
+                    yield state, places.advanced(place, source, names), did, 0
             for number in rules:
                 kind = self.recording.inputs[number].kind
-                if kind == "answers" and waits >= 0:
+                if kind == "answers" and place.waits >= 0:
                     continue
                 holds = self.mapped.condition(number, values, state)
                 if isinstance(holds, Cut):
@@ -367,104 +238,54 @@ class Search:
                 if holds is not True:
                     continue
                 if kind == "ahead" and self.mapped.under_way(state) > self.layer:
-                    if not self.deferred or self.deferred[-1] is not node:
-                        self.deferred.append(node)
+                    self._defer(node)
                     continue
                 for move in self.mapped.entering(number, values, state):
                     if isinstance(move, Cut):
                         self.cuts.add(move)
                     elif kind == "ahead":
                         did = Did("ahead", rule=number, values=values)
-                        late.append(((move.state, cursors, names, waits), did, 1))
+                        there = places.waiting(place, names, place.waits)
+                        late.append((move.state, there, did, 1))
                     elif kind == "answers":
                         did = Did("request", rule=number, values=values)
-                        waiting = number * len(self.lines) + source
-                        yield (move.state, cursors, names, waiting), did, 0
+                        waits = number * self.sources + source
+                        yield move.state, places.waiting(place, names, waits), did, 0
                     else:
-                        yield from self._entered(node, move, number, values, source, names)
+                        yield from self._entered(place, move, number, values, head, names)
+
+    def _defer(self, node: Node) -> None:
+        """In the next layer a product state is expanded again."""
+        if not self.deferred or self.deferred[-1] is not node:
+            self.deferred.append(node)
 
     def _entered(
         self,
-        node: Node,
+        place: Place,
         move: Move,
         number: int,
         values: tuple[Value, ...],
-        source: int,
+        head: Head,
         names: Bound,
-    ) -> Iterator[tuple[Node, Did, int]]:
-        line = self.lines[source][node[1][source]]
+    ) -> Iterator[After]:
+        assert head.line is not None
         action = move.action if move.action >= 0 else None
-        read = advanced(node[1], source)
-        for far, more, events in self._shown(move.shown, read, names, ((source, line),)):
-            did = Did("input", action, number, values, events, move.marks)
-            yield (move.state, far, more, node[3]), did, 0
+        read = self.places.advanced(place, head.source, names)
+        for there, events in self.places.shown(move.shown, read, ((head.source, head.line),)):
+            yield move.state, there, Did("input", action, number, values, events, move.marks), 0
 
-    def _answered(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
-        state, cursors, bound, waits = node
-        number, source = divmod(waits, len(self.lines))
-        line = self.lines[source][cursors[source]]
-        read = advanced(cursors, source)
-        for values, names, _ in self._values(line, bound):
+    def _answered(self, state: Any, place: Place) -> Iterator[After]:
+        number, source = divmod(place.waits, self.sources)
+        head = place.heads[source]
+        assert head.line is not None
+        for values, names, _ in self.places.meanings(head):
             for after in self.mapped.answered(number, values, state):
                 if isinstance(after, Cut):
                     self.cuts.add(after)
                 else:
-                    did = Did("answer", rule=number, values=values, events=((source, line),))
-                    yield (after, read, names, -1), did, 0
-
-    def _values(self, line: Line, bound: Bound) -> list[Meaning]:
-        """What the fields of an event may stand for."""
-        known = self.meant.get((id(line), bound))
-        if known is None:
-            known = self.meant[id(line), bound] = [
-                Meaning(
-                    values,
-                    names,
-                    [one for one in self.rules[line.event] if self.mapped.ever(one, values)],
-                )
-                for values, names in self._choices(line, bound)
-            ]
-        return known
-
-    def _choices(self, line: Line, bound: Bound) -> Iterable[tuple[tuple[Value, ...], Bound]]:
-        """What `Names.values` finds; nothing, where a list has too many names for that."""
-        if any(isinstance(read, Listed) for read in line.fields):
-            ways = self.names.ways(line.fields, bound)
-            if ways > MOST_MEANINGS:
-                what = f"{line.heading.name}: its names may stand for values in more than"
-                self.cuts.add(Cut(f"{what} {MOST_MEANINGS:,} ways"))
-            if not 0 < ways <= MOST_MEANINGS:
-                return ()
-        return self.names.values(line.fields, bound)
-
-    def _shown(
-        self,
-        shown: tuple[Shown, ...],
-        cursors: tuple[int, ...],
-        bound: Bound,
-        events: tuple[tuple[int, Line], ...],
-    ) -> Iterator[tuple[tuple[int, ...], Bound, tuple[tuple[int, Line], ...]]]:
-        """The ways in which the next events of the sources are those that a step shows."""
-        if not shown:
-            yield cursors, bound, events
-            return
-        first, rest = shown[0], shown[1:]
-        for source in self.by_event[first.event]:
-            line = self._next(source, cursors)
-            if line is None or line.event != first.event or line.beyond:
-                continue
-            for names in self._fields(line, first.values, bound):
-                yield from self._shown(
-                    rest, advanced(cursors, source), names, (*events, (source, line))
-                )
-
-    def _fields(self, line: Line, values: tuple[Value, ...], bound: Bound) -> Iterator[Bound]:
-        found = [bound]
-        for read, value in zip(line.fields, values, strict=True):
-            found = [after for names in found for after in self.names.fits(read, value, names)]
-            if not found:
-                break
-        return iter(found)
+                    events = ((source, head.line),)
+                    did = Did("answer", rule=number, values=values, events=events)
+                    yield after, self.places.answered(place, source, names), did, 0
 
     # ------------------------------------------------------------ the result
 
@@ -473,52 +294,58 @@ class Search:
         done: list[Did] = []
         at: Node | None = end
         while at is not None:
-            earlier, did = self.reached[at]
+            kept, _, before, did = at
             done.append(did)
             if run:
-                way.append((self._state(at), did))
-            at = earlier
+                way.append((self._state(kept), did))
+            at = before
         way.reverse()
+        places, place = self.places, end[1]
         waiting = tuple(
             Waiting(name, read, total, lines[read] if read < len(lines) else None)
             for name, lines, read, total in zip(
-                self.sources, self.lines, end[1], self.ends, strict=True
+                places.sources, places.lines, place.cursors, places.ends, strict=True
             )
         )
         return Judged(
             key=self.history.key,
             verdict=verdict,
-            total=sum(self.ends),
-            read=sum(end[1]),
+            total=self.events,
+            read=place.read,
             way=tuple(way),
             waiting=waiting,
-            instead=() if verdict == "allowed" else tuple(self._instead(end)),
+            instead=() if verdict == "allowed" else tuple(self._instead(place)),
             cuts=() if verdict == "allowed" else tuple(sorted(one.what for one in self.cuts)),
             layers=tuple(layers),
-            names=tuple(self._settled(end[2])),
-            tolerated=sum(did.kind == "tolerated" for did in done),
-            taken=Counter(did.action for did in done if did.action is not None),
-            used=frozenset(did.rule for did in done if did.rule is not None),
-            seen=frozenset(line.event for did in done for _, line in did.events),
-            marked=frozenset(mark for did in done for mark in did.marks),
+            names=tuple(self._settled(place.bound)),
+            tolerated=[did.kind for did in done].count("tolerated"),
+            taken=Counter([did.action for did in done if did.action is not None]),
+            used=frozenset([did.rule for did in done if did.rule is not None]),
+            seen=frozenset([line.event for did in done for _, line in did.events]),
+            marked=frozenset([mark for marks in {did.marks for did in done} for mark in marks]),
         )
 
-    def _instead(self, end: Node) -> Iterator[str]:
+    def _instead(self, end: Place) -> Iterator[str]:
         """What the model shows or answers where the longest prefix ends, in each of the states
         there that were visited.
         """
         found: set[str] = set()
-        there = (node for node in self.reached if node[1] == end[1])
-        for _, node in zip(range(MOST_LOOKED_AT), there, strict=False):
-            _, _, bound, waits = node
-            state = self._state(node)
-            if waits >= 0:
-                found.update(self.mapped.answers(waits // len(self.lines), state))
-            for move in self.mapped.expansion(state).moves:
-                found.update(self._told(one, bound) for one in move.shown)
+        events: set[tuple[Shown, Bound]] = set()
+        there = (node for node in self.reached if node[1].cursors == end.cursors)
+        for _, (kept, place, _, _) in zip(range(MOST_LOOKED_AT), there, strict=False):
+            if place.waits >= 0:
+                waits = place.waits // self.sources
+                found.update(self.mapped.answers(waits, self._state(kept)))
+            for shown in self._shown(kept):
+                events.update([(one, place.bound) for one in shown])
+        found.update([self._told(*one) for one in events])
         yield from sorted(found)[:MOST_INSTEAD]
         if len(found) > MOST_INSTEAD:
             yield f"{len(found) - MOST_INSTEAD} more"
+
+    def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
+        """What the steps from a state show."""
+        return (move.shown for move in self.mapped.expansion(kept).moves)
 
     def _told(self, shown: Shown, bound: Bound) -> str:
         event = self.recording.events[shown.event]
@@ -526,19 +353,15 @@ class Search:
         for one, value in zip(event.fields, shown.values, strict=True):
             name = None
             if isinstance(one.shape, Named):
-                name = self.names.shown(one.shape.bind, value, bound)
+                name = self.places.names.shown(one.shape.bind, value, bound)
             written = show(value, one.type) if name is None else json.dumps(name)
             parts.append(f"{one.name}: {written}")
         return f"{event.said}({', '.join(parts)})"
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
         for declared, names, known in zip(
-            self.recording.bindings, self.names.names, bound, strict=True
+            self.recording.bindings, self.places.names.names, bound, strict=True
         ):
             for name, value in zip(names, known, strict=True):
                 if value is not None:
                     yield f"{declared.name} {name}", show(value, declared.type)
-
-
-def advanced(cursors: tuple[int, ...], source: int) -> tuple[int, ...]:
-    return (*cursors[:source], cursors[source] + 1, *cursors[source + 1 :])

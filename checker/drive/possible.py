@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from fencepost.checker.conform.binding import Known
+from fencepost.checker.conform.cuts import Cut
 from fencepost.checker.conform.lines import Line
-from fencepost.checker.conform.mapping import Cut, Mapped, Move
+from fencepost.checker.conform.mapping import Mapped, Move
 from fencepost.checker.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 

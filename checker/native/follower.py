@@ -28,6 +28,7 @@ from fencepost.spec.core.types import State, Value
 
 ROOM = 1 << 20
 """The bytes for rows that are there at first."""
+NEXT, END, LACKING = map(int, (Follow.NEXT, Follow.END, Follow.LACKING))
 
 
 class Followed:
@@ -108,8 +109,9 @@ class Follower:
         # Nothing is written to the blocks of states.
         self._context = Context(self._memory, followed.sizes, 1, lambda _: None)
         self._address = self._context.address
-        self._held = words(self._memory.take(8 * FOLLOW_WORDS).address, FOLLOW_WORDS)
-        self._context.words[Word.FOLLOW] = ctypes.addressof(self._held)
+        held = words(self._memory.take(8 * FOLLOW_WORDS).address, FOLLOW_WORDS)
+        self._context.words[Word.FOLLOW] = ctypes.addressof(held)
+        self._held = memoryview(held).cast("B").cast("Q")
         self._flag = words(self._memory.take(8).address, 1)
         self._size = 8 * followed.rows.size
         self._make_room(room)
@@ -122,12 +124,12 @@ class Follower:
         held = self._held
         while True:
             start = self._room.address
-            held[Follow.NEXT] = start
+            held[NEXT] = start
             self._follow(self._address, state, calls, count)
-            if not held[Follow.LACKING]:
-                return ctypes.string_at(start, held[Follow.NEXT] - start)
-            size = held[Follow.END] - start + self._size * held[Follow.LACKING]
-            held[Follow.LACKING] = 0
+            if not held[LACKING]:
+                return self._written[: held[NEXT] - start].tobytes()
+            size = held[END] - start + self._size * held[LACKING]
+            held[LACKING] = 0
             self._memory.give(self._room)
             self._make_room(2 * size)
 
@@ -138,4 +140,6 @@ class Follower:
 
     def _make_room(self, size: int) -> None:
         self._room = self._memory.take(size)
-        self._held[Follow.END] = self._room.address + self._room.size
+        self._held[END] = self._room.address + self._room.size
+        there = (ctypes.c_char * self._room.size).from_address(self._room.address)
+        self._written = memoryview(there).cast("B")

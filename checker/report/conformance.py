@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fencepost.checker.conform.findings import Findings
 from fencepost.checker.conform.lines import Key
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Judged, Layer, Verdict, Waiting
+from fencepost.checker.conform.verdicts import Judged, Layer, Verdict, Waiting
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.assurance import Remark, described

@@ -7,7 +7,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement
 
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Did, Judged, Verdict
+from fencepost.checker.conform.verdicts import Did, Judged, Verdict
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import junit, sarif

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Did, Judged
+from fencepost.checker.conform.verdicts import Did, Judged
 from fencepost.checker.outcome import Step, Trace
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import document

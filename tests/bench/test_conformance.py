@@ -9,7 +9,8 @@ from bench.day import EVENTS, history, write
 
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.spec.elaborate.program import load, mapped
 
 

@@ -16,7 +16,8 @@ from tests.support.paths import ROOT
 
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort, Judged
 from fencepost.spec.elaborate.program import load, mapped
 
 HERE = ROOT / "tests" / "models" / "recordings"

@@ -43,7 +43,7 @@ from fencepost.checker.conform.lines import (
     not_listed,
     unreadable,
 )
-from fencepost.checker.conform.search import Effort, Judged
+from fencepost.checker.conform.verdicts import Effort, Judged
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark import session
 from fencepost.checker.spark.blocks import ERRORS, only_column, told

@@ -25,7 +25,8 @@ from fencepost.checker.conform.lines import (
 )
 from fencepost.checker.conform.many import in_machine_code
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Interpreted, Judged, Judging
+from fencepost.checker.conform.search import Interpreted
+from fencepost.checker.conform.verdicts import Effort, Judged, Judging
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.request import Unsupported
 from fencepost.checker.resources import roomy, without_collection

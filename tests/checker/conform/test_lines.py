@@ -24,7 +24,8 @@ from tests.support.shop import UP, event, shop
 
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.spec.elaborate.program import load, mapped
 
 

@@ -15,7 +15,8 @@ from tests.support.lease import GRANT, HISTORIES, folder_with, written
 from fencepost.checker.conform import many
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Interpreted
+from fencepost.checker.conform.search import Interpreted
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.spec.elaborate.program import load, mapped
 
 

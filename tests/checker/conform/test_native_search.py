@@ -18,7 +18,8 @@ from fencepost.checker.conform import native_search
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.native_search import PackedMapping
-from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort, Judged
 from fencepost.checker.native.follower import Follower
 from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate.program import load, mapped
@@ -84,7 +85,9 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
 
 
-def compared_in(folder: Path, model: str, rules: str, events: list[Event]) -> tuple[Judged, ...]:
+def compared_in(
+    folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
+) -> tuple[Judged, ...]:
     """What both find of one history."""
     (folder / "m.fence").write_text(model, "utf-8")
     (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
@@ -97,7 +100,7 @@ def compared_in(folder: Path, model: str, rules: str, events: list[Event]) -> tu
     # Room for some of the rows, so that it has to grow.
     machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
     (history,) = read(recording, [path]).histories
-    found = judge(machine.mapped, history, EFFORT), machine.judge(history, EFFORT, runs=True)
+    found = judge(machine.mapped, history, effort), machine.judge(history, effort, runs=True)
     assert found[0] == found[1]
     return found
 
@@ -137,6 +140,61 @@ def test_many_messages_under_way(tmp_path: Path) -> None:
     events = [{"source": "s", "event": "f", "x": 1}, {"source": "t", "event": "e", "x": 1}]
     found, _ = compared_in(tmp_path, model, rules, events)
     assert found.verdict == "not allowed"
+
+
+def test_the_prefix_that_has_more_of_the_first_source_is_reported(tmp_path: Path) -> None:
+    rules = (
+        "    source s ordered\n    source t ordered\nevent e from s\nevent f from t\n"
+        "input e when m.n == 0:\n    m.n = 5\ninput f when m.n == 0:\n    m.n = 1\n"
+    )
+    model = "var n: 0..9 = 0\naction never:\n    require n == 9\n    n = 0\n"
+    events: list[Event] = [{"source": "s", "event": "e"}, {"source": "t", "event": "f"}]
+    found, _ = compared_in(tmp_path, model, rules, events)
+    assert found.verdict == "not allowed"
+    assert [(one.source, one.read) for one in found.waiting] == [("s", 1), ("t", 0)]
+    assert found.way[-1][0] == (5,)
+
+
+@pytest.mark.parametrize(("x", "verdict", "read"), [(0, "allowed", 1), (1, "not allowed", 0)])
+def test_an_event_that_waits_for_its_answer_is_not_shown(
+    x: int, verdict: str, read: int, tmp_path: Path
+) -> None:
+    model = (
+        "union Msg:\n    Ask\n    Reply(x: 0..1)\nchannel net: Msg unordered capacity 4\n"
+        "var n: 0..3 = 0\naction take on Ask from net: send Reply(0) to net\n"
+        "action show:\n    require net != [] and n == 0\n    n = 1\n"
+    )
+    rules = (
+        "    source s ordered\nevent e(x: 0..1) from s\n"
+        "answers e on m.Reply(==x) from m.net: send m.Ask to m.net\nshows e(1) on m.show\n"
+    )
+    found, _ = compared_in(tmp_path, model, rules, [{"source": "s", "event": "e", "x": x}])
+    assert (found.verdict, found.read) == (verdict, read)
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        ({"event": "e", "x": 2, "who": "a"}, "x of e lies outside 0..1"),
+        ({"event": "e", "x": 1, "who": "c"}, "client: 3 names, and 0..1 has 2 values"),
+        ({"event": "f", "x": 1, "who": "c"}, "client: 3 names, and 0..1 has 2 values"),
+    ],
+)
+def test_what_is_not_expanded_cuts_nothing(second: Event, why: str, tmp_path: Path) -> None:
+    model = "var n: 0..9 = 0\naction take:\n    require n == 1\n    n = 2\n"
+    rules = (
+        "    source s ordered\n    bind client: 0..1\nat most 0 under way\n"
+        "event e(x: 0..1, who: client, whom: client) from s\n"
+        "event f(x: 0..1, who: client, whom: client) from s\n"
+        "input e when who == 0 and whom == 1 and m.n == 0:\n    m.n = x\n"
+        "shows f(1, 0, 1) on m.take\n"
+    )
+    events: list[Event] = [{"event": "e", "x": 1, "who": "a"}, second]
+    events = [{"source": "s", "whom": "b", **one} for one in events]
+    for states, cuts in ((1, ()), (2, (why,))):
+        found, _ = compared_in(tmp_path, model, rules, events, Effort(states))
+        assert (found.verdict, found.read) == ("unknown", 1)
+        assert [one for one in found.cuts if "--max-states" not in one] == [*cuts]
 
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:

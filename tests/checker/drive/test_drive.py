@@ -13,7 +13,8 @@ from tests.support.paths import ROOT
 
 from fencepost.checker.cli.main import main
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.conform.search import judge
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.drive import driver as module
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.requests import kinds

@@ -12,7 +12,7 @@ import pytest
 from tests.spark.test_spark_conform import BY
 from tests.support.lease import AGAIN, GRANT, STALL, WRITE, folder_with
 
-from fencepost.checker.conform.search import Effort
+from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.spark.conform import tasks
 from fencepost.spec.elaborate.program import load, mapped
 
