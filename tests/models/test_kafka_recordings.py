@@ -257,6 +257,13 @@ def of_epochs(prepared: int, marked: int, completed: int) -> list[Event]:
 
 
 TWICE = [FIRST, *OPEN, PREPARED, marker(1, 0), marker(1, 2), COMPLETE | {"leader_epoch": 2}]
+BOTH = ("t-0", "t-1")
+MEANWHILE = [
+    FIRST, recorded(transactions("Ongoing", 0, *BOTH)), OPEN[1],
+    batch("DATA", 0, "t-1", sequence=0, count=1), recorded(transactions("PrepareCommit", 1, *BOTH)),
+    marker(1, 0), batch("COMMIT", 1, "t-1", coordinator_epoch=2), COMPLETE | {"leader_epoch": 2},
+]  # fmt: skip
+"""The coordinator is replaced when one of two partitions has its marker."""
 BESIDE: dict[str, tuple[str, list[Event], str]] = {
     "as it is": ("r4_4_0", ONE, "allowed"),
     "nothing is said": ("r4_4_0", bare(ONE), "allowed"),
@@ -267,13 +274,23 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
         "r4_4_0", changed(ONE, 1, previous_producer_id=6), "not allowed",
     ),
     "there is a next id": ("r4_4_0", changed(ONE, 3, next_producer_id=8), "not allowed"),
-    "before 4.3 there are no ids": ("r4_2_0", ONE, "not allowed"),
+    "ids by the rules of a release that does not record them": ("r4_2_0", ONE, "allowed"),
+    "... and a wrong one": ("r4_2_0", changed(ONE, 1, previous_producer_id=6), "not allowed"),
     "none before 4.3": (
         "r4_2_0",
         [one | {"version": 1} if "state" in one else one for one in bare(ONE)],
         "allowed",
     ),
     "a record does not say its version": ("r4_4_0", changed(ONE, 3, version=None), "not allowed"),
+    "no version, but ids": (
+        "r4_4_0", [{n: one[n] for n in one if n != "version"} for one in ONE], "allowed",
+    ),
+    "no version, and a wrong id": (
+        "r4_4_0",
+        changed([{n: one[n] for n in one if n != "version"} for one in ONE], 1, previous_producer_id=6),
+        "not allowed",
+    ),
+    "ids in version 0": ("r4_4_0", changed(ONE, 1, version=0), "not allowed"),
     "a version that nobody knows": ("r4_4_0", changed(ONE, 3, version=2), "unknown"),
     "the last epoch": ("r4_4_0", LAST, "allowed"),
     "the last epoch, and nothing is said": ("r4_4_0", bare(LAST), "allowed"),
@@ -293,6 +310,10 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
     "a record of the coordinator that came": ("r4_4_0", of_epochs(0, 0, 2), "allowed"),
     "only markers say it": ("r4_4_0", bare(of_epochs(0, 5, 0)), "allowed"),
     "only records say it": ("r4_4_0", changed(ONE, 4, coordinator_epoch=None), "allowed"),
+    "another coordinator meanwhile": ("r4_4_0_outages", MEANWHILE, "allowed"),
+    "... of which no record is": (
+        "r4_4_0_outages", [*MEANWHILE[:-1], COMPLETE], "not allowed",
+    ),
     "sent again by the next coordinator": ("r4_4_0_outages", TWICE, "allowed"),
     "... which did not record it": (
         "r4_4_0_outages", [*TWICE[:-1], COMPLETE], "not allowed",
