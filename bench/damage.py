@@ -37,7 +37,7 @@ from fencepost.spec.elaborate.program import load, mapped
 from fencepost.spec.records import replace
 
 RECORDINGS = ROOT / "tests" / "models" / "recordings"
-EFFORT = Effort(states=5_000)
+EFFORT = Effort(states=10_000)
 LOGS = (
     ("conform_v1", "r4_4_0", "java-4.4.0-tv1"),
     ("conform_v2", "r4_4_0", "java-4.4.0-tv2"),

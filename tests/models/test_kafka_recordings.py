@@ -256,6 +256,7 @@ def of_epochs(prepared: int, marked: int, completed: int) -> list[Event]:
     ]  # fmt: skip
 
 
+NO_VERSION = [{name: one[name] for name in one if name != "version"} for one in ONE]
 TWICE = [FIRST, *OPEN, PREPARED, marker(1, 0), marker(1, 2), COMPLETE | {"leader_epoch": 2}]
 BOTH = ("t-0", "t-1")
 MEANWHILE = [
@@ -283,11 +284,11 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
     ),
     "a record does not say its version": ("r4_4_0", changed(ONE, 3, version=None), "not allowed"),
     "no version, but ids": (
-        "r4_4_0", [{n: one[n] for n in one if n != "version"} for one in ONE], "allowed",
+        "r4_4_0", NO_VERSION, "allowed",
     ),
     "no version, and a wrong id": (
         "r4_4_0",
-        changed([{n: one[n] for n in one if n != "version"} for one in ONE], 1, previous_producer_id=6),
+        changed(NO_VERSION, 1, previous_producer_id=6),
         "not allowed",
     ),
     "ids in version 0": ("r4_4_0", changed(ONE, 1, version=0), "not allowed"),
