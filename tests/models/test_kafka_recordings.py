@@ -213,8 +213,8 @@ def recorded(record: Event, epoch: int = 0, **ids: int | None) -> Event:
     return record | {"version": 1, "previous_producer_id": 7, "leader_epoch": epoch, **ids}
 
 
-def marker(epoch: int, of: int, **more: object) -> Event:
-    return batch("COMMIT", epoch, coordinator_epoch=of, **more)
+def marker(epoch: int, of: int) -> Event:
+    return batch("COMMIT", epoch, coordinator_epoch=of)
 
 
 FIRST = recorded(transactions("Empty", 0), client_transaction_version=None)
