@@ -58,6 +58,8 @@ MOST_ELEMENTS = 3
 FEW = 4
 """Of more integers the least that are not negative, up to this one, are drawn from."""
 
+Stood: TypeAlias = "tuple[object, ...]"
+"""An order of lines, and where it is one: the source, and what such lines have in common."""
 Kinds: TypeAlias = "dict[tuple[int, Value], int]"
 """Of values whose names are those of sources, by binding, which source it is."""
 
@@ -112,8 +114,12 @@ class _Run:
     """What was put in and is not read yet, by the source of its event."""
     kinds: Kinds = field(default_factory=dict[tuple[int, Value], int])
     asked: _Asked | None = None
-    before: tuple[State, int, int] | None = None
-    """Where nothing was pending yet: the state, and how many lines there were, and put in."""
+    stood: list[tuple[Stood, int]] = field(default_factory=list[tuple[Stood, int]])
+    """The values that order lines, as they were written."""
+    before: tuple[State, int, int, int] | None = None
+    """Where nothing was pending yet: the state, and how many lines there were, put in, and values
+    that order them.
+    """
     waited: int = 0
 
     @property
@@ -124,7 +130,7 @@ class _Run:
     def begin(self, event: Shown) -> _Ahead:
         """Takes note of what is put in for an event that comes later."""
         if not self.waits:
-            self.before = self.state, len(self.lines), len(self.ahead)
+            self.before = self.state, len(self.lines), len(self.ahead), len(self.stood)
         begun = _Ahead(event, len(self.lines))
         self.ahead.append(begun)
         return begun
@@ -132,8 +138,8 @@ class _Run:
     def take_back(self) -> None:
         """Goes back to where nothing was pending: the events do not come."""
         assert self.before is not None
-        self.state, lines, ahead = self.before
-        del self.lines[lines:], self.ahead[ahead:]
+        self.state, lines, ahead, stood = self.before
+        del self.lines[lines:], self.ahead[ahead:], self.stood[stood:]
         self.pending.clear()
         self.asked = None
         self.waited = 0
@@ -166,8 +172,7 @@ class Recorder:
         if one.name == "source" and isinstance(one.shape, Named):
             self._patterns.setdefault(one.shape.bind, set()).update(event.sources)
             return
-        ordered = (order.name for order in recording.orders)
-        if one.name not in ("source", recording.event_field, recording.key, *ordered):
+        if one.name not in ("source", recording.event_field, recording.key):
             return
         what = f'the field "{one.name}" of {event.name} says something else of the line, too'
         raise Rejected([Problem("F863", one.span, what)])
@@ -220,15 +225,21 @@ class Recorder:
                 return True
         return False
 
-    def _may(self, run: _Run, move: Move) -> bool:
-        """Whether what a step shows may come now: before an event that something was put in ahead
-        of, nothing else comes from its source.
+    def _may(self, run: _Run, move: Move, first: Shown | None = None) -> bool:
+        """Whether what a step shows may come now, behind the event ``first`` that it is: before an
+        event that something was put in ahead of, nothing else comes from its source.
         """
         waiting = {source: one.event for source, one in run.pending.items()}
         kinds = {**run.kinds}
+        stood = [*run.stood]
+        source = None if first is None else self._source(kinds, first)
+        if first is not None and source is not None and not self._stands(stood, first, source):
+            return False
         for shown in move.shown:
             source = self._source(kinds, shown)
             if source is None or source == self._asked(run):
+                return False
+            if not self._stands(stood, shown, source):
                 return False
             self._settle(kinds, shown, source)
             expected = waiting.pop(source, shown)
@@ -236,6 +247,24 @@ class Recorder:
                 if expected.event == shown.event:
                     self._learned.setdefault(shown.event, {})[shown.values] = None
                 return False
+        return True
+
+    def _stands(self, stood: list[tuple[Stood, int]], shown: Shown, source: int) -> bool:
+        """Whether an event may come behind those that ``stood`` has, by the fields of it that order
+        lines; what it has is added.
+        """
+        event = self.recording.events[shown.event]
+        given = dict(zip((one.name for one in event.fields), shown.values, strict=True))
+        for number, order in enumerate(self.recording.orders):
+            value = given.get(order.name)
+            value = next(iter(value), None) if isinstance(value, tuple) else value
+            if not isinstance(value, int):
+                continue
+            where = (number, source, given.get("source"), *(given.get(name) for name in order.by))
+            before = next((known for one, known in reversed(stood) if one == where), None)
+            if before is not None and value < before + order.strict:
+                return False
+            stood.append((where, value))
         return True
 
     def _source(self, kinds: Kinds, shown: Shown) -> int | None:
@@ -260,6 +289,7 @@ class Recorder:
         event, source = self.recording.events[shown.event], self._source(run.kinds, shown)
         assert source is not None
         self._settle(run.kinds, shown, source)
+        self._stands(run.stood, shown, source)
         said: dict[str, Json] = {
             "source": self._sources[source],
             self.recording.event_field: event.said,
@@ -314,7 +344,8 @@ class Recorder:
                 continue
             entering = self.mapped.entering(number, given, run.state)
             moves = [one for one in entering if not isinstance(one, Cut)]
-            moves = [one for one in moves if self._may(run, one)]
+            first = None if early or asks else shown
+            moves = [one for one in moves if self._may(run, one, first)]
             if not moves:
                 continue
             move = self._random.choice(moves)
@@ -338,9 +369,11 @@ class Recorder:
                 given = self._answered(asked, message)
                 found = self.mapped.answered(asked.number, given, run.state)
                 states = [one for one in found if not isinstance(one, Cut)]
-                if states:
+                answered = Shown(asked.begun.event.event, given)
+                source = self._source(run.kinds, answered)
+                if states and self._stands([*run.stood], answered, 0 if source is None else source):
                     run.state = self._random.choice(states)
-                    self._write(run, Shown(asked.begun.event.event, given))
+                    self._write(run, answered)
                     asked.begun.read = len(run.lines)
                     run.asked = None
                     return True

@@ -17,6 +17,8 @@ from fencepost.checker.kafka.recorder import Round
 
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
+_MOST = (1 << 31) - 1
+"""The bytes of an answer. A broker answers Fetch with the first batch whatever its size is."""
 _PATIENCE = 30_000
 GREETING = 10.0
 """Seconds in which the first broker that is asked has to answer for the first time: one that is
@@ -76,7 +78,10 @@ class Cluster:
         _someone_listens(bootstrap)
         with self._asking(f"asking {', '.join(bootstrap)} for the cluster"):
             self._client = client(
-                bootstrap_servers=list(bootstrap), client_id="fencepost", **settings
+                bootstrap_servers=list(bootstrap),
+                client_id="fencepost",
+                receive_message_max_bytes=_MOST,
+                **settings,
             )
             try:
                 self._client.check_version(timeout_ms=int(1000 * GREETING))

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.live.brokers import RELEASE, Broker, prepared, running, with_level
+from tests.live.brokers import RELEASE, Broker, accepted, prepared, running, with_level
 from tests.live.producers import (
     address,
     conformed,
@@ -18,6 +18,8 @@ from tests.live.producers import (
     recorded,
     transactions_with_a_kill,
 )
+
+from fencepost.checker.kafka import requests
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +62,13 @@ def same_files(one: Path, other: Path) -> None:
 
 
 def test_a_recording_with_a_kill(broker: Broker, tmp_path: Path) -> None:
-    """Read from the broker, and from its files when it is gone."""
-    transactions_with_a_kill(broker, prepared(broker))
+    """Read from the broker, and from its files when it is gone; its log is longer than what the
+    client library takes at a time, unless it is asked to.
+    """
+    connection = prepared(broker)
+    for _ in range(2):
+        accepted(connection, lambda: requests.put_record(b"key", bytes(900_000), "t", 0))
+    transactions_with_a_kill(broker, connection)
     live = recorded(tmp_path / "live", *address(broker), "--topics", "t")
     broker.stop()
     stopped = recorded(tmp_path / "stopped", "--segments", str(broker.data), "--topics", "t")

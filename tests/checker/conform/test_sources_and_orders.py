@@ -137,10 +137,16 @@ def test_random_runs_have_sources_of_both_kinds(folder: Path) -> None:
     assert {verdict for verdict, _ in verdicts(ran).values()} == {"allowed"}
 
 
-def test_a_field_that_orders_lines_and_says_something_else(folder: Path) -> None:
+def test_random_runs_keep_the_order_that_their_lines_say(folder: Path) -> None:
+    """A step whose event would be misplaced is not taken."""
     text = (STORE + MAPPING).replace("as given(", "as given(number: int, ")
-    text = text.replace("given(shelf) on", "given(1, shelf) on")
+    text = text.replace("given(shelf) on give", "given(count(given), shelf) on give")
     (folder / "map.fence").write_text(text, encoding="utf-8")
-    ran = run("simulate", "map.fence", "--runs", "2", "--record", "r.jsonl", folder=folder)
-    assert (ran.code, "error[F863]" in ran.stderr) == (150, True)
-    assert 'the field "number" of given says something else of the line, too' in ran.stderr
+    words = ("--runs", "30", "--depth", "12", "--seed", "5", "--record", "r.jsonl")
+    ran = run("simulate", "map.fence", *words, folder=folder)
+    assert ran.code == 0, ran.stderr
+    text = (folder / "r.jsonl").read_text(encoding="utf-8")
+    numbers = [json.loads(one).get("number") for one in text.splitlines()]
+    assert {0, 1} <= {*numbers}
+    ran = conform(folder, text, "--format", "json")
+    assert {verdict for verdict, _ in verdicts(ran).values()} == {"allowed"}
