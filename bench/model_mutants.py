@@ -12,7 +12,8 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --anew           also what was tried with an earlier text
     python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
                                                    checks in which a difference was met
-    python -m bench.model_mutants --open --whole   ... by all quick checks
+    python -m bench.model_mutants --open --whole   ... by all quick checks, and what was not decided
+    python -m bench.model_mutants --shared         what nothing noticed in other models that have it
     python -m bench.model_mutants --ok             only checks that expect ok
     python -m bench.model_mutants --more           what survived, with the checks that were left out
     python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
@@ -66,7 +67,7 @@ TRANSLATION = 3.0
 def main(words: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     models = options.models or page.names(MODELS)
-    whole = options.more or options.read
+    whole = options.more or options.read or options.open or options.shared
     rounds = (True,) if options.first else (False,) if whole else (True, False)
     try:
         for first in () if options.page else rounds:
@@ -132,9 +133,13 @@ def _wanted(
     if options.anew:
         known = {key: row for key, row in known.items() if row["text"] == text}
     elif options.open:
-        apart = {key for key, row in known.items() if page.class_of(row, {}) == "different"}
+        left = ("different", "not decided") if options.whole else ("different",)
+        apart = {key for key, row in known.items() if page.class_of(row, {}) in left}
         seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
         return [key for key in every if key in (apart if options.whole else apart - seen)]
+    elif options.shared:
+        elsewhere = _different(model)
+        return [key for key in every if key in elsewhere and key not in known]
     wanted = [*every][:FIRST] if first else [*every]
     if options.read:
         told = page.explained(model)
@@ -142,6 +147,15 @@ def _wanted(
     if options.more:
         return [key for key in wanted if key in known and _is_open(known[key])]
     return [key for key in wanted if key not in known]
+
+
+def _different(model: str) -> set[str]:
+    """The changes that make a difference which nothing has noticed, in other models than this."""
+    results = page.read(RESULTS, page.names(MODELS))
+    noticed = page.noticed_by(results)
+    others = (one.rows.values() for one in results if one.model != model)
+    left = (row for rows in others for row in rows if page.class_of(row, noticed) == "different")
+    return {row["key"] for row in left}
 
 
 def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace) -> list[Job]:
@@ -280,6 +294,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
     parser.add_argument("--open", action="store_true", help="what was different, not noticed")
     parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
+    parser.add_argument("--shared", action="store_true", help="what is left of other models")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 

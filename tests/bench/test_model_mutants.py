@@ -207,6 +207,42 @@ def test_what_nothing_noticed_is_tried_with_a_new_text(folder: Path) -> None:
     assert after == before
 
 
+def test_what_was_not_decided_is_tried_again_by_all_checks(folder: Path) -> None:
+    (folder / "tower.fence").write_text(TOWER, encoding="utf-8")
+    model_mutants.main(["tower"])
+    key = next(key for key, row in rows(folder, "tower").items() if row["fate"] == "survived")
+    left = rows(folder, "tower")[key] | {"fate": "undecided", "parting": None}
+    with (folder / "results" / "tower.jsonl").open("a", encoding="utf-8") as file:
+        file.write(f"{json.dumps(left)}\n")
+    model_mutants.main(["tower", "--open"])
+    assert rows(folder, "tower")[key]["fate"] == "undecided"
+    model_mutants.main(["tower", "--open", "--whole"])
+    assert rows(folder, "tower")[key]["fate"] == "survived"
+
+
+def test_what_nothing_noticed_is_tried_in_models_that_share_it(folder: Path) -> None:
+    model_mutants.main(["door"])
+    results = model_mutants_page.read(folder / "results", ["door"])
+    noticed = noticed_by(results)
+    (left,) = (
+        row
+        for row in rows(folder, "door").values()
+        if class_of(row, noticed) == "different" and row["file"] == "lib.fence"
+    )
+    # The gate is never off, so that it has to be switched to notice.
+    text = GATE.replace("times += 1", "times += 1\n    on = times < 2")
+    text = text.replace("terminal: times == 3", "terminal: times == 2\ninvariant Off: times < 3")
+    (folder / "gate.fence").write_text(text, encoding="utf-8")
+    model_mutants.main(["gate", "--shared"])
+    assert {key: row["fate"] for key, row in rows(folder, "gate").items()} == {
+        left["key"]: "killed"
+    }
+    both = model_mutants_page.read(folder / "results", ["door", "gate"])
+    assert class_of(left, noticed_by(both)) == "elsewhere"
+    model_mutants.main(["door", "--shared"])
+    assert len(rows(folder, "door")) == len(results[0].rows)
+
+
 def row(key: str, fate: str, **more: Any) -> dict[str, Any]:
     return {"key": key, "text": "t", "fate": fate, "check": None, **more}
 
