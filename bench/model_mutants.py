@@ -57,7 +57,7 @@ SEED = 19
 PATIENCE = 300.0
 COMPARED = 20_000
 """Steps of a graph in which it is looked for where it parts from that of the changed model."""
-LIKENED = 100_000
+LIKENED = 300_000
 """Steps of a graph of which it is asked whether it is alike but for a part of the state."""
 TRANSLATION = 3.0
 """About the seconds that a check takes before it is asked for the first time."""
