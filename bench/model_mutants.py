@@ -13,6 +13,7 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
                                                    checks in which a difference was met
     python -m bench.model_mutants --open --whole   ... by all quick checks
+    python -m bench.model_mutants --open --check NAME   ... by this one: kept where it notices
     python -m bench.model_mutants --ok             only checks that expect ok
     python -m bench.model_mutants --more           what survived, with the checks that were left out
     python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
@@ -100,7 +101,9 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     met = {key: known[key]["parting"]["check"] for key in left if _parts(known.get(key))}
     ready = _asked(ready, checks, options)
     more: dict[str, Any] = {"more": True} if options.more else {}
-    if options.open and not options.whole:
+    if options.check:
+        ready = [job for job in ready if job.check.name in options.check]
+    elif options.open and not options.whole:
         ready = [job for job in ready if job.title in met.values()]
         left = [key for key in left if key in met]
         more = {"met": text}
@@ -113,8 +116,11 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
             # Only what is tried is woven into one program: fewer changes take less time to
             # translate.
             work = campaign(baseline, [*those.values()])
-            work = replace(work, compared=COMPARED, likened=LIKENED)
+            work = replace(work, compared=COMPARED, likened=0 if options.check else LIKENED)
             for key, trial in _trials(work, those, met, options.until):
+                if options.check and trial.fate is not Fate.KILLED:
+                    # What some checks do not notice others may.
+                    continue
                 row = row_of(key, text, trial) | {"asked": len(baseline)} | more
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
                 file.flush()
@@ -134,7 +140,8 @@ def _wanted(
     elif options.open:
         apart = {key for key, row in known.items() if page.class_of(row, {}) == "different"}
         seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
-        return [key for key in every if key in (apart if options.whole else apart - seen)]
+        anew = options.whole or options.check
+        return [key for key in every if key in (apart if anew else apart - seen)]
     wanted = [*every][:FIRST] if first else [*every]
     if options.read:
         told = page.explained(model)
@@ -280,6 +287,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
     parser.add_argument("--open", action="store_true", help="what was different, not noticed")
     parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
+    parser.add_argument("--check", action="append", help="with --open: by this check, if it notices")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 
