@@ -287,7 +287,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
     parser.add_argument("--open", action="store_true", help="what was different, not noticed")
     parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
-    parser.add_argument("--check", action="append", help="with --open: by this check, if it notices")
+    parser.add_argument(
+        "--check", action="append", help="with --open: by this check, if it notices"
+    )
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 
