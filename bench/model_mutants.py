@@ -13,6 +13,7 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
                                                    checks in which a difference was met
     python -m bench.model_mutants --open --whole   ... by all quick checks, and what was not decided
+    python -m bench.model_mutants --open --check NAME   ... by this one: kept where it notices
     python -m bench.model_mutants --shared         what nothing noticed in other models that have it
     python -m bench.model_mutants --ok             only checks that expect ok
     python -m bench.model_mutants --more           what survived, with the checks that were left out
@@ -58,7 +59,7 @@ SEED = 19
 PATIENCE = 300.0
 COMPARED = 20_000
 """Steps of a graph in which it is looked for where it parts from that of the changed model."""
-LIKENED = 100_000
+LIKENED = 300_000
 """Steps of a graph of which it is asked whether it is alike but for a part of the state."""
 TRANSLATION = 3.0
 """About the seconds that a check takes before it is asked for the first time."""
@@ -101,7 +102,9 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     met = {key: known[key]["parting"]["check"] for key in left if _parts(known.get(key))}
     ready = _asked(ready, checks, options)
     more: dict[str, Any] = {"more": True} if options.more else {}
-    if options.open and not options.whole:
+    if options.check:
+        ready = [job for job in ready if job.check.name in options.check]
+    elif options.open and not options.whole:
         ready = [job for job in ready if job.title in met.values()]
         left = [key for key in left if key in met]
         more = {"met": text}
@@ -114,8 +117,11 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
             # Only what is tried is woven into one program: fewer changes take less time to
             # translate.
             work = campaign(baseline, [*those.values()])
-            work = replace(work, compared=COMPARED, likened=LIKENED)
+            work = replace(work, compared=COMPARED, likened=0 if options.check else LIKENED)
             for key, trial in _trials(work, those, met, options.until):
+                if options.check and trial.fate is not Fate.KILLED:
+                    # What some checks do not notice others may.
+                    continue
                 row = row_of(key, text, trial) | {"asked": len(baseline)} | more
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
                 file.flush()
@@ -136,7 +142,8 @@ def _wanted(
         left = ("different", "not decided") if options.whole else ("different",)
         apart = {key for key, row in known.items() if page.class_of(row, {}) in left}
         seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
-        return [key for key in every if key in (apart if options.whole else apart - seen)]
+        anew = options.whole or options.check
+        return [key for key in every if key in (apart if anew else apart - seen)]
     elif options.shared:
         elsewhere = _different(model)
         return [key for key in every if key in elsewhere and key not in known]
@@ -295,6 +302,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--open", action="store_true", help="what was different, not noticed")
     parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
     parser.add_argument("--shared", action="store_true", help="what is left of other models")
+    parser.add_argument(
+        "--check", action="append", help="with --open: by this check, if it notices"
+    )
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 

@@ -9,12 +9,12 @@ differ, nor what is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from fencepost.checker.tools.state_parts import Part, differing, view
 from fencepost.spec.core.analysis import variables_read
-from fencepost.spec.core.ir import Enabled, Model
+from fencepost.spec.core.ir import Enabled, Model, Property
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -40,15 +40,19 @@ class _Graph:
     steps: Mapping[State, tuple[_Step, ...]]
 
 
-def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | None:
+def alike_but_for(
+    left: Model, right: Model, most: int, asked: Collection[int] | None = None
+) -> tuple[str, ...] | None:
     """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL`
     stands for steps that change nothing. None where they are not alike, or where that takes more
-    than ``most`` steps of a model to see.
+    than ``most`` steps of a model to see. It is about the properties ``asked`` for (None: all), and
+    those of single states and steps beside them; of behaviours it knows nothing.
 
     What differs first between a state of the one and that of the other which is reached in the same
     way is put out of sight, until nothing does. The answer may be None where other parts would do.
     """
-    if any(one.kind.of_behaviours or one.abstract is not None for one in left.properties):
+    numbers = range(len(left.properties)) if asked is None else asked
+    if any(_of_behaviours(left.properties[number]) for number in numbers):
         # What is owed to an action asks whether a step changes anything, be it out of sight.
         return None
     one = _graph(left, most)
@@ -60,6 +64,10 @@ def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | Non
         parts = _parts(_without_loops(one), _without_loops(other))
         return None if parts is None else (*parts, STILL)
     return parts
+
+
+def _of_behaviours(one: Property) -> bool:
+    return one.kind.of_behaviours or one.abstract is not None
 
 
 def _parts(one: _Graph, other: _Graph) -> tuple[str, ...] | None:
@@ -255,7 +263,7 @@ def _judges(left: Model, right: Model, sight: _Sight) -> tuple[_Judges, _Judges]
     open_ = [
         number
         for number, (one, other) in enumerate(zip(left.properties, right.properties, strict=True))
-        if one.body != other.body or _reads(one.body, sight.hidden)
+        if not _of_behaviours(one) and (one.body != other.body or _reads(one.body, sight.hidden))
     ]
     return _judge(left, open_), _judge(right, open_)
 

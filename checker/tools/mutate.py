@@ -252,7 +252,7 @@ def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[
             return None
         if _owed(made.model) != _owed(before.job.model):
             return None
-        parts = alike_but_for(before.job.model, made.model, most)
+        parts = alike_but_for(before.job.model, made.model, most, before.job.properties)
         if parts is None:
             return None
         hidden.update(parts)

@@ -99,3 +99,17 @@ def test_too_many_steps_are_no_answer() -> None:
 def test_behaviours_are_no_matter_of_it() -> None:
     text = spec() + "property Ends: lamp leads to not lamp\n"
     assert alike_but_for(model_of(text), model_of(text), 10_000) is None
+
+
+def test_behaviours_that_nobody_asks_for() -> None:
+    text = spec(PROPERTY="lamp or len(seen) == 0") + "property Ends: lamp leads to not lamp\n"
+    plain, darker = model_of(text), model_of(text.replace("lamp = true", "lamp = false"))
+    deaf = model_of(text.replace("colour = true", "colour = false"))
+    small, dark, ends = (
+        next(n for n, one in enumerate(plain.properties) if one.name == name)
+        for name in ("Small", "Dark", "Ends")
+    )
+    assert alike_but_for(plain, deaf, 10_000, {small, dark}) == ("entry.colour",)
+    assert alike_but_for(plain, deaf, 10_000, {small, ends}) is None
+    # A property of states is looked at, asked for or not.
+    assert alike_but_for(plain, darker, 10_000, {small}) is None
