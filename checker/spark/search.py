@@ -95,7 +95,8 @@ class Spark:
         tables = self._tables(spark, model)
         partitions = self._cluster.partitions or session.parallelism(spark)
         tasks = session.tasks(spark, partitions)
-        program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex)
+        together = session.together(spark)
+        program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex, together)
         interrupts = Interrupts()
         with interrupts.heard():
             first = FirstStates(

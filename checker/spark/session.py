@@ -53,6 +53,8 @@ WANTED_HERE = {
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
+FILES = "spark.fencepost.files"
+"""The setting that says whether successors go from task to task in files."""
 MOST_OWNERS = 128
 """How many tables a task has at most, unless a setting says otherwise: each is up to some hundreds
 of files in memory, of which a system has room for a limited number.
@@ -115,10 +117,28 @@ def tasks(spark: SparkContext, partitions: int) -> int:
         if not wanted.isdecimal() or len(wanted) > 9 or not int(wanted):
             raise unusable(f"{TASKS} is {wanted!r}", "it has to be a number, 1 or more")
         return min(partitions, int(wanted))
-    here = re.match(r"local(\[|$)", str(conf.get("spark.master")))
-    if not here:
+    if not _here(conf):
         return partitions
     return min(partitions, max(parallelism(spark), -(-partitions // MOST_OWNERS)))
+
+
+def together(spark: SparkContext) -> bool:
+    """Whether all tasks run on one machine, and successors go from one to another in files.
+    Raises `Rejected`.
+    """
+    conf = spark.getConf()
+    wanted = conf.get(FILES)
+    if wanted not in (None, "true", "false"):
+        raise unusable(f"{FILES} is {wanted!r}", "it has to be true or false")
+    here = _here(conf)
+    if wanted == "true" and not here:
+        raise unusable(f"{FILES} is 'true'", "that is for --master local... only")
+    return here and wanted != "false"
+
+
+def _here(conf: SparkConf) -> bool:
+    """Whether all tasks run in the processes of this machine's Spark."""
+    return re.match(r"local(\[|$)", str(conf.get("spark.master"))) is not None
 
 
 def parallelism(spark: SparkContext) -> int:
