@@ -50,6 +50,10 @@ WANTED_HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """The same for a master on this machine."""
+JAVA_HERE = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+"""What Java is started with for a master on this machine. What it does is mostly copying: its better
+compiler takes longer than it saves, and a collector that works beside the program costs more.
+"""
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
@@ -220,9 +224,8 @@ def _begun(cluster: Cluster) -> SparkContext:
     if cluster.master is not None:
         asked.setMaster(cluster.master)
         if cluster.master.startswith("local"):
-            # Java must know this when it starts. Its better compiler takes longer than it saves:
-            # what is done in Java is mostly copying.
-            asked.setIfMissing("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+            # Java must know this when it starts.
+            asked.setIfMissing("spark.driver.extraJavaOptions", JAVA_HERE)
     interrupt = signal.getsignal(signal.SIGINT)
     # What Spark says on the way is kept for the case that it fails.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
