@@ -1,4 +1,4 @@
-"""Successors that lie in files where all tasks run on one machine: what is sent says where they are.
+"""Successors in files, where all tasks run on one machine: what is sent says where they are.
 
 A task that expands writes one file, under a name that nobody else has, and each record that it
 sends names a part of it; so a record leads to what the attempt wrote that it comes from, or to
@@ -67,7 +67,9 @@ class Parceled:
         self._made = made
         self._memory = memory
         self._room: Region | None = None
-        self._files: dict[Path, int] = {}
+        # The file that was read last: there are as many as tasks, more than may be open at once.
+        self._path: Path | None = None
+        self._file = -1
 
     def read(self, data: bytes) -> tuple[int, int]:
         """Where the states are that a record leads to, and how many, until the next call. Raises
@@ -86,24 +88,26 @@ class Parceled:
             buffer = memoryview((ctypes.c_char * size).from_address(room)).cast("B")
             done = 0
             while done < size:
-                read = os.preadv(file, [buffer[done:]], start + done)
-                if not read:
+                more = os.preadv(file, [buffer[done:]], start + done)
+                if not more:
                     raise Lost(f"{path} has {start + done} bytes of {start + size}")
-                done += read
+                done += more
         except OSError as error:
             raise Lost(f"{path} cannot be read: {error.strerror}") from None
         return room, states
 
     def close(self) -> None:
         """Nothing more is read."""
-        for file in self._files.values():
-            os.close(file)
-        self._files.clear()
+        if self._path is not None:
+            self._path = None
+            os.close(self._file)
 
     def _opened(self, path: Path) -> int:
-        if path not in self._files:
-            self._files[path] = os.open(path, os.O_RDONLY)
-        return self._files[path]
+        if path != self._path:
+            self.close()
+            self._file = os.open(path, os.O_RDONLY)
+            self._path = path
+        return self._file
 
     def _at_least(self, size: int) -> int:
         """Room for this many bytes."""

@@ -51,8 +51,8 @@ WANTED_HERE = {
 }
 """The same for a master on this machine."""
 JAVA_HERE = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
-"""What Java is started with for a master on this machine. What it does is mostly copying: its better
-compiler takes longer than it saves, and a collector that works beside the program costs more.
+"""What Java is started with for a master on this machine. What it does is mostly copying: its
+better compiler takes longer than it saves, and a collector that works beside it costs more.
 """
 
 TASKS = "spark.fencepost.tasks"
