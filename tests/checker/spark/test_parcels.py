@@ -16,6 +16,7 @@ from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.spark import outbox, parcels, records
+from fencepost.checker.spark.levels import Levels
 from fencepost.checker.spark.parcels import Lost, Parceled, Parcels
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Broken, Kind
@@ -184,3 +185,19 @@ def test_files_that_vanish_between_two_stages(block: int, monkeypatch: pytest.Mo
     run = run_of(COUNTS)
     assert_same(wanted(run), spread(run), "a file is lost")
     assert struck[0]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_nothing_is_left_of_a_search(together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, real = list[list[Path]](), Levels.close
+
+    def close(levels: Levels) -> None:
+        folder = Path(os.environ["SPARK_LOCAL_DIRS"])
+        sent = [path for path in files(folder) if parcels.SENT in path.parts]
+        assert bool(sent) == together
+        real(levels)
+        found.append(files(folder))
+
+    monkeypatch.setattr(Levels, "close", close)
+    spread(run_of(COUNTS), together=together)
+    assert found == [[]]
