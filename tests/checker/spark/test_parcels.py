@@ -141,7 +141,11 @@ def test_a_record_that_leads_to_nothing(
 
 def test_writing_goes_on_where_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:5]))
+
+    def write(file: int, data: memoryview) -> int:
+        return real(file, data[:5])
+
+    monkeypatch.setattr(os, "write", write)
     by = Parcels(MADE, 1, 0)
     data = written(by, 8, 9)
     by.close()
