@@ -1,8 +1,8 @@
 """The engine spark beside the engine local, and where its time goes.
 
-    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions, N = 9
-                                     also with a task for each partition, and the memory that some
-                                     models take
+    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions; 9 and 10
+                                     also as on a cluster, with a task for each partition and
+                                     through Spark's shuffle; and the memory that some models take
     python -m bench.spark --write    also the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 from bench import spark_page
 from bench.machine import ROOT, this_machine
+from bench.process import family_seconds
 from bench.spark_costs import Costs, Events
 from bench.spark_page import Kept, Row
 from fencepost.checker.layout import Layout
@@ -46,13 +47,14 @@ FLUSHED_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: the words of a state, the states found, seconds of wall time, when it
-    began, and the most memory of this process.
+    """One run of an engine: the words of a state, the states found, seconds of wall time and of
+    processors, when it began, and the most memory of this process.
     """
 
     words: int
     states: int
     seconds: float
+    processor: float
     began: float
     memory: int
 
@@ -67,18 +69,20 @@ def measured(engine: Engine, spec: Path, name: str) -> Run:
     def progress(_: Progress) -> None:
         memory.append(resident_bytes())
 
+    before = family_seconds()
     since, began = time.time(), time.monotonic()
     outcome = engine.run(Request(model, properties=program.select(model, check), progress=progress))
     seconds = time.monotonic() - began
+    processor = family_seconds() - before
     statistics = outcome.statistics
     found = (statistics.distinct, statistics.generated, statistics.depth)
     assert found == tuple(count for _, count in check.counts), found
-    return Run(Layout(model).words, statistics.distinct, seconds, since, max(memory))
+    return Run(Layout(model).words, statistics.distinct, seconds, processor, since, max(memory))
 
 
 def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
     """The runs, as they are measured: for each size this machine first, and the better of two; then
-    some with a task for each partition, where that makes a difference.
+    some as on a cluster: with a task for each partition, and through Spark's shuffle.
     """
     alone = dict[int, Run]()
 
@@ -98,20 +102,19 @@ def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
             size=size, states=run.states, partitions=partitions,
             tasks=session.tasks(spark, partitions), cores=spark.defaultParallelism,
             local=alone[size].seconds, seconds=run.seconds, before=before, costs=costs,
-            memory=run.memory,
+            memory=run.memory, shuffled=bool(settings), alone=alone[size].processor,
+            processor=run.processor,
         )  # fmt: skip
 
     warm_up(cluster(options, 2, events))
-    cores = session.connect(cluster(options, 2, events)).defaultParallelism
     for size in options.sizes:
         for partitions in options.partitions:
             yield run_of(size, partitions)
-    many = [partitions for partitions in options.partitions if partitions > cores]
-    if many and options.separate:
-        separate = ((session.TASKS, str(max(many))),)
+    if options.separate:
+        separate = ((session.TASKS, str(max(options.partitions))), (session.FILES, "false"))
         warm_up(cluster(options, 2, events, separate))
         for size in options.separate:
-            for partitions in many:
+            for partitions in options.partitions:
                 yield run_of(size, partitions, separate)
 
 
@@ -148,7 +151,7 @@ def main() -> None:
     )
     parser.add_argument("--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10")
     parser.add_argument("--partitions", type=_numbers, default=[2, 8, 32], metavar="2,8,32")
-    parser.add_argument("--separate", type=_numbers, default=[9], metavar="9")
+    parser.add_argument("--separate", type=_numbers, default=[9, 10], metavar="9,10")
     parser.add_argument("--master", default="local[2]", metavar="URL")
     parser.add_argument("--spark-conf", dest="settings", action="append", default=[], metavar="K=V")
     parser.add_argument("--write", action="store_true", help="also the tables of docs/spark.md")

@@ -17,11 +17,12 @@ from fencepost.checker.cli.atomic_files import replace
 
 BEGIN, END = "<!-- by python -m bench.spark --write -->", "<!-- end -->"
 HEAD = (
-    "N", "states", "partitions", "tasks", "local", "spark", "ratio", "jobs", "expand", "merge",
-    "shuffle", "transfer", "scheduling", "driver alone", "successors sent", "skew", "driver",
+    "N", "states", "partitions", "tasks", "successors by", "local", "spark", "ratio",
+    "processor time", "ratio", "jobs", "expand", "merge", "shuffle", "transfer", "scheduling",
+    "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
 HELD_OUT = (10, 8)
-"""The size and the partitions of the run that the model is not fitted to."""
+"""The size and the partitions of the run through the shuffle that the model is not fitted to."""
 LARGE = (10**9, 10**10, 10**12)
 EXECUTORS, CORES = 8, 4
 FANOUT, SENT = 13.0, 0.5
@@ -31,7 +32,9 @@ FANOUT, SENT = 13.0, 0.5
 @dataclass(frozen=True, slots=True)
 class Row:
     """A run, with ``tasks`` tasks in a stage. ``before``: seconds until the first job, in which the
-    driver searches alone; ``local`` those of the engine local.
+    driver searches alone; ``local`` those of the engine local. ``shuffled``: successors went
+    through Spark's shuffle, as on a cluster, and not in files. ``processor`` and ``alone`` are the
+    processor time of both engines.
     """
 
     size: int
@@ -44,6 +47,9 @@ class Row:
     before: float
     costs: Costs
     memory: int
+    shuffled: bool
+    alone: float
+    processor: float
 
     @property
     def scheduling(self) -> float:
@@ -62,9 +68,12 @@ class Row:
             f"{self.states:,}",
             f"{self.partitions}",
             f"{self.tasks}",
+            "shuffle" if self.shuffled else "files",
             f"{self.local:.1f} s",
             f"{self.seconds:.1f} s",
             f"{self.seconds / self.local:.1f}",
+            f"{self.processor:.1f} s",
+            f"{self.processor / self.alone:.1f}",
             f"{costs.jobs}",
             *on_spark,
             f"{self.cores * self.before:.1f}",
@@ -124,10 +133,10 @@ class Fitted:
 
 
 def fit(rows: Sequence[Row]) -> Fitted | None:
-    """The model of some runs; None: there are too few. What machine code takes is measured; the
-    rest is divided between tasks and bytes, by least squares of relative errors.
+    """The model of runs through the shuffle; None: there are too few. What machine code takes is
+    measured; the rest is divided between tasks and bytes, by least squares of relative errors.
     """
-    rows = [row for row in rows if row.costs.jobs]
+    rows = [row for row in rows if row.costs.jobs and row.shuffled]
     if len({(row.tasks, row.size) for row in rows}) < 3:
         return None
     expand = sum(row.costs.expand for row in rows) / sum(row.costs.transitions for row in rows)
@@ -154,7 +163,7 @@ def section(rows: Sequence[Row], kept: Sequence[Kept], where: str) -> str:
     small = [
         Kept(f"two-phase commit, N = {row.size}", 1, row.states, row.local, row.seconds, row.costs)
         for row in rows
-        if row.costs.jobs and row.partitions == 2
+        if row.costs.jobs and row.partitions == 2 and not row.shuffled
     ]
     head = ("on 2 partitions", "words", "states", "bytes a state in tables", "in RDDs")
     lines += ["", line((*head, "local", "spark")), line(["---"] * (len(head) + 2))]
@@ -173,7 +182,7 @@ def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
         f"{1e9 * model.sent:.0f} ns for each successor that is sent."
     )
     for row in rows:
-        if (row.size, row.partitions) == HELD_OUT:
+        if (row.size, row.partitions) == HELD_OUT and row.shuffled:
             yield (
                 f"For N = {row.size} on {row.partitions} partitions, which it was not fitted to, "
                 f"it gives {model.seconds(row):.0f} s; {row.seconds:.0f} s were measured."

@@ -15,6 +15,7 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.orders import Incomplete, Order
+from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import Seen
@@ -57,9 +58,9 @@ class Merger:
         self._rows = memory.take(rows_bytes(made.words))
         self._seen = self._kept = 0
 
-    def load(self, data: bytes) -> None:
+    def load(self, address: int, count: int) -> None:
         """Adds states that were seen before."""
-        for _ in self.merge(data, store=False):
+        for _ in self.merge(address, count, store=False):
             pass
 
     def loaded(self) -> None:
@@ -71,9 +72,10 @@ class Merger:
             )
         self._open_chunk()
 
-    def merge(self, data: bytes, store: bool = True) -> Iterator[bytes]:
-        """Adds states; those that are new are stored, and handed on when there are many."""
-        address, left = records.address(data), records.count(data, self._made.words)
+    def merge(self, address: int, left: int, store: bool = True) -> Iterator[bytes]:
+        """Adds states, ``left`` of them at an address; those that are new are stored, and handed on
+        when there are many.
+        """
         if not store:
             self._open_chunk()
         while left:
@@ -142,12 +144,18 @@ class Delivery:
     """What a task is given, distributed to the owners whose work it does."""
 
     def __init__(
-        self, made: Program, order: Order, task: int, mergers: Mapping[int, Merger]
+        self,
+        made: Program,
+        order: Order,
+        task: int,
+        mergers: Mapping[int, Merger],
+        parcels: Parceled,
     ) -> None:
         self._made = made
         self._order = order
         self._task = task
         self._mergers = mergers
+        self._parcels = parcels
         self._loading = True
         self._received = self._announced = self._ends = 0
         self._expanded: Expanded | None = None
@@ -156,21 +164,23 @@ class Delivery:
         """Takes in the records, and hands on those of the new level."""
         for data in given:
             kind, level, number = records.head(data)
-            if kind in (Kind.SUCCESSORS, Kind.END):
+            if kind in (Kind.SUCCESSORS, Kind.PARCEL, Kind.END):
                 self._loaded()
                 if level != self._order.level:
                     raise Incomplete(
                         f"successors for level {level} came to level {self._order.level}"
                     )
-            if kind is Kind.SUCCESSORS:
-                self._received += records.count(data, self._made.words)
-                yield from self._merger(number).merge(data)
+            if kind in (Kind.SUCCESSORS, Kind.PARCEL):
+                merger = self._merger(number)
+                address, count = self._states(kind, data)
+                self._received += count
+                yield from merger.merge(address, count)
             elif kind is Kind.END:
                 self._end(number, data)
             elif kind in records.KEPT and self._order.rebuild:
                 if not self._loading:
                     raise Incomplete("states that were seen before came late")
-                self._merger(number).load(data)
+                self._merger(number).load(*self._states(kind, data))
         self._loaded()
         for merger in self._mergers.values():
             yield from merger.hand_on()
@@ -193,6 +203,12 @@ class Delivery:
         if owner not in self._mergers:
             raise Incomplete(f"states of partition {owner} came to task {self._task}")
         return self._mergers[owner]
+
+    def _states(self, kind: Kind, data: bytes) -> tuple[int, int]:
+        """Where the states of a record are, and how many."""
+        if kind is Kind.PARCEL:
+            return self._parcels.read(data)
+        return records.address(data), records.count(data, self._made.words)
 
     def _loaded(self) -> None:
         if self._loading:

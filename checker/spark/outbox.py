@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Context
+from fencepost.checker.spark.parcels import Parcels
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, KEY, Kind
 
@@ -49,13 +50,22 @@ def no_successors(owner: int) -> None:
 
 class Outbox:
     """Blocks of successors; a full one becomes a record of ``kind`` and ``level`` among those that
-    are ready. ``sent`` counts the states that were put into records, by owner. ``context`` is what
-    machine code is given.
+    are ready; with ``parcels``, its states go there, and the record says where they are. ``sent``
+    counts the states that were put into records, by owner. ``context`` is what machine code is
+    given.
     """
 
-    def __init__(self, memory: Memory, shipped: Program, kind: Kind, level: int) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        shipped: Program,
+        kind: Kind,
+        level: int,
+        parcels: Parcels | None = None,
+    ) -> None:
         self.sent = [0] * shipped.partitions
         self._ready: list[bytes] = []
+        self._level, self._parcels = level, parcels
         owners = range(shipped.partitions)
         self._keys = [KEY.pack(shipped.task(owner)) for owner in owners]
         self._heads = [HEAD.pack(kind, level, owner) for owner in owners]
@@ -88,8 +98,12 @@ class Outbox:
         start = self._starts[owner]
         used = self.context.words[Word.BLOCKS + 2 * owner] - start - HEAD.size
         if used:
-            ctypes.memmove(start, self._heads[owner], HEAD.size)
-            self._ready += self._keys[owner], ctypes.string_at(start, HEAD.size + used)
+            if self._parcels is None:
+                ctypes.memmove(start, self._heads[owner], HEAD.size)
+                data = ctypes.string_at(start, HEAD.size + used)
+            else:
+                data = self._parcels.put(self._level, owner, start + HEAD.size, used)
+            self._ready += self._keys[owner], data
             self.sent[owner] += used // self._state_bytes
             self._open(owner)
 

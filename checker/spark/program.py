@@ -9,8 +9,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import tempfile
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 
 from fencepost.checker.native.kernels import compressed
 from fencepost.checker.native.machine.build import (
@@ -34,7 +36,8 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 class Program:
     """``run`` names the search, so that what it leaves on executors is kept apart from other
     searches; ``partitions`` is the number of owners, and ``tasks`` that of the tasks of a stage,
-    each of which does the work of some owners.
+    each of which does the work of some owners. ``together``: all of them run on one machine, and
+    one reads files that another has written.
     """
 
     text: str
@@ -42,6 +45,7 @@ class Program:
     partitions: int
     tasks: int
     run: str
+    together: bool = False
 
     @property
     def words(self) -> int:
@@ -104,6 +108,15 @@ def lawful(text: str) -> Code:
     search's, and is held beside theirs.
     """
     return _held_lawful(text).now()
+
+
+def local_folder(made: Program, number: int) -> Path:
+    """The folder of a search among data that Spark removes with the executor; where there are
+    several disks, ``number`` says on which.
+    """
+    folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
+    home = folders[number % len(folders)] if folders else tempfile.gettempdir()
+    return Path(home) / f"fencepost-{made.run}"
 
 
 def process() -> tuple[int, int]:

@@ -37,6 +37,8 @@ class Kind(IntEnum):
     END = 5
     """A task has sent all; the number says how many states came from it to the task that reads
     this. Behind it, for one of those tasks, what the first one found."""
+    PARCEL = 6
+    """Successors, as `SUCCESSORS`, in a file; behind the head, where (`parcels`)."""
 
 
 KEPT = (Kind.STATES, Kind.SEEN)

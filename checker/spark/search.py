@@ -40,8 +40,6 @@ from fencepost.checker.spark.saved import Saver, with_tables
 from fencepost.checker.spark.states import FirstStates, HandOver
 from fencepost.spec.core.ir import Model
 
-RECENT_BYTES = 1 << 21
-"""The room for recent states: what is not sent twice saves more than a cache miss costs."""
 THRESHOLD_BYTES = 1 << 22
 """A level is handed over when its states take this many bytes."""
 
@@ -87,7 +85,7 @@ class Spark:
         if known is not None:
             return known
         layout = Layout(model)
-        compilation, sizes = translated(model, layout, request.properties, RECENT_BYTES)
+        compilation, sizes = translated(model, layout, request.properties)
         spark = session.connect(self._cluster)
         saved, checkpoints = None, _checkpoints(spark, request, compilation.text)
         if checkpoints is not None and request.saving is not None and request.saving.resumed:
@@ -95,7 +93,8 @@ class Spark:
         tables = self._tables(spark, model)
         partitions = self._cluster.partitions or session.parallelism(spark)
         tasks = session.tasks(spark, partitions)
-        program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex)
+        together = session.together(spark)
+        program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex, together)
         interrupts = Interrupts()
         with interrupts.heard():
             first = FirstStates(

@@ -50,9 +50,15 @@ WANTED_HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """The same for a master on this machine."""
+JAVA_HERE = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+"""What Java is started with for a master on this machine. What it does is mostly copying: its
+better compiler takes longer than it saves, and a collector that works beside it costs more.
+"""
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
+FILES = "spark.fencepost.files"
+"""The setting that says whether successors go from task to task in files."""
 MOST_OWNERS = 128
 """How many tables a task has at most, unless a setting says otherwise: each is up to some hundreds
 of files in memory, of which a system has room for a limited number.
@@ -115,10 +121,28 @@ def tasks(spark: SparkContext, partitions: int) -> int:
         if not wanted.isdecimal() or len(wanted) > 9 or not int(wanted):
             raise unusable(f"{TASKS} is {wanted!r}", "it has to be a number, 1 or more")
         return min(partitions, int(wanted))
-    here = re.match(r"local(\[|$)", str(conf.get("spark.master")))
-    if not here:
+    if not _here(conf):
         return partitions
     return min(partitions, max(parallelism(spark), -(-partitions // MOST_OWNERS)))
+
+
+def together(spark: SparkContext) -> bool:
+    """Whether all tasks run on one machine, and successors go from one to another in files.
+    Raises `Rejected`.
+    """
+    conf = spark.getConf()
+    wanted = conf.get(FILES)
+    if wanted not in (None, "true", "false"):
+        raise unusable(f"{FILES} is {wanted!r}", "it has to be true or false")
+    here = _here(conf)
+    if wanted == "true" and not here:
+        raise unusable(f"{FILES} is 'true'", "that is for --master local... only")
+    return here and wanted != "false"
+
+
+def _here(conf: SparkConf) -> bool:
+    """Whether all tasks run in the processes of this machine's Spark."""
+    return re.match(r"local(\[|$)", str(conf.get("spark.master"))) is not None
 
 
 def parallelism(spark: SparkContext) -> int:
@@ -200,9 +224,8 @@ def _begun(cluster: Cluster) -> SparkContext:
     if cluster.master is not None:
         asked.setMaster(cluster.master)
         if cluster.master.startswith("local"):
-            # Java must know this when it starts. Its better compiler takes longer than it saves:
-            # what is done in Java is mostly copying.
-            asked.setIfMissing("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+            # Java must know this when it starts.
+            asked.setIfMissing("spark.driver.extraJavaOptions", JAVA_HERE)
     interrupt = signal.getsignal(signal.SIGINT)
     # What Spark says on the way is kept for the case that it fails.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")

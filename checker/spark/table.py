@@ -9,9 +9,7 @@ So no half-merged table can be met, whatever becomes of a task.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -127,7 +125,7 @@ class Shelf:
     """The tables of a search on this executor; ``plan`` is how they keep states, None: whole."""
 
     def __init__(self, made: Program, partition: int, plan: Plan | None = None) -> None:
-        self._home = _local_folder(partition) / f"fencepost-{made.run}" / str(partition)
+        self._home = program.local_folder(made, partition) / str(partition)
         self._made = made
         self._plan = plan
         # A table of another plan is none: only those of the same search are compared.
@@ -197,12 +195,6 @@ class Shelf:
 
     def _away(self) -> Path:
         return self._home / f"away-{uuid.uuid4().hex}"
-
-
-def _local_folder(partition: int) -> Path:
-    """The folder for data that Spark removes with the executor."""
-    folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
-    return Path(folders[partition % len(folders)] if folders else tempfile.gettempdir())
 
 
 @contextmanager

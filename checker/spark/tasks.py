@@ -17,10 +17,11 @@ from pyspark.accumulators import AccumulatorParam
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context, Packed
-from fencepost.checker.spark import program, records
+from fencepost.checker.spark import parcels, program, records
 from fencepost.checker.spark.merging import Delivery, Merger
 from fencepost.checker.spark.orders import Incomplete, Order
 from fencepost.checker.spark.outbox import Called, Outbox, no_successors
+from fencepost.checker.spark.parcels import Parceled, Parcels
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import Shelf, Table
@@ -67,10 +68,21 @@ def expand(shipped: Shipped, order: Order, task: int, given: Iterable[bytes]) ->
     """The successors of the states of the last level, before each record the number of the task
     that is to merge it.
     """
-    began, native = time.thread_time(), 0.0
     made = shipped.value
+    written = Parcels(made, order.attempt, task) if made.together else None
+    try:
+        yield from _expanded(made, order, task, given, written)
+    finally:
+        if written is not None:
+            written.close()
+
+
+def _expanded(
+    made: Program, order: Order, task: int, given: Iterable[bytes], written: Parcels | None
+) -> Iterator[bytes]:
+    began, native = time.thread_time(), 0.0
     memory = Memory()
-    outbox = Outbox(memory, made, Kind.SUCCESSORS, order.level)
+    outbox = Outbox(memory, made, Kind.SUCCESSORS, order.level, written)
     context = outbox.context
     context.look_for(order.deadlock, order.properties)
     watch = Watch(context, memory, order.observer)
@@ -154,10 +166,11 @@ def census(
 
 
 def clear(shipped: Shipped, task: int, given: Iterable[bytes]) -> Iterator[None]:
-    """Removes the tables of the owners of a task."""
+    """Removes the tables of the owners of a task, and what lies in files for others."""
     made = shipped.value
     for _ in given:
         pass
+    parcels.clear(made, task)
     for owner in made.owners(task):
         Shelf(made, owner).clear()
     yield None
@@ -187,6 +200,7 @@ def merge(
     shelves = {owner: Shelf(made, owner, order.plan) for owner in owners}
     tables = dict[int, Table]()
     mergers = dict[int, Merger]()
+    parceled = Parceled(made, memory)
     try:
         for owner, shelf in shelves.items():
             context = Context(memory, made.sizes, made.partitions, called)
@@ -195,7 +209,7 @@ def merge(
             else:
                 tables[owner] = shelf.take(order.level - 1, context)
             mergers[owner] = Merger(made, order, owner, tables[owner].seen, memory, context)
-        delivery = Delivery(made, order, task, mergers)
+        delivery = Delivery(made, order, task, mergers, parceled)
         yield from delivery.run(given)
         called.check()
         found = delivery.accounts()
@@ -205,9 +219,10 @@ def merge(
     except BaseException:
         for owner, table in tables.items():
             shelves[owner].drop(table)
-        memory.close()
         raise
-    memory.close()
+    finally:
+        parceled.close()
+        memory.close()
     accounts.add({(order.attempt, owner): one for owner, one in found.items()})
 
 

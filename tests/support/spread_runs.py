@@ -118,7 +118,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
     told.specs += 1
     for check in read.checks:
         model = program.build(read, check)
-        codes = Codes(model, chance.choice((1, 2, 3, MANY)))
+        codes = Codes(model, chance.choice((1, 2, 3, MANY)), chance.choice((True, False)))
         asked = [*runs(model, check)]
         if cluster is not None:
             # A job of Spark takes as long as a hundred runs in this process.
@@ -129,7 +129,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             compressed = chance.choice((1, 5, 40, MANY))
             wanted = expected(run, level)
             where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
-            where += f"{compressed} states, {codes.tasks} tasks, {run}"
+            where += f"{compressed} states, {codes.tasks} tasks, together: {codes.together}, {run}"
             told.runs += 1
             told.verdicts[wanted.verdict] += 1
             with compressed_from(compressed):
@@ -193,11 +193,11 @@ def behind(level: int) -> Callable[[Explorer], bool]:
 
 class Codes:
     """Machine code for a model, made once for each set of properties; ``tasks`` is how many a stage
-    has at most.
+    has at most; ``together``: successors go from one to another in files, as on one machine.
     """
 
-    def __init__(self, model: Model, tasks: int = MANY) -> None:
-        self.tasks = tasks
+    def __init__(self, model: Model, tasks: int = MANY, together: bool = True) -> None:
+        self.tasks, self.together = tasks, together
         self._model = model
         self._made: dict[frozenset[int], tuple[build.Code, Sizes]] = {}
 
@@ -212,7 +212,11 @@ class Codes:
             compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)
             self._made[run.properties] = compilation.quick(), sizes
         code, sizes = self._made[run.properties]
-        settings = {session.TASKS: str(self.tasks), "spark.fencepost.checkpointSeconds": "0"}
+        settings = {
+            session.TASKS: str(self.tasks),
+            session.SECONDS: "0",
+            "spark.master": "local[2]" if self.together else "yarn",
+        }
         with (
             mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
             here(lambda _: code, faults, settings),

@@ -86,9 +86,9 @@ def run_of(text: str, limits: Limits | None = None) -> Run:
     return Run(model, program.select(model, check), True, limits or Limits())
 
 
-def spread(run: Run, faults: Faults | None = None) -> Observed:
+def spread(run: Run, faults: Faults | None = None, together: bool = True) -> Observed:
     """What the engine finds."""
-    return Codes(run.model).by(ENGINE, run, faults)
+    return Codes(run.model, together=together).by(ENGINE, run, faults)
 
 
 def wanted(run: Run) -> Observed:
@@ -150,11 +150,12 @@ def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch
 # ---------------------------------------------------------------- a cluster on a bad day
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_tasks_and_blocks_that_are_lost(seed: int) -> None:
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_and_blocks_that_are_lost(seed: int, together: bool) -> None:
     run = run_of(f"{COUNTS}constraint: n + m < 17\n")
     faults = Faults(seed, given_up=10, lost=10, gone=4)
-    assert_same(wanted(run), spread(run, faults), f"{faults}")
+    assert_same(wanted(run), spread(run, faults, together), f"{faults}")
     assert {"given up", "lost", "gone"} <= faults.met.keys()
 
 
@@ -241,8 +242,11 @@ LESS: dict[str, tuple[Any, str, str]] = {
 }
 
 
+@pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("name", LESS)
-def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_is_missing(
+    name: str, together: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Always one of them, in whatever a task is given."""
     home, function, told = LESS[name]
     real = getattr(home, function)
@@ -254,7 +258,7 @@ def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(home, function, less)
     with pytest.raises(Rejected, match=f"F034.*{told}"):
-        spread(run_of(f"{COUNTS}invariant Low: n + m < 4\n"))
+        spread(run_of(f"{COUNTS}invariant Low: n + m < 4\n"), together=together)
 
 
 # ---------------------------------------------------------------- records

@@ -14,11 +14,13 @@ from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import records, session, tasks
 from fencepost.checker.spark.merging import Delivery
 from fencepost.checker.spark.orders import Incomplete, Order
+from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind
 from fencepost.checker.spark.search import Spark
@@ -64,6 +66,35 @@ def test_a_number_of_tasks_that_is_none(wanted: str) -> None:
         session.tasks(of("yarn", wanted), 8)
 
 
+@pytest.mark.parametrize(
+    ("master", "wanted", "together"),
+    [
+        ("local", None, True),
+        ("local[4]", None, True),
+        ("local[4]", "true", True),
+        ("local[*]", "false", False),
+        ("local-cluster[2,2,1024]", None, False),
+        ("spark://localhost:7077", None, False),
+        ("yarn", "false", False),
+    ],
+)
+def test_whether_tasks_run_together(master: str, wanted: str | None, together: bool) -> None:
+    assert session.together(of(master, wanted, session.FILES)) == together
+
+
+@pytest.mark.parametrize(
+    ("master", "wanted", "told"),
+    [
+        ("local[4]", "", "is ''.*it has to be true or false"),
+        ("yarn", "yes", "is 'yes'.*it has to be true or false"),
+        ("yarn", "true", "is 'true'.*for --master local... only"),
+    ],
+)
+def test_tasks_that_cannot_run_together(master: str, wanted: str, told: str) -> None:
+    with pytest.raises(Rejected, match=rf"(?s)F034.*spark.fencepost.files {told}"):
+        session.together(of(master, wanted, session.FILES))
+
+
 @pytest.mark.parametrize(("wanted", "seconds"), [(None, 60.0), ("0", 0.0), ("2.5", 2.5)])
 def test_how_often_a_search_is_saved(wanted: str | None, seconds: float) -> None:
     assert session.checkpoint_seconds(of("yarn", wanted, session.SECONDS)) == seconds
@@ -103,7 +134,7 @@ def test_states_that_come_to_another_task() -> None:
     order = Order(2, True, frozenset(), (0,) * 4, (0,) * 4, False, 1)
     stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        list(Delivery(made, order, 0, {}).run([stray]))
+        list(Delivery(made, order, 0, {}, Parceled(made, Memory())).run([stray]))
 
 
 @pytest.mark.parametrize("found", [0, -3])

@@ -1,0 +1,207 @@
+"""Successors in files: a record leads to what its attempt wrote, or to nothing."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.checker.spark.test_levels import COUNTS, run_of, spread, wanted
+from tests.support.agreement import assert_same
+
+from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.spark import outbox, parcels, records
+from fencepost.checker.spark.levels import Levels
+from fencepost.checker.spark.parcels import Lost, Parceled, Parcels
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import HEAD, Broken, Kind
+from fencepost.spec.text.problem import Rejected
+
+MADE = Program("", Sizes(Slots(1, 0, 2), 0, 0, 0), 4, 2, "run", True)
+"""A program of states of two words."""
+
+
+@pytest.fixture(autouse=True, params=[1, 3])
+def folders(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disks of a machine."""
+    names = [str(tmp_path / str(number)) for number in range(request.param)]
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", ",".join(names))
+
+
+def written(by: Parcels, *states: int) -> bytes:
+    """The record of some successors, each of them twice the same word."""
+    block = (ctypes.c_uint64 * (2 * len(states)))(
+        *(one for state in states for one in (state,) * 2)
+    )
+    return by.put(7, 3, ctypes.addressof(block), ctypes.sizeof(block))
+
+
+def read(by: Parceled, data: bytes) -> list[int]:
+    address, count = by.read(data)
+    found = words(address, 2 * count)[: 2 * count]
+    assert found[::2] == found[1::2]
+    return [*found[::2]]
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_is_written_is_read() -> None:
+    first, second, again = Parcels(MADE, 1, 0), Parcels(MADE, 1, 1), Parcels(MADE, 1, 0)
+    sent = [
+        (written(by, *states), [*states])
+        for by, states in (
+            (first, (1, 2)), (second, (3,)), (again, (4,)), (first, range(5, 900)), (again, (6, 7)),
+        )
+    ]  # fmt: skip
+    for by in (first, second, again):
+        by.close()
+    memory = Memory()
+    reader = Parceled(MADE, memory)
+    for data, states in [*sent, *reversed(sent)]:
+        assert records.head(data) == (Kind.PARCEL, 7, 3)
+        assert read(reader, data) == states
+    reader.close()
+    memory.close()
+
+
+def test_a_later_attempt_removes_what_was_before(tmp_path: Path) -> None:
+    for task in range(3):
+        Parcels(MADE, 4, task).close()
+    late = Parcels(MADE, 3, 0)
+    assert len(files(tmp_path)) == 4
+    for task in range(3):
+        Parcels(MADE, 5, task).close()
+    assert len(files(tmp_path)) == 3
+    with pytest.raises(Lost, match="cannot be read: No such file"):
+        Parceled(MADE, Memory()).read(written(late, 1))
+    late.close()
+    for task in range(3):
+        parcels.clear(MADE, task)
+    assert not files(tmp_path)
+
+
+def other_size(data: bytes, path: Path) -> bytes:
+    return data + b"\0"
+
+
+def half_a_state(data: bytes, path: Path) -> bytes:
+    return data[:-8] + (8).to_bytes(8, "little")
+
+
+def shorter(data: bytes, path: Path) -> bytes:
+    os.truncate(path, 31)
+    return data
+
+
+def gone(data: bytes, path: Path) -> bytes:
+    path.unlink()
+    return data
+
+
+def a_folder(data: bytes, path: Path) -> bytes:
+    path.unlink()
+    path.mkdir()
+    return data
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "told"),
+    [
+        (other_size, Broken, "does not lead to states"),
+        (half_a_state, Broken, "8 bytes do not hold states of 2 words"),
+        (shorter, Lost, "has 31 bytes of 32"),
+        (gone, Lost, "cannot be read: No such file"),
+        (a_folder, Lost, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_record_that_leads_to_nothing(
+    damage: Callable[[bytes, Path], bytes], error: type[Exception], told: str, tmp_path: Path
+) -> None:
+    by = Parcels(MADE, 1, 0)
+    data = written(by, 1, 2)
+    by.close()
+    assert len(data) == HEAD.size + parcels.PLACE.size
+    memory = Memory()
+    reader = Parceled(MADE, memory)
+    (path,) = files(tmp_path)
+    with pytest.raises(error, match=told):
+        reader.read(damage(data, path))
+    reader.close()
+    memory.close()
+
+
+def test_writing_goes_on_where_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+
+    def write(file: int, data: memoryview) -> int:
+        return real(file, data[:5])
+
+    monkeypatch.setattr(os, "write", write)
+    by = Parcels(MADE, 1, 0)
+    data = written(by, 8, 9)
+    by.close()
+    memory = Memory()
+    assert read(Parceled(MADE, memory), data) == [8, 9]
+    memory.close()
+
+
+@pytest.mark.parametrize("often", [1, 10**8])
+def test_a_disk_that_is_full(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, real = [often], Parcels.put
+
+    def put(self: Parcels, level: int, owner: int, address: int, size: int) -> bytes:
+        left[0] -= level > 3
+        if left[0] < often and left[0] >= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(self, level, owner, address, size)
+
+    monkeypatch.setattr(Parcels, "put", put)
+    run = run_of(COUNTS)
+    if often == 1:
+        assert_same(wanted(run), spread(run), "the level is made again")
+    else:
+        with pytest.raises(Rejected, match=r"F034.*gave up: OSError: .*No space left"):
+            spread(run)
+
+
+@pytest.mark.parametrize("block", [8, outbox.BLOCK_BYTES])
+def test_files_that_vanish_between_two_stages(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level is expanded again, and the result is the same."""
+    real, struck = Parceled.read, [0]
+
+    def read_(self: Parceled, data: bytes) -> tuple[int, int]:
+        if records.head(data).level == 6 and not struck[0]:
+            struck[0] = 1
+            raise Lost("there is nothing")
+        return real(self, data)
+
+    monkeypatch.setattr(outbox, "BLOCK_BYTES", block)
+    monkeypatch.setattr(Parceled, "read", read_)
+    run = run_of(COUNTS)
+    assert_same(wanted(run), spread(run), "a file is lost")
+    assert struck[0]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_nothing_is_left_of_a_search(together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, real = list[list[Path]](), Levels.close
+
+    def close(levels: Levels) -> None:
+        folder = Path(os.environ["SPARK_LOCAL_DIRS"])
+        sent = [path for path in files(folder) if parcels.SENT in path.parts]
+        assert bool(sent) == together
+        real(levels)
+        found.append(files(folder))
+
+    monkeypatch.setattr(Levels, "close", close)
+    spread(run_of(COUNTS), together=together)
+    assert found == [[]]
