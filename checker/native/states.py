@@ -13,7 +13,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.leading import Leading
 from fencepost.checker.native.machine import worker_context
-from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse, digest
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
@@ -189,7 +189,7 @@ class LocalStates(PackedStates):
         if self._set_code is not None and self.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
-            self.explorer.compress(self._set_used, salts(self._code.text))
+            self.explorer.compress(self._set_used, salts(digest(self._code.now(False))))
 
     def examine(self) -> None:
         if self._leading is None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Sequence
 
 from llvmlite import ir
@@ -20,6 +21,9 @@ before.
 """
 
 I128 = ir.IntType(128)
+
+DIGEST = "digest"
+"""The name of 32 bytes in the memory of salted code: what the digest of its text was before."""
 
 SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}
 """The names of two words in the memory of the code that hashes depend on, and what they are before
@@ -49,6 +53,9 @@ def salted(text: str) -> str:
     states that it would have to aim with are part of what the salts are drawn from.
     """
     digest = hashlib.sha256(text.encode()).digest()
+    # For what depends on the text where it has not been written: see `build.digest`.
+    parts = ", ".join(f"i64 {part}" for part in struct.unpack("<4q", digest))
+    text += f'\n@"{DIGEST}" = constant [4 x i64] [{parts}]\n'
     for place, (name, number) in enumerate(SALTS.items()):
         drawn = int.from_bytes(digest[8 * place : 8 * place + 8], "little", signed=True) | 1
         line = f'\n@"{name}" = internal constant i64 '

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import llvmlite.binding as llvm
 
 from fencepost import __version__
+from fencepost.checker.native.codegen.packed import DIGEST
 from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.records import dataclass
@@ -135,6 +136,13 @@ def set_number(code: Code, name: str, value: int) -> None:
     address = code.engine.get_global_value_address(name)
     if address:
         ctypes.c_int64.from_address(address).value = value
+
+
+def digest(code: Code) -> str:
+    """What salted code of the same text has in common, whoever made it: see `packed.salted`."""
+    address = code.engine.get_global_value_address(DIGEST)
+    assert address, "code that hashes nothing"
+    return ctypes.string_at(address, 32).hex()
 
 
 class _Cancelled(Exception):
@@ -300,18 +308,12 @@ class _InUse(Generic[K]):
         """``code``: what to use whatever there is; ``workers``: how many threads search, where that
         is known.
         """
-        self._source: _Compilation[K] = compilation
         self._worth = (WORTH_BESIDE if workers == 1 else WORTH) * compilation.seconds
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None
         self._workers = workers or 1
         self._began = time.process_time()
-
-    @property
-    def text(self) -> str:
-        """The module."""
-        return self._source.text
 
     def now(self, searching: bool = True) -> K:
         """What to go on with; code that is in use stays good. ``searching``: the search goes on, so

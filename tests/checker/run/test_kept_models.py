@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
 
+from fencepost.checker.layout import Layout
 from fencepost.checker.native import search
 from fencepost.checker.native.machine import build as build_code
+from fencepost.checker.native.machine.build import digest
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.search import ENGINE
+from fencepost.checker.native.states import COMPRESSED_FROM
 from fencepost.checker.request import ignored
 from fencepost.checker.run import kept_models
 from fencepost.checker.run.check import load, prepare
@@ -146,13 +150,16 @@ def job(folder: Path) -> Job:
     return prepare(read, read.checks[0], Settings(), KeptModels(read))
 
 
-def test_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("compressed", [False, True])
+def test_code_is_kept(compressed: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = ENGINE.run(job(folder).request(ignored))
     monkeypatch.setattr(search, "translated", unwanted)
     # However slow this machine is, better code is not worth its time.
     monkeypatch.setattr(build_code, "WORTH", 1e9)
     monkeypatch.setattr(build_code, "WORTH_BESIDE", 1e9)
-    again = ENGINE.run(job(folder).request(ignored))
+    with canaries(1 if compressed else COMPRESSED_FROM) as sets:
+        again = ENGINE.run(job(folder).request(ignored))
+    assert bool(sets) == compressed
     assert again.findings[0].trace == first.findings[0].trace
     assert again.coverage == first.coverage
     assert again.statistics.levels == first.statistics.levels
@@ -173,6 +180,17 @@ def test_code_depends_on_what_is_searched_for(folder: Path) -> None:
     request = job(folder).request(ignored)
     assert ENGINE.run(request).findings
     assert not ENGINE.run(replace(request, properties=frozenset())).findings
+
+
+def test_code_of_one_text_has_one_digest(folder: Path) -> None:
+    read = program(folder)
+    digests: list[str] = []
+    for constants in ({}, {"c.Most": "4"}):
+        model = build(read, read.checks[0], constants)
+        compilation, _ = search.translated(model, Layout(model), frozenset({0}))
+        digests += (digest(compilation.quick()), digest(compilation.best()))
+    one, of_best, other, of_other_best = digests
+    assert one == of_best != other == of_other_best
 
 
 class Payload:

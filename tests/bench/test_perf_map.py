@@ -1,0 +1,41 @@
+"""A profiler is told what machine code is called, and where it is."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from bench import perf_map
+from tests.support.agreement import model_of
+from tests.support.examples import EXAMPLES
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.search import translated
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_functions_are_where_they_are_said_to_be(
+    better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perf_map, "FOLDER", tmp_path)
+    # What is installed goes with the test.
+    monkeypatch.setattr(build, "_load", vars(build)["_load"])
+    perf_map.install()
+    model = model_of(EXAMPLES[0].text)
+    compilation, _ = translated(model, Layout(model), frozenset())
+    code = compilation.best() if better else compilation.quick()
+    (path,) = tmp_path.iterdir()
+    assert path.name == f"perf-{os.getpid()}.map"
+    told: dict[str, tuple[int, int]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        address, size, name = line.split()
+        told[name] = int(address, 16), int(size, 16)
+    for name in ("expand", "merge", "examine"):
+        assert told[f"0:{name}"][0] == code.engine.get_function_address(name)
+    # A function that only this code can call, and none that reaches into another.
+    assert "0:emit_late" in told
+    places = sorted(told.values())
+    assert all(one + size <= other for (one, size), (other, _) in pairwise(places))
