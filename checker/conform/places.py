@@ -62,8 +62,8 @@ class Place:
     """How many events of each source are read (``read``: of all), what names stand for, and which
     input waits for its answer: its number, times the number of sources, and its source (-1: none);
     ``asking`` is that source, whose next event is read with the answer (-1: none). ``states`` are
-    those of the model that were reached there, and ``further`` is where one more
-    event of a source is read and the binding is the same.
+    those of the model that were reached there, and ``further`` is where one more event of a source
+    is read and the binding is the same.
     """
 
     __slots__ = ("asking", "bound", "cursors", "further", "heads", "read", "states", "waits")

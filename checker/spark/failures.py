@@ -25,7 +25,8 @@ HOPELESS = (
 )
 """What does not get better by trying again."""
 CAUSE = re.compile(
-    r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing|Damaged|Full)): (.+)"
+    r"(?:^|Caused by: |\"main\" )"
+    r"([\w.]+(?:Error|Exception|Incomplete|Missing|Lost|Broken|Damaged|Full)): (.+)"
 )
 MOST_CHARACTERS = 300
 

@@ -18,6 +18,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pickle import PicklingError
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fencepost.checker.native.machine.worker_context import Packed
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pyspark.core.rdd import RDD
 
 T = TypeVar("T")
+TROUBLE = (*blocks.ERRORS, OSError, PicklingError)
+"""What a call of Spark raises: also on this side, where it writes files."""
 States: TypeAlias = tuple[Kind, int, bytes]
 """Packed states of one kind and level, whoever owns them."""
 
@@ -202,19 +205,25 @@ class Levels:
         """Removes what is left on the executors, as far as it can be reached."""
         try:
             self._doing = "the end"
-            if self._levels:
-                left = self.last.blocks.mapPartitionsWithIndex(partial(tasks.clear, self._shipped))
-                self._job(left.count, looking=False)
+            self._clear()
             for level in self._levels:
                 level.blocks.unpersist()
-        except (Failed, *blocks.ERRORS):
+        except (Failed, *TROUBLE):
             pass  # The cluster is gone, and what was there with it.
         self._jobs.shutdown()
+
+    def _clear(self) -> None:
+        """Removes files on the executors, as far as they can be reached."""
+        if self._levels:
+            with suppress(Failed, *TROUBLE):
+                left = self.last.blocks.mapPartitionsWithIndex(partial(tasks.clear, self._shipped))
+                self._job(left.count, looking=False)
 
     # ------------------------------------------------------------ levels
 
     def _epoch(self) -> None:
         """Begins with empty hands: nothing that is on executors will be used."""
+        self._clear()
         for level in self._levels:
             level.blocks.unpersist()
         self._levels.clear()
@@ -306,6 +315,7 @@ class Levels:
     def _again(self, work: Callable[[], T]) -> T:
         """Does some work; where it fails for a reason that may pass, again."""
         attempts = 0
+        first: Failed | None = None
         while True:
             try:
                 return self._tried(work)
@@ -315,8 +325,10 @@ class Levels:
                     self._rebuild = True
                     continue
                 attempts += 1
+                # What comes later may only follow from it.
+                first = first or failed
                 if attempts == ATTEMPTS or failed.hopeless:
-                    raise gave_up(failed) from None
+                    raise gave_up(failed if failed.hopeless else first) from None
                 # Tables are made anew first. If that does not do, levels are.
                 self._anew = failed.lost or attempts > 1
                 self._rebuild = True
@@ -325,8 +337,8 @@ class Levels:
         try:
             self._ready()
             return work()
-        except blocks.ERRORS as error:
-            # Not in a job: the driver's own part of Spark is stopped or gone.
+        except TROUBLE as error:
+            # Not in a job: the driver's own part of Spark is stopped or gone, or has no room.
             raise Failed(blocks.told(error)) from None
 
     def _ready(self) -> None:
@@ -369,5 +381,5 @@ class Levels:
                         with suppress(*blocks.ERRORS):
                             self._spark.cancelJobGroup(self._group)
                     raise
-            except blocks.ERRORS as error:
+            except TROUBLE as error:
                 raise Failed(blocks.told(error)) from None

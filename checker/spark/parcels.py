@@ -2,8 +2,8 @@
 
 A task that expands writes one file, under a name that nobody else has, and each record that it
 sends names a part of it; so a record leads to what the attempt wrote that it comes from, or to
-nothing. Files stay until a later attempt to make a level begins. It does not know what a state
-means.
+nothing. The file of a task that fails goes at once, others when a later attempt to make a level
+begins. It does not know what a state means.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Parcels:
         self._name = name >> 64, name & (1 << 64) - 1
         folder = _folder(made, task)
         _forget(folder, attempt)
-        path = _path(made, attempt, task, *self._name)
+        self._path = path = _path(made, attempt, task, *self._name)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._size = 0
@@ -55,9 +55,11 @@ class Parcels:
         self._size += size
         return record(Kind.PARCEL, level, owner, place)
 
-    def close(self) -> None:
-        """Nothing more is written."""
+    def close(self, keep: bool = True) -> None:
+        """Nothing more is written; what was written goes, unless ``keep``."""
         os.close(self._file)
+        if not keep:
+            self._path.unlink(missing_ok=True)
 
 
 class Parceled:
@@ -127,7 +129,7 @@ def _forget(folder: Path, attempt: int) -> None:
     """Removes what attempts before left: their jobs are over."""
     with suppress(FileNotFoundError):
         for other in folder.iterdir():
-            if int(other.name) < attempt:
+            if other.name.isdecimal() and int(other.name) < attempt:
                 shutil.rmtree(other, ignore_errors=True)
 
 

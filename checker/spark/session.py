@@ -50,10 +50,13 @@ WANTED_HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """The same for a master on this machine."""
-JAVA_HERE = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+JAVA_HERE = "-XX:TieredStopAtLevel=1"
+COLLECTOR = "-XX:+UseParallelGC"
 """What Java is started with for a master on this machine. What it does is mostly copying: its
 better compiler takes longer than it saves, and a collector that works beside it costs more.
 """
+JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+"""Variables of the environment that may name another collector; Java starts with one at most."""
 
 TASKS = "spark.fencepost.tasks"
 """The setting that says how many tasks a stage has at most."""
@@ -225,7 +228,7 @@ def _begun(cluster: Cluster) -> SparkContext:
         asked.setMaster(cluster.master)
         if cluster.master.startswith("local"):
             # Java must know this when it starts.
-            asked.setIfMissing("spark.driver.extraJavaOptions", JAVA_HERE)
+            asked.setIfMissing("spark.driver.extraJavaOptions", java_here(asked))
     interrupt = signal.getsignal(signal.SIGINT)
     # What Spark says on the way is kept for the case that it fails.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
@@ -243,6 +246,15 @@ def _begun(cluster: Cluster) -> SparkContext:
     finally:
         if signal.getsignal(signal.SIGINT) is not interrupt:
             signal.signal(signal.SIGINT, interrupt)
+
+
+def java_here(asked: SparkConf) -> str:
+    """What Java is started with for a master on this machine."""
+    said = [os.environ.get(name, "") for name in JAVA_OPTIONS]
+    said.append(asked.get("spark.driver.defaultJavaOptions", ""))
+    if any(re.search(r"-XX:\+Use\w+GC\b", options) for options in said):
+        return JAVA_HERE
+    return f"{JAVA_HERE} {COLLECTOR}"
 
 
 def _launch(asked: SparkConf, log: IO[bytes]) -> Any:

@@ -70,11 +70,13 @@ def expand(shipped: Shipped, order: Order, task: int, given: Iterable[bytes]) ->
     """
     made = shipped.value
     written = Parcels(made, order.attempt, task) if made.together else None
+    done = False
     try:
         yield from _expanded(made, order, task, given, written)
+        done = True
     finally:
         if written is not None:
-            written.close()
+            written.close(keep=done)
 
 
 def _expanded(

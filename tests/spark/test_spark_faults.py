@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import SparkConf
 from tests.spark import faults
 from tests.spark.clusters import HERE, SETTINGS, on, on_two_executors
 from tests.support.agreement import Observed, assert_same
@@ -145,10 +146,37 @@ def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
         ("x\nModuleNotFoundError: No module named 'llvmlite.ir'\n", "have no module llvmlite"),
         ("ModuleNotFoundError: No module named 'fencepost'", "--ship-package"),
         ("Caused by: java.io.IOException: No space left\n\tat a.b(C.scala:1)", "IOException: No"),
+        (
+            "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+            "fencepost.checker.spark.parcels.Lost: /tmp/f cannot be read: No such file\n"
+            "\tat org.apache.spark.A.b(C.scala:1)\n",
+            "gave up: Lost: /tmp/f cannot be read",
+        ),
     ],
 )
 def test_what_is_told_of_a_failure(text: str, told: str) -> None:
     assert told in str(gave_up(Failed(text)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "ours"),
+    [
+        ("JAVA_TOOL_OPTIONS", "-XX:+UseG1GC", False),
+        ("SPARK_SUBMIT_OPTS", "-Da=1 -XX:+UseSerialGC", False),
+        ("JAVA_TOOL_OPTIONS", "-Xmx2g", True),
+        ("", "-XX:+UseZGC", False),
+        ("", "-XX:+UseStringDeduplication", True),
+    ],
+)
+def test_java_has_one_collector(
+    name: str, value: str, ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = SparkConf(loadDefaults=False)
+    if name:
+        monkeypatch.setenv(name, value)
+    else:
+        conf.set("spark.driver.defaultJavaOptions", value)
+    assert ("-XX:+UseParallelGC" in session.java_here(conf)) is ours
 
 
 def test_the_reason_is_our_own_where_there_is_one() -> None:

@@ -141,7 +141,8 @@ def set_number(code: Code, name: str, value: int) -> None:
 def digest(code: Code) -> str:
     """What salted code of the same text has in common, whoever made it: see `packed.salted`."""
     address = code.engine.get_global_value_address(DIGEST)
-    assert address, "code that hashes nothing"
+    if not address:
+        raise LookupError("code that hashes nothing")
     return ctypes.string_at(address, 32).hex()
 
 

@@ -89,6 +89,16 @@ def test_a_later_attempt_removes_what_was_before(tmp_path: Path) -> None:
     assert not files(tmp_path)
 
 
+def test_the_file_of_a_task_that_fails_goes(tmp_path: Path) -> None:
+    kept, failed = Parcels(MADE, 1, 0), Parcels(MADE, 1, 0)
+    data = written(failed, 1, 2)
+    kept.close()
+    failed.close(keep=False)
+    assert len(files(tmp_path)) == 1
+    with pytest.raises(Lost, match="cannot be read: No such file"):
+        Parceled(MADE, Memory()).read(data)
+
+
 def other_size(data: bytes, path: Path) -> bytes:
     return data + b"\0"
 
@@ -154,23 +164,47 @@ def test_writing_goes_on_where_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> No
     memory.close()
 
 
-@pytest.mark.parametrize("often", [1, 10**8])
-def test_a_disk_that_is_full(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("often", [1, 2, 10**8])
+def test_a_disk_that_is_full(often: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left, real = [often], Parcels.put
 
     def put(self: Parcels, level: int, owner: int, address: int, size: int) -> bytes:
-        left[0] -= level > 3
-        if left[0] < often and left[0] >= 0:
+        if level > 3 and left[0]:
+            left[0] -= 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, level, owner, address, size)
 
+    runs: list[set[str]] = []
+    close = Levels.close
+
+    def closing(levels: Levels) -> None:
+        close(levels)
+        runs.append({path.name for path in files(tmp_path)})
+
     monkeypatch.setattr(Parcels, "put", put)
+    monkeypatch.setattr(Levels, "close", closing)
     run = run_of(COUNTS)
     if often == 1:
         assert_same(wanted(run), spread(run), "the level is made again")
+    elif often == 2:
+        assert_same(wanted(run), spread(run), "all levels are made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: OSError: .*No space left"):
             spread(run)
+    # What was begun before and given up is gone, too.
+    assert runs == [set()]
+
+
+def test_a_driver_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first failure is told: what comes later follows from it."""
+    told = iter(["No space left on device", *["another one"] * 9])
+
+    def first(levels: Levels) -> None:
+        raise OSError(errno.ENOSPC, next(told))
+
+    monkeypatch.setattr(Levels, "_first", first)
+    with pytest.raises(Rejected, match=r"F034.*gave up: .*No space left"):
+        spread(run_of(COUNTS))
 
 
 @pytest.mark.parametrize("block", [8, outbox.BLOCK_BYTES])
