@@ -55,6 +55,7 @@ REASONS = {
         "it reads what an executor of the same comparison has made, as Spark does itself; what is "
         "saved has no such column, and is not read again"
     ),
+    ("checker/spark/levels.py", "pickle"): "an error of it, which Spark raises; it reads nothing",
     ("checker/native/search.py", "import_module"): OWN,
     ("checker/regions/search.py", "import_module"): OWN,
     ("checker/cli/explore.py", "import_module"): "readline, by its name",
