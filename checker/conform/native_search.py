@@ -27,15 +27,15 @@ from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import Choice
 
 MOST_KEPT = 100_000
-"""What is known of the events of steps is kept for so many at a time."""
+"""At most this many steps are kept with what they show."""
 MOST_WORDS = 512
 """States share nothing, as those of the interpreter do: wider ones would fill the memory."""
 MOST_PLACES = 5_000
-"""What events may bring in is kept for so many places at a time."""
+"""At most this many places are kept with what events may bring in there."""
 MOST_ENTRIES = 20_000
-"""What events of certain values may bring in is kept for so many of them at a time."""
+"""At most this many events are kept, each with its values, with what they may bring in."""
 MOST_VALUES = 2_000
-"""The values of a variable are kept for so many of its forms at a time."""
+"""At most this many values of a variable are kept decoded."""
 ASKING, WAITING = -1, -2
 """What an event may bring in beside answers, where requests may come in, and where one waits."""
 TOLD = Row.REST

@@ -20,7 +20,7 @@ from tests.support.whole_runs import Run
 from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine import build
-from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context, Packed, Sizes
 from fencepost.checker.native.visited import compressed, plan
 from fencepost.checker.native.visited.compressed import rows_bytes
@@ -191,11 +191,11 @@ def test_a_table_without_room_leaves_nothing(
         # There is no room for one of its regions.
         left, opened = [whole], Files._opened  # pyright: ignore[reportPrivateUsage]
 
-        def full(files: Files, *region: object) -> object:
+        def full(files: Files, name: str, size: int, most: int) -> Region:
             left[0] -= 1
             if not left[0]:
                 raise OSError(errno.ENOSPC, "full")
-            return opened(files, *region)  # type: ignore[arg-type]
+            return opened(files, name, size, most)
 
         monkeypatch.setattr(Files, "_opened", full)
         with pytest.raises(OSError, match="full"):
