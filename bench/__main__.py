@@ -3,6 +3,7 @@
     python -m bench                    everything, half an hour on an idle machine
     python -m bench two-phase --sizes 8
     python -m bench --write            also bench/results/ and docs/performance.md
+    python -m bench --before FOLDER    beside another version, checked out in FOLDER
     python -m bench --pages            the page anew from bench/results/, nothing is run
 
 Cases that are measured again replace what ``bench/results`` has of them.
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from bench import machine, page, results, spin, suite, tables
 from bench.process import Failed
+from bench.tlc_run import NoTlc, Tlc
 
 RESULTS = machine.ROOT / "bench" / "results"
 PAGE = machine.ROOT / "docs" / "performance.md"
@@ -37,6 +39,11 @@ def main() -> int:
         if options.spin and not spin.available():
             print("spin or gcc is not installed; see --no-spin", file=sys.stderr)
             return 2
+        try:
+            tlc = Tlc.found() if options.tlc else None
+        except NoTlc as reason:
+            print(f"{reason}; see --no-tlc", file=sys.stderr)
+            return 2
         with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
             settings = suite.Settings(
                 options.sizes,
@@ -45,6 +52,8 @@ def main() -> int:
                 options.runs,
                 options.patience,
                 options.spin,
+                tlc,
+                options.before,
                 Path(folder),
                 lambda line: print(line, file=sys.stderr, flush=True),
             )
@@ -84,7 +93,7 @@ def _measure(part: str, told: results.Results, settings: suite.Settings) -> None
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m bench", description="Measures Fencepost, beside SPIN, on this machine."
+        "python -m bench", description="Measures Fencepost, beside SPIN and TLC, on this machine."
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(suite.PARTS))
     parser.add_argument(
@@ -101,6 +110,10 @@ def _parser() -> argparse.ArgumentParser:
         help="hash tables (-w) of which SPIN gets the best",
     )
     parser.add_argument("--no-spin", dest="spin", action="store_false", help="without SPIN")
+    parser.add_argument("--no-tlc", dest="tlc", action="store_false", help="without TLC")
+    parser.add_argument(
+        "--before", type=_checkout, metavar="FOLDER", help="a checkout of another version"
+    )
     parser.add_argument("--runs", type=int, default=5, help="of short cases")
     parser.add_argument(
         "--patience",
@@ -112,6 +125,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pages", action="store_true", help="only make the page anew")
     parser.epilog = "A part is one of " + ", ".join(suite.PARTS) + "; all, if none is named."
     return parser
+
+
+def _checkout(text: str) -> Path:
+    folder = Path(text).resolve()
+    if not (folder / ".dev" / "fencepost").is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no checkout of Fencepost")
+    return folder
 
 
 def _numbers(text: str) -> list[int]:

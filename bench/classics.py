@@ -15,7 +15,6 @@ import argparse
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,8 +24,9 @@ from bench import fence, places
 from bench.fence import Task
 from bench.machine import ROOT, load
 from bench.places import line
-from bench.process import Failed, Ran, run
-from bench.tlc_run import JAVA_OPTIONS, Broken, NoTlc, Tlc, answer
+from bench.process import Failed, Ran
+from bench.tlc_run import JAVA_OPTIONS, Broken, NoTlc, Tlc
+from bench.tlc_search import search
 from fencepost.checker.cli.atomic_files import replace
 
 MODELS = ROOT / "models" / "classics"
@@ -145,20 +145,14 @@ def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[
     text = (folder / original.folder / original.configuration).read_text(encoding="utf-8")
     for pattern, instead in original.edits:
         text = re.sub(pattern, instead, text, count=1)
-    with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as scratch:
-        place = Path(scratch)
-        for module in (folder / original.folder).glob("*.tla"):
-            (place / module.name).write_bytes(module.read_bytes())
-        (place / "published.cfg").write_text(text, encoding="utf-8")
-        command = [
-            tlc.java, JAVA_OPTIONS[0], HEAP, f"-Djava.io.tmpdir={place}",
-            f"-DTLA-Library={':'.join(map(str, modules))}", "-cp", str(tlc.jar), "tlc2.TLC",
-            "-tool", "-nowarning", "-workers", "1", "-fp", "0", "-metadir", str(place / "states"),
-            "-config", "published.cfg", f"{original.module}.tla",
-        ]  # fmt: skip
-        ran = run(command, folder=place, codes=range(256))
-    theirs = answer(ran.output, ran.code)
-    if theirs.ended != "ok" or (theirs.distinct, theirs.generated, theirs.depth) != counts:
+    ran, theirs = search(
+        tlc,
+        folder / original.folder / f"{original.module}.tla",
+        text,
+        options=(JAVA_OPTIONS[0], HEAP),
+        library=modules,
+    )
+    if (theirs.distinct, theirs.generated, theirs.depth) != counts:
         raise Differs(f"{row.key}: Fencepost {counts}, TLC {theirs}")
     return Measured(*counts, _seconds(ours.ran), _seconds(ran))
 

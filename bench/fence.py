@@ -49,13 +49,17 @@ def check(
     *options: str,
     program: Sequence[str] = PROGRAM,
     inconclusive: bool = False,
+    checkout: Path = ROOT,
 ) -> Checked:
-    """Runs a check. Raises `Failed` if it is not as expected, or cut short where it may not be."""
+    """Runs a check with the modules of a checkout. Raises `Failed` if it is not as expected, or cut
+    short where it may not be.
+    """
+    modules = str(checkout / ".dev") if program is PROGRAM else ""
     codes = (INCONCLUSIVE,) if inconclusive else (0,)
     with tempfile.TemporaryDirectory() as cache:
         ran = run(
             [*command(task, workers, program), *options],
-            environment=surroundings(cache, "" if program is not PROGRAM else None),
+            environment=surroundings(cache, modules),
             codes=codes,
         )
     try:
@@ -65,13 +69,14 @@ def check(
         raise Failed(f"{' '.join(ran.command)}: {error!r} in its report") from error
 
 
-def surroundings(cache: str, modules: str | None = None) -> dict[str, str]:
-    """The environment of a run: modules of this checkout, and an empty folder for caches.
+def surroundings(cache: str, modules: str = str(ROOT / ".dev")) -> dict[str, str]:
+    """The environment of a run: where modules are, this checkout's unless it is said, and an empty
+    folder for caches.
 
     Python keeps bytecode, as it does for everybody who has not told it otherwise.
     """
     return {
         "PYTHONDONTWRITEBYTECODE": "",
-        "PYTHONPATH": str(ROOT / ".dev") if modules is None else modules,
+        "PYTHONPATH": modules,
         "XDG_CACHE_HOME": cache,
     }

@@ -38,7 +38,7 @@ def this_machine() -> Machine:
         cores=processors(),
         memory=int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) * 1024,
         system=f"{platform.system()} {platform.release()}",
-        fencepost=f"{__version__} ({_commit()})",
+        fencepost=f"{__version__} ({commit(ROOT)})",
         python=platform.python_version(),
         llvmlite=_package("llvmlite"),
         spin=_says("spin", "-V"),
@@ -69,9 +69,9 @@ def _package(name: str) -> str:
         return "none"
 
 
-def _commit() -> str:
-    """The commit of this checkout, and whether it was changed since."""
-    told = _says("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+def commit(checkout: Path) -> str:
+    """The commit of a checkout, and whether it was changed since."""
+    told = _says("git", "-C", str(checkout), "describe", "--always", "--dirty")
     return told if told != "none" else "no commit"
 
 

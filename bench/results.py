@@ -16,6 +16,13 @@ from typing import Any
 
 from bench.machine import Machine
 
+FIXED_BYTES = 32 << 20
+"""What a search may take however few its states are."""
+SPILLED = "expanded states on disk"
+"""The note of searches with ``--spill``."""
+MANY = 4_000_000
+"""The states from which on bytes per state are held against a bound at every level."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -45,7 +52,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search watched from inside; see `bench.probe` for phases, kernels and levels."""
+    """One search watched from inside; see `bench.probe` for phases, kernels and levels. ``note`` is
+    what was unusual.
+    """
 
     case: str
     workers: int
@@ -57,6 +66,7 @@ class Search:
     kernels: Mapping[str, float]
     levels: Sequence[Mapping[str, float]]
     others: float
+    note: str = ""
 
     @property
     def per_successor(self) -> float:
@@ -79,6 +89,23 @@ class Search:
     def last(self) -> float:
         """Bytes per state at the end."""
         return self.levels[-1]["resident"] / self.distinct
+
+    @property
+    def growing(self) -> float:
+        """Bytes per state at the end, without those that do not grow with the states."""
+        return max(0.0, self.levels[-1]["resident"] - FIXED_BYTES) / self.distinct
+
+    @property
+    def growing_most(self) -> float:
+        """In the same way, the most at any moment of a level at whose end there were many."""
+        return max(
+            (
+                max(0.0, level["most"] - FIXED_BYTES / level["distinct"])
+                for level in self.levels
+                if level["distinct"] >= MANY
+            ),
+            default=0.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +133,20 @@ class Results:
         found = (r for r in self.rows if (r.part, r.case, r.tool, r.workers) == wanted)
         return next(found, None)
 
-    def search(self, case: str, workers: int) -> Search | None:
+    def search(self, case: str, workers: int, note: str = "") -> Search | None:
         """The search of this name, if it was watched."""
-        found = (s for s in self.searches if (s.case, s.workers) == (case, workers))
+        wanted = case, workers, note
+        found = (s for s in self.searches if (s.case, s.workers, s.note) == wanted)
         return next(found, None)
 
     def replace(self, made: Made, rows: Sequence[Row], searches: Sequence[Search]) -> None:
         """Takes in what was measured of a part, case by case."""
         cases = {(row.part, row.case) for row in rows}
-        names = {(search.case, search.workers) for search in searches}
+        names = {(search.case, search.workers, search.note) for search in searches}
         kept = [row for row in self.rows if (row.part, row.case) not in cases]
         self.made = [*(one for one in self.made if one.part != made.part), made]
         self.rows = sorted([*kept, *rows], key=lambda row: (row.part, _size(row.case)))
-        others = [one for one in self.searches if (one.case, one.workers) not in names]
+        others = [one for one in self.searches if (one.case, one.workers, one.note) not in names]
         self.searches = sorted([*others, *searches], key=lambda search: _size(search.case))
 
 
@@ -141,10 +169,12 @@ def save(results: Results, folder: Path) -> None:
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     rows = [list(asdict(row).values()) for row in results.rows]
     _write_csv(folder / "runs.csv", [item.name for item in fields(Row)], rows)
+    # Those that were watched for what they take in an unusual way are in ``results.json`` only.
+    usual = [search for search in results.searches if not search.note]
     names = ["level", "distinct", "generated", "seconds", "resident", "most"]
     levels = [
         [search.case, search.workers, *(level[name] for name in names)]
-        for search in results.searches
+        for search in usual
         for level in search.levels
     ]
     _write_csv(folder / "levels.csv", ["case", "workers", *names], levels)

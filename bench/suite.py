@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from bench import fence, spin
+from bench import fence, spin, tlc_search
 from bench.fence import Checked, Task
-from bench.machine import ROOT
+from bench.machine import ROOT, commit
 from bench.process import Failed, Ran, run
 from bench.promela import two_phase_commit
-from bench.results import Row, Search, median
+from bench.results import SPILLED, Row, Search, median
+from bench.tlc_run import Tlc
 
 MODELS = ROOT / "models"
 OWN = ROOT / "bench" / "models"
 TWO_PHASE = MODELS / "classics" / "two_phase_commit.fence"
-OURS, SPIN, SPIN_PARALLEL = "Fencepost", "SPIN", "SPIN, breadth-first"
+OURS, SPIN, SPIN_PARALLEL, TLC = "Fencepost", "SPIN", "SPIN, breadth-first", "TLC"
 NUMBERS = {7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 """The sizes of two-phase commit, and the checks that have them."""
 LAST_LEVEL = """
@@ -39,7 +40,23 @@ OTHERS = [
     Task(OWN / "paxos_on_the_way.fence", "four_ballots", "240 messages"),
 ]
 """Models beside two-phase commit. The Kafka model holds up to twelve messages on their way."""
+WIDE = [
+    Task(MODELS / "kafka" / "txn_core_v2.fence", "fixed_more", "txn_core_v2 fixed_more"),
+    Task(MODELS / "kafka" / "txn_failover.fence", "fixed_most", "txn_failover fixed_most"),
+]
+"""Models with many words in a state."""
+MEMORY_THEN = "--memory=1G"
+"""What a search is given that shall put states away: it does from a sixteenth of it on."""
 TEN_LINES = Task(OWN / "ten_lines.fence", "small", "ten lines")
+FOR_TLC = OWN / "TwoPhaseCommit.tla"
+FOR_TLC_TOO = """
+SPECIFICATION Spec
+INVARIANTS TypeOK Consistent
+CHECK_DEADLOCK FALSE
+CONSTANT N = {size}
+"""
+JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Xmx8g")
+"""What TLC's own documents recommend, and memory enough for the largest case."""
 SHARES = (0.25, 0.5, 0.75)
 """Of the memory that a search takes, what it is given when it shall stop for want of it."""
 PARALLEL_TABLES = {7: 20, 8: 22, 9: 24, 10: 26}
@@ -53,6 +70,7 @@ LEAST_MEMORY = 80
 class Settings:
     """How much is measured. ``tables`` are SPIN's hash tables that are tried, as powers of two;
     a program is run up to ``runs`` times, while its runs take less than ``patience`` seconds.
+    ``before`` is a checkout of another version, to be measured beside this one where it is given.
     """
 
     sizes: Sequence[int]
@@ -61,6 +79,8 @@ class Settings:
     runs: int
     patience: float
     with_spin: bool
+    tlc: Tlc | None
+    before: Path | None
     folder: Path
     say: Callable[[str], None]
 
@@ -155,11 +175,17 @@ def _row(part: str, case: str, contender: Contender, faster: float) -> Row:
     )
 
 
-def _ours(task: Task, workers: int, *options: str) -> Contender:
-    def start() -> Figures:
-        return _figures(fence.check(task, workers, *options))
+def _ours(task: Task, workers: int) -> Contender:
+    return Contender(OURS, workers, lambda: _figures(fence.check(task, workers)))
 
-    return Contender(OURS, workers, start)
+
+def _before(task: Task, workers: int, checkout: Path) -> Contender:
+    """The same check by another version."""
+
+    def start() -> Figures:
+        return _figures(fence.check(task, workers, checkout=checkout))
+
+    return Contender(f"{OURS} {commit(checkout)}", workers, start)
 
 
 def _pair(task: Task) -> Figures:
@@ -184,11 +210,19 @@ def _figures(checked: Checked) -> Figures:
 
 
 def two_phase(settings: Settings) -> Iterator[Row]:
-    """Two-phase commit beside SPIN."""
+    """Two-phase commit beside the version before, SPIN and TLC."""
     for size in settings.sizes:
-        contenders = [_ours(_two_phase(size), workers) for workers in settings.workers]
+        task = _two_phase(size)
+        contenders = [_ours(task, workers) for workers in settings.workers]
+        if settings.before is not None:
+            contenders += [
+                _before(_there(task, settings.before), workers, settings.before)
+                for workers in settings.workers
+            ]
         if settings.with_spin:
             contenders += _spin(size, settings)
+        if settings.tlc is not None:
+            contenders.append(_tlc(settings.tlc, size, max(settings.workers)))
         yield from rounds("two-phase", f"N = {size}", contenders, settings)
 
 
@@ -210,6 +244,16 @@ def models(settings: Settings) -> Iterator[Row]:
     for task in OTHERS:
         contenders = [_ours(task, workers) for workers in settings.workers]
         yield from rounds("models", task.name, contenders, settings)
+
+
+def before(settings: Settings) -> Iterator[Row]:
+    """Another version beside this one, both on the models of that one; with one worker."""
+    if settings.before is None:
+        return
+    for task in (_two_phase(9), *OTHERS, *WIDE):
+        there = _there(task, settings.before)
+        contenders = [_ours(there, 1), _before(there, 1, settings.before)]
+        yield from rounds("before", task.name, contenders, settings)
 
 
 def at_once(settings: Settings) -> Iterator[Row]:
@@ -258,13 +302,21 @@ def searches(settings: Settings) -> Iterator[Search]:
     for task in OTHERS:
         for workers in settings.workers:
             yield probed(task, workers, settings)
-    yield probed(TEN_LINES, max(settings.workers), settings)
+    several = max(settings.workers)
+    for task in WIDE:
+        yield probed(task, several, settings)
+    for task in (_two_phase(max(settings.sizes)), OTHERS[0], *WIDE):
+        with tempfile.TemporaryDirectory(dir=settings.folder) as away:
+            options = MEMORY_THEN, f"--spill={away}"
+            yield probed(task, several, settings, *options, note=SPILLED)
+    yield probed(TEN_LINES, several, settings)
 
 
 ROW_PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "two-phase": two_phase,
     "last-level": last_level,
     "models": models,
+    "before": before,
     "at-once": at_once,
     "memory": memory,
     "start": start,
@@ -273,11 +325,11 @@ ROW_PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
 PARTS = (*ROW_PARTS, "searches")
 
 
-def probed(task: Task, workers: int, settings: Settings) -> Search:
+def probed(task: Task, workers: int, settings: Settings, *options: str, note: str = "") -> Search:
     """Runs a check in a process that watches it."""
     seen = settings.folder / "seen.json"
     with tempfile.TemporaryDirectory() as cache:
-        words = fence.command(task, workers, ())
+        words = [*fence.command(task, workers, ()), *options]
         program = [sys.executable, "-m", "bench.probe", str(seen), str(time.time()), "--"]
         ran = run([*program, *words], folder=ROOT, environment=fence.surroundings(cache))
     told = json.loads(seen.read_text(encoding="utf-8"))
@@ -294,10 +346,16 @@ def probed(task: Task, workers: int, settings: Settings) -> Search:
         told["kernels"],
         told["levels"],
         ran.others,
+        note,
     )
 
 
 # ---------------------------------------------------------------------------------------- helpers
+
+
+def _there(task: Task, checkout: Path) -> Task:
+    """The task on the model as it is in another checkout."""
+    return replace(task, spec=checkout / task.spec.relative_to(ROOT))
 
 
 def _two_phase(size: int) -> Task:
@@ -322,6 +380,18 @@ def _spin(size: int, settings: Settings) -> list[Contender]:
         *(Contender(SPIN, 1, partial(usual, table), f"-w{table}") for table in settings.tables),
         Contender(SPIN_PARALLEL, several, partial(parallel, slots, several), f"-w{slots}"),
     ]
+
+
+def _tlc(tlc: Tlc, size: int, workers: int) -> Contender:
+    """TLC, which keeps 64 bits of a hash of each state."""
+
+    def start() -> Figures:
+        ran, found = tlc_search.search(
+            tlc, FOR_TLC, FOR_TLC_TOO.format(size=size), workers=workers, options=JAVA_OPTIONS
+        )
+        return Figures(ran, found.distinct, found.generated)
+
+    return Contender(TLC, workers, start)
 
 
 def _fresh(options: Sequence[str], settings: Settings) -> Figures:

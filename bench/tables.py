@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bench.results import Results, Row, Search
+from bench.results import MANY, SPILLED, Results, Row, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,13 @@ NAMES = (
     "two_phase",
     "last_level",
     "models",
+    "before",
     "at_once",
     "memory",
     "start",
     "install",
     "search",
+    "compressed",
     "phases",
     "shares",
 )
@@ -37,14 +39,16 @@ NAMES = (
 def tables(told: Results) -> list[Table]:
     """All tables, without those of which nothing was measured."""
     made = [
-        _rows(told, "two-phase", "Two-phase commit beside SPIN", _beside_spin),
+        _rows(told, "two-phase", "Two-phase commit beside SPIN and TLC", _beside_spin),
         _rows(told, "last-level", "A violation in the last level", _plain),
         _rows(told, "models", "Other models", _plain),
+        _rows(told, "before", "Beside the version before", _beside_before),
         _rows(told, "at-once", "What a second processor gives", _at_once),
         _rows(told, "memory", "Too little memory", _limited),
         _rows(told, "start", "Ten lines, cold start", _plain),
         _rows(told, "install", "The first run of a fresh installation", _plain),
         _searches(told),
+        _compressed(told),
         _phases(told),
         _shares(told),
     ]
@@ -162,6 +166,14 @@ def _beside_spin(told: Results, row: Row) -> list[tuple[str, str]]:
     return [*_common(row), ("SPIN's best / this", faster)]
 
 
+def _beside_before(told: Results, row: Row) -> list[tuple[str, str]]:
+    """The row of the other version follows that of this one."""
+    one, other = (found for found in told.rows if (found.part, found.case) == (row.part, row.case))
+    ratio = (one.user + one.system) / (other.user + other.system)
+    cells = [*_common(row), ("processor", seconds(row.user + row.system))]
+    return [*cells, ("of the other", f"{ratio:.2f}" if row is one else "")]
+
+
 # ------------------------------------------------------------------------------------ searches
 
 
@@ -188,8 +200,31 @@ def _searches(told: Results) -> Table:
             f"{one.most / one.words:.1f}" if one.long else "-",
         ]
         for one in told.searches
+        if not one.note
     ]
     return Table("search", "The search alone", head, rows, company(told, "searches"))
+
+
+def _compressed(told: Results) -> Table:
+    head = ["case", "words", "distinct", "B/state", "most", "on disk: B/state", "most"]
+    rows: list[list[str]] = []
+    for one in told.searches:
+        alone = one.workers == max(s.workers for s in told.searches if s.case == one.case)
+        if one.note or not alone or one.distinct < MANY:
+            continue
+        away = told.search(one.case, one.workers, SPILLED)
+        rows.append(
+            [
+                one.case,
+                str(one.words),
+                f"{one.distinct:,}",
+                f"{one.growing:.1f}",
+                f"{one.growing_most:.1f}",
+                "" if away is None else f"{away.growing:.1f}",
+                "" if away is None else f"{away.growing_most:.1f}",
+            ]
+        )
+    return Table("compressed", "Bytes per state", head, rows, company(told, "searches"))
 
 
 def _phases(told: Results) -> Table:
@@ -197,6 +232,7 @@ def _phases(told: Results) -> Table:
     rows = [
         [one.case, str(one.workers), *(milliseconds(one.phases.get(name, 0)) for name in names)]
         for one in told.searches
+        if not one.note
     ]
     title = "Phases of a run, in milliseconds"
     return Table("phases", title, ["case", "workers", *names], rows, company(told, "searches"))
@@ -206,6 +242,8 @@ def _shares(told: Results) -> Table:
     names = list(dict.fromkeys(name for one in told.searches for name in one.kernels))
     rows: list[list[str]] = []
     for one in told.searches:
+        if one.note:
+            continue
         whole = one.seconds * one.workers
         shares = [one.kernels.get(name, 0.0) / whole for name in names]
         cells = [f"{share:.0%}" for share in (*shares, max(0.0, 1 - sum(shares)))]

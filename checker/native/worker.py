@@ -41,7 +41,7 @@ states to merge with two workers, a tenth more time.)
 """
 WAIT_SECONDS = 0.05
 """A worker that waits for another one looks about so often."""
-SPARE_BLOCKS = 2
+SPARE_BLOCKS = 8
 """Blocks beyond one for each other worker that one may have on the way."""
 TABLES, LEAST_TABLES = 64, 8
 """How many tables the visited set consists of, over all workers; how many a worker has at least."""

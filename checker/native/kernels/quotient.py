@@ -24,7 +24,7 @@ from fencepost.checker.native.codegen.emitter import I8, I32, I64, LLVM, Emitter
 from fencepost.checker.native.codegen.flow import each, when
 from fencepost.checker.native.codegen.packed import I128
 
-TABLE_BITS = 6
+TABLE_BITS = 5
 TABLE_COUNT = 1 << TABLE_BITS
 LINE_BYTES = 64
 PLACE_BITS = 3

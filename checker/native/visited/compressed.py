@@ -30,8 +30,10 @@ from fencepost.checker.resources import Exhausted, spare_addresses
 
 FULLEST = 0.9
 """The share of places of a table that may be taken."""
-GROWTH = 1.5
-"""By how much a table is enlarged."""
+GROWTH, LATE_GROWTH, LATE = 2.0, 1.5, 1 << 25
+"""By how much a table is enlarged; by how much one of that many bytes and more, when memory counts
+more than time.
+"""
 SPARE_NUMBERS = 4 / 3
 """The room of a table over the numbers in use, so that not all are widened at once."""
 LEAST_BITS = 12
@@ -234,7 +236,8 @@ class Compressed:
         start = self._table(number)
         has = self._words[start + Quotient.LEFT_BITS], self._words[start + Quotient.RIGHT_BITS]
         left, right = (max(pair) for pair in zip(has, self._widths(), strict=True))
-        wanted = self._limits[number] * (1 if (left, right) != has else GROWTH)
+        growth = GROWTH if self._tables[number].size < LATE else LATE_GROWTH
+        wanted = self._limits[number] * (1 if (left, right) != has else growth)
         while True:
             region, made = self._table_for(left, right, int(wanted))
             new = (ctypes.c_uint64 * QUOTIENT_WORDS)(*made)
