@@ -273,7 +273,8 @@ def memory(settings: Settings) -> Iterator[Row]:
         limit = max(LEAST_MEMORY, int(whole.ran.peak * share) >> 20)
         option = f"--memory={limit}M"
         contender = Contender(OURS, workers, partial(_cut, task, workers, option), option)
-        (row,) = rounds("memory", f"N = {size}, {limit} MB", [contender], replace(settings, runs=1))
+        case = f"N = {size}, {share:.0%} of what it takes"
+        (row,) = rounds("memory", case, [contender], replace(settings, runs=1))
         yield row
 
 

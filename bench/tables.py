@@ -194,7 +194,7 @@ def _searches(told: Results) -> Table:
             f"{one.distinct:,}",
             seconds(one.seconds),
             f"{one.per_successor:.1f}",
-            f"{speedup(told, one):.2f}",
+            f"{speedup(told, one):.2f}" if told.search(one.case, 1) else "",
             f"{one.last:.1f}" if one.long else "-",
             f"{one.most:.1f}" if one.long else "-",
             f"{one.most / one.words:.1f}" if one.long else "-",
