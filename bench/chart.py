@@ -13,8 +13,11 @@ Points = Sequence[tuple[float, float]]
 
 
 def curves(title: str, across: str, series: Mapping[str, Points], limit: float = 0) -> str:
-    """The chart. Values begin at 0; ``limit`` is drawn as a dashed line, where there is one."""
+    """The chart of at most as many curves as there are colours. Values begin at 0; ``limit`` is
+    drawn as a dashed line, where there is one.
+    """
     lines = {name: points for name, points in series.items() if points}
+    assert len(lines) <= len(COLOURS), f"{len(lines)} curves"
     xs = [x for points in lines.values() for x, _ in points] or [1.0, 10.0]
     top = 1.1 * max([y for points in lines.values() for _, y in points] + [limit])
     low, high = math.log10(min(xs)), math.log10(max(xs))
@@ -47,18 +50,20 @@ def curves(title: str, across: str, series: Mapping[str, Points], limit: float =
     if limit:
         left, along = place(10**low, limit)
         parts.append(_line(left, along, WIDTH - RIGHT, along, "#888888", 'stroke-dasharray="5 4"'))
-    ends: list[float] = []
+    names: list[tuple[float, str, str]] = []
     for (name, points), colour in zip(lines.items(), COLOURS, strict=False):
         places = [place(x, y) for x, y in points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        end = places[-1][1] + 4
-        while any(abs(end - other) < 13 for other in ends):
-            end += 1
-        ends.append(end)
+        names.append((places[-1][1] + 4, name, colour))
+    # From the top down, in the order in which the curves end.
+    least = 0.0
+    for end, name, colour in sorted(names):
+        least = max(end, least)
         parts.append(
-            f'<text x="{WIDTH - RIGHT + 8}" y="{end:.1f}" fill="{colour}">{escape(name)}</text>'
+            f'<text x="{WIDTH - RIGHT + 8}" y="{least:.1f}" fill="{colour}">{escape(name)}</text>'
         )
+        least += 13
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

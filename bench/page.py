@@ -25,17 +25,19 @@ MORE, MOST = (task.name for task in WIDE)
 def files(told: Results) -> dict[str, str]:
     """The page and its charts, by their names in the folder of the documentation."""
     made = {"performance.md": _page(told)}
-    watched = [search for search in told.searches if search.long and not search.note]
+    long = [search for search in told.searches if search.long and not search.note]
+    most = max((search.workers for search in long), default=0)
+    watched = [search for search in long if search.workers == most]
     if watched:
         made["performance-time.svg"] = curves(
-            "Nanoseconds per generated state, up to each level",
+            f"Nanoseconds per generated state, up to each level, {most} workers",
             "distinct states",
-            {_name(one): _times(one) for one in watched},
+            {one.case: _times(one) for one in watched},
         )
         made["performance-memory.svg"] = curves(
-            "Bytes per distinct state and word, the most at any moment of each level",
+            f"Bytes per distinct state and word, the most in each level, {most} workers",
             "distinct states",
-            {_name(one): _bytes(one) for one in watched},
+            {one.case: _bytes(one) for one in watched},
             limit=30,
         )
     return made
@@ -203,10 +205,6 @@ def _remarks(told: Results) -> str:
 
 
 # -------------------------------------------------------------------------------------- charts
-
-
-def _name(search: Search) -> str:
-    return f"{search.case}, {search.workers} worker{'s' if search.workers > 1 else ''}"
 
 
 def _times(search: Search) -> Points:
