@@ -1,6 +1,6 @@
 """The command: measures parts, prints tables, and with ``--write`` keeps them.
 
-    python -m bench                    everything, half an hour on an idle machine
+    python -m bench                    everything, over an hour on an idle machine
     python -m bench two-phase --sizes 8
     python -m bench --write            also bench/results/ and docs/performance.md
     python -m bench --before FOLDER    beside another version, checked out in FOLDER
@@ -87,6 +87,8 @@ def _measure(part: str, told: results.Results, settings: suite.Settings) -> None
         searches += suite.searches(settings)
     else:
         rows += suite.ROW_PARTS[part](settings)
+    if not rows and not searches:
+        return
     made = results.Made(part, when, load, time.monotonic() - began)
     told.replace(made, rows, searches)
 

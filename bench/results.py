@@ -97,7 +97,9 @@ class Search:
 
     @property
     def growing_most(self) -> float:
-        """In the same way, the most at any moment of a level at whose end there were many."""
+        """In the same way, the most at any moment of a level at whose end there were many, if
+        anything a little too much: what does not grow is shared out among those of the end.
+        """
         return max(
             (
                 max(0.0, level["most"] - FIXED_BYTES / level["distinct"])

@@ -25,6 +25,8 @@ HELD_OUT = (10, 8)
 """The size and the partitions of the run through the shuffle that the model is not fitted to."""
 LARGE = (10**9, 10**10, 10**12)
 EXECUTORS, CORES = 8, 4
+KEPT_BYTES = 12
+"""What tables and RDDs take for a state of one word, rounded up."""
 FANOUT, SENT = 13.0, 0.5
 """What is assumed of large models: successors of a state, and how many of them are sent."""
 
@@ -197,7 +199,7 @@ def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     head = (
         "states", f"on {EXECUTORS} executors of {CORES} cores",
-        "successors sent, per word of a state", "tables and RDDs, at 10 bytes a state",
+        "successors sent, per word of a state", f"tables and RDDs, at {KEPT_BYTES} bytes a state",
     )  # fmt: skip
     yield line(head)
     yield line(["---"] * len(head))
@@ -207,7 +209,7 @@ def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
                 f"10^{len(str(states)) - 1}",
                 _duration(states * a_state / slots),
                 _size(8 * FANOUT * SENT * states),
-                _size(10.0 * states),
+                _size(float(KEPT_BYTES * states)),
             ]
         )
 

@@ -19,7 +19,7 @@ from bench.machine import ROOT, commit
 from bench.process import Failed, Ran, run
 from bench.promela import two_phase_commit
 from bench.results import SPILLED, Row, Search, median
-from bench.tlc_run import Tlc
+from bench.tlc_run import Broken, Tlc
 
 MODELS = ROOT / "models"
 OWN = ROOT / "bench" / "models"
@@ -247,8 +247,11 @@ def models(settings: Settings) -> Iterator[Row]:
 
 
 def before(settings: Settings) -> Iterator[Row]:
-    """Another version beside this one, both on the models of that one; with one worker."""
+    """Another version beside this one, both on the models of that one; with one worker. Nothing
+    where no other version is given.
+    """
     if settings.before is None:
+        settings.say("before: there is no other version, see --before")
         return
     for task in (_two_phase(9), *OTHERS, *WIDE):
         there = _there(task, settings.before)
@@ -387,9 +390,13 @@ def _tlc(tlc: Tlc, size: int, workers: int) -> Contender:
     """TLC, which keeps 64 bits of a hash of each state."""
 
     def start() -> Figures:
-        ran, found = tlc_search.search(
-            tlc, FOR_TLC, FOR_TLC_TOO.format(size=size), workers=workers, options=JAVA_OPTIONS
-        )
+        configuration = FOR_TLC_TOO.format(size=size)
+        try:
+            ran, found = tlc_search.search(
+                tlc, FOR_TLC, configuration, workers=workers, options=JAVA_OPTIONS
+            )
+        except Broken as reason:
+            raise Failed(str(reason)) from reason
         return Figures(ran, found.distinct, found.generated)
 
     return Contender(TLC, workers, start)

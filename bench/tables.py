@@ -168,10 +168,15 @@ def _beside_spin(told: Results, row: Row) -> list[tuple[str, str]]:
 
 def _beside_before(told: Results, row: Row) -> list[tuple[str, str]]:
     """The row of the other version follows that of this one."""
-    one, other = (found for found in told.rows if (found.part, found.case) == (row.part, row.case))
-    ratio = (one.user + one.system) / (other.user + other.system)
-    cells = [*_common(row), ("processor", seconds(row.user + row.system))]
-    return [*cells, ("of the other", f"{ratio:.2f}" if row is one else "")]
+    one, *others = (
+        found for found in told.rows if (found.part, found.case) == (row.part, row.case)
+    )
+    took = row.user + row.system
+    cells = [*_common(row), ("processor", seconds(took))]
+    if row is not one or not others:
+        return [*cells, ("of the other", "")]
+    (other,) = others
+    return [*cells, ("of the other", f"{took / (other.user + other.system):.2f}")]
 
 
 # ------------------------------------------------------------------------------------ searches
