@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import ge
 from pathlib import Path
@@ -96,6 +96,9 @@ def _aims(told: Results) -> str:
     def wall(row: Row | None) -> float | None:
         return row.wall if row is not None else None
 
+    def most(searches: Sequence[Search]) -> float | None:
+        return max((one.most / one.words for one in searches), default=None)
+
     usual = [one for one in told.searches if not one.note]
     largest = [one for one in usual if one.case == LARGEST]
     several = [one for one in usual if one.workers > 1]
@@ -109,6 +112,8 @@ def _aims(told: Results) -> str:
         (f"{LARGEST}, 2 workers: times as fast as SPIN", "12", fast(2), lambda v: v >= 12),
         (f"{LARGEST}, 1 worker: times as fast as SPIN", "8", fast(1), lambda v: v >= 8),
         ("a violation in the last level: times the plain run", "2", _last(told), lambda v: v <= 2),
+        (f"most bytes per state, {LARGEST}", "30", most(largest), lambda v: v <= 30),
+        ("most bytes per state and word, any search", "30", most(usual), lambda v: v <= 30),
         *_bytes_aims(told),
         (
             "ten lines from cold Python, seconds",

@@ -16,7 +16,7 @@ MADE = Made("searches", "2026-11-23T12:00+00:00", 0.0, 1.0)
 
 
 def search(case: str, *levels: tuple[int, float, float], note: str = "") -> Search:
-    """A search whose levels have so many states, resident bytes and most bytes per state."""
+    """A search; of each level its distinct states, the bytes held, the peak in bytes a state."""
     made = [
         {"level": n, "distinct": d, "generated": d, "seconds": 1.0, "resident": r, "most": m}
         for n, (d, r, m) in enumerate(levels, 1)
