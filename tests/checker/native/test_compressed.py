@@ -28,6 +28,7 @@ from fencepost.checker.native.machine.build import SetCode
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.search import Local
+from fencepost.checker.native.visited import compressed as tables
 from fencepost.checker.native.visited import plan
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
@@ -87,10 +88,12 @@ def test_two_phase_commit(words: int, owners: int) -> None:
 
 @pytest.mark.parametrize("owners", [1, 2])
 @pytest.mark.parametrize("words", [1, 3])
+@pytest.mark.parametrize("late", [tables.LATE, 1])
 def test_better_code_finds_the_same(
-    owners: int, words: int, monkeypatch: pytest.MonkeyPatch
+    owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All tables and nodes grow often; no canary, which is slow.
+    # All tables and nodes grow often, as small or as large ones do; no canary, which is slow.
+    monkeypatch.setattr(tables, "LATE", late)
     monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
         begin(explorer, build.SetCompilation(compressed.text()).best())
