@@ -17,7 +17,7 @@ from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.lassos import Source, lasso
 from fencepost.checker.native.product import Product
 from fencepost.checker.native.streett import Flags
-from fencepost.checker.temporal.automaton import violating
+from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import most_units
 from fencepost.spec.core.ir import Model
@@ -61,6 +61,7 @@ class Behaviours:
         self.units = units_of(self.model)
         self._properties = properties
         self._matter: dict[int, Flags | None] = {}
+        self._automata: dict[int, Automaton] = {}
         self._places = {number: place for place, number in enumerate(predicates)}
         self._labels = self.graph.labels(len(predicates))
 
@@ -95,4 +96,6 @@ class Behaviours:
     def _product(self, property: int) -> Product:
         formula = self.model.properties[property].formula
         assert formula is not None
-        return Product(self.graph, self._labels, self._places, violating(formula))
+        if property not in self._automata:
+            self._automata[property] = violating(formula, self.graph.explorer.pause)
+        return Product(self.graph, self._labels, self._places, self._automata[property])

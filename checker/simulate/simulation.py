@@ -92,8 +92,6 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     """
     model = request.model
     searched = model.searched(request.properties)
-    for number in searched.behaviours:
-        refuse_large(model, number)
     # Machine code looks at what the formulas of behaviours are made of: it has a value everywhere.
     properties = request.properties.difference(searched.behaviours).union(searched.predicates)
     request = replace(request, properties=properties)
@@ -105,8 +103,12 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     memory = Memory(left=memory_bytes)
     with interrupts.heard():
         try:
+            for number in searched.behaviours:
+                refuse_large(model, number, lambda: _heed(interrupts, account))
             simulation = Simulation(request, plan, account, interrupts, memory, searched.behaviours)
             return simulation.run()
+        except Cut as cut:
+            limit = cut.limit
         except KeyboardInterrupt:
             limit = INTERRUPTED
         except (Exhausted, MemoryError):
@@ -114,6 +116,14 @@ def simulate(request: Request, plan: Plan) -> Simulated:
         finally:
             memory.close()
     return Simulated(account.outcome(limit, lambda: Runner(model), lambda _: []), plan)
+
+
+def _heed(interrupts: Interrupts, account: Account) -> None:
+    """Raises `Cut` after a request to end or past the deadline."""
+    if interrupts.asked:
+        raise Cut(INTERRUPTED)
+    if account.left == 0:
+        raise Cut(account.expired)
 
 
 class Simulation:
@@ -315,10 +325,7 @@ class Simulation:
             return None
 
     def _pause(self) -> None:
-        if self.interrupts.asked:
-            raise Cut(INTERRUPTED)
-        if self.account.left == 0:
-            raise Cut(self.account.expired)
+        _heed(self.interrupts, self.account)
 
     def _again(self) -> Iterator[list[State]]:
         """The states of runs, made once more; without the last one of a run that had to end, whose

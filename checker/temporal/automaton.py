@@ -9,7 +9,7 @@ while. There is one translation, and it is deterministic, so that every engine h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core import formulas
@@ -170,19 +170,24 @@ class _Way:
         )
 
 
-def _ways(demands: frozenset[_Normal]) -> list[_Way]:
+def _ways(demands: frozenset[_Normal], pause: Callable[[], None]) -> list[_Way]:
     """The ways to meet some formulas, in a fixed order, without those that another one covers."""
     found: list[_Way] = []
-    _follow(sorted(demands, key=repr), _Way(frozenset(), frozenset(), frozenset()), found)
+    start = _Way(frozenset(), frozenset(), frozenset())
+    _follow(sorted(demands, key=repr), start, found, pause)
     distinct = list(dict.fromkeys(found))
-    return [
-        way
-        for way in distinct
-        if not any(other is not way and other.covers(way) for other in distinct)
-    ]
+    kept: list[_Way] = []
+    for way in distinct:
+        pause()
+        if not any(other is not way and other.covers(way) for other in distinct):
+            kept.append(way)
+    return kept
 
 
-def _follow(demands: list[_Normal], way: _Way, found: list[_Way]) -> None:
+def _follow(
+    demands: list[_Normal], way: _Way, found: list[_Way], pause: Callable[[], None]
+) -> None:
+    pause()
     if not demands:
         found.append(way)
         return
@@ -191,13 +196,13 @@ def _follow(demands: list[_Normal], way: _Way, found: list[_Way]) -> None:
     def go(*more: _Normal, rest: _Normal | None = None, put_off: _Normal | None = None) -> None:
         left = way.rest if rest is None else way.rest | {rest}
         off = way.puts_off if put_off is None else way.puts_off | {put_off}
-        _follow([*more, *others], _Way(way.requires, left, off), found)
+        _follow([*more, *others], _Way(way.requires, left, off), found, pause)
 
     match first:
         case _Literal(predicate, positive):
             if (predicate, not positive) not in way.requires:
                 requires = way.requires | {(predicate, positive)}
-                _follow(others, _Way(requires, way.rest, way.puts_off), found)
+                _follow(others, _Way(requires, way.rest, way.puts_off), found, pause)
         case _All(parts):
             go(*parts)
         case _Any(parts):
@@ -216,8 +221,10 @@ def _follow(demands: list[_Normal], way: _Way, found: list[_Way]) -> None:
             assert_never(first)
 
 
-def violating(formula: Formula) -> Automaton:
-    """The automaton of the behaviours that violate a formula. Raises `TooLarge`."""
+def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> Automaton:
+    """The automaton of the behaviours that violate a formula. Calls ``pause`` often, which may
+    raise. Raises `TooLarge`.
+    """
     first = frozenset([_normal(formula, False)])
     known: dict[frozenset[_Normal], list[_Way]] = {}
     numbers: dict[_Way, int] = {}
@@ -225,7 +232,7 @@ def violating(formula: Formula) -> Automaton:
 
     def enter(demands: frozenset[_Normal]) -> tuple[int, ...]:
         if demands not in known:
-            known[demands] = _ways(demands)
+            known[demands] = _ways(demands, pause)
         for way in known[demands]:
             if way not in numbers:
                 numbers[way] = len(order)

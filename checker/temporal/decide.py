@@ -95,7 +95,7 @@ def violation(
     """
     formula = graph.model.properties[property].formula
     assert formula is not None
-    return _Search(graph, violating(formula), pause).lasso()
+    return _Search(graph, violating(formula, pause), pause).lasso()
 
 
 class _Search:

@@ -78,12 +78,14 @@ def judged(
     return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit, interrupted=interrupted)
 
 
-def refuse_large(model: Model, number: int) -> None:
-    """Raises `Unsupported` if the formula of a property is too large to be decided."""
+def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
+    """Raises `Unsupported` if the formula of a property is too large to be decided. Calls ``pause``
+    often, which may raise.
+    """
     formula = model.properties[number].formula
     assert formula is not None
     try:
-        violating(formula)
+        violating(formula, pause)
     except TooLarge:
         raise _too_large(model, number) from None
 
