@@ -15,6 +15,7 @@ from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, first_picks
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.recording import Input, Recording
 from fencepost.spec.core.traverse import statements, walk
@@ -270,7 +271,7 @@ class _Made:
         total: ir.Expr = ir.Literal(WIDE, 0)
         for number in self.recording.carriers:
             for size in self._sizes(self._variable(number)):
-                total = ir.Arithmetic(WIDE, ir.Operator.ADD, total, size)
+                total = ir.Arithmetic(WIDE, Operator.ADD, total, size)
         return total
 
     def _sizes(self, content: ir.Expr) -> list[ir.Expr]:

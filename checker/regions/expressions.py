@@ -15,6 +15,7 @@ from fencepost.checker.regions.collections import Collecting
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import (
@@ -93,7 +94,7 @@ class Expressions(Collecting):
                 return self.equal(expr, see(left), see(right))
             case ir.Less(left, right):
                 return self.less(expr, see(left), see(right))
-            case ir.Arithmetic(_, ir.Operator.SUBTRACT, left, ir.Symbol() as right):
+            case ir.Arithmetic(_, Operator.SUBTRACT, left, ir.Symbol() as right):
                 return self.distance(expr, see(left), see(right))
             case ir.Arithmetic(_, operator, left, right):
                 return self.arithmetic(expr, operator, see(left), see(right))
@@ -175,11 +176,9 @@ class Expressions(Collecting):
 
     # ------------------------------------------------------------ numbers
 
-    def arithmetic(
-        self, expr: ir.Arithmetic, operator: ir.Operator, left: Part, right: Part
-    ) -> Part:
+    def arithmetic(self, expr: ir.Arithmetic, operator: Operator, left: Part, right: Part) -> Part:
         leaf = self.shapes.leaf(_number(expr.type))
-        if operator in (ir.Operator.ADD, ir.Operator.SUBTRACT):
+        if operator in (Operator.ADD, Operator.SUBTRACT):
             self.shapes.flow(left.leaf, leaf)
             self.shapes.flow(right.leaf, leaf)
 
@@ -218,24 +217,20 @@ class Expressions(Collecting):
 
         return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
 
-    def _no_term(self, operator: ir.Operator, left: bool, right: bool) -> str | None:
+    def _no_term(self, operator: Operator, left: bool, right: bool) -> str | None:
         """Why the result is never a term; None: it may be one."""
         match operator:
-            case ir.Operator.ADD:
+            case Operator.ADD:
                 return None
-            case ir.Operator.SUBTRACT:
+            case Operator.SUBTRACT:
                 return None if left else _TAKEN
-            case ir.Operator.MULTIPLY:
-                return "this multiplies it"
-            case ir.Operator.DIVIDE | ir.Operator.REMAINDER:
-                return "this divides it" if left else "this divides by it"
             case _:
-                assert_never(operator)
+                return f"this {operator.row.verb} {'it' if left else 'by it'}"
 
     def _moved(
         self,
         expr: ir.Arithmetic,
-        operator: ir.Operator,
+        operator: Operator,
         left: Part,
         a: ir.Expr,
         right: Part,
@@ -248,7 +243,7 @@ class Expressions(Collecting):
         first, second = bench.symbolic(left, a), bench.symbolic(right, b)
         if second is FALSE:
             return bench.built(kind, worth, first)
-        if operator is ir.Operator.ADD:
+        if operator is Operator.ADD:
             if first is FALSE:
                 return bench.built(kind, worth, second)
             wrong, why = ir.And((first, second)), "this adds two such numbers"

@@ -13,6 +13,7 @@ from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Machine, Map, Seq, Type, Union, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
@@ -147,7 +148,7 @@ class SymbolicExpressions:
 
     # ------------------------------------------------------------ numbers
 
-    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V:
+    def arithmetic(self, operator: Operator, left: V, right: V, type: Type) -> V:
         width = type.bits if isinstance(type, Machine) else terms.width_of(*values.bounds(type))
         return V(type, terms.arithmetic(operator, left.tree, right.tree, width))
 

@@ -10,7 +10,6 @@ that begins at 0 has a bit more when it may have been raised. What the ranges de
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,8 +17,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from fencepost.spec.core.intervals import result_range
-from fencepost.spec.core.ir import Operator
+from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.records import dataclass
 
 EACH = 256
@@ -258,29 +256,34 @@ def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> N
     """``left operator right`` in ``width`` bits, wrapped; for a zero divisor, which is
     never reached, any number. A sum, difference or product has no more bits than it needs.
     """
+    row = operator.row
+    if isinstance(left, int) and isinstance(right, int):
+        _count()
+        return 0 if row.divides and right == 0 else wrapped(row.apply(left, right), width)
     match operator:
         case Operator.DIVIDE:
             return _divided(left, right, width)[0]
         case Operator.REMAINDER:
             return _divided(left, right, width)[1]
+        case _ if row.lowered is not None:
+            result = row.lowered(_exact, left, right)
+            return Vector(widened(result, width), *_span(width))
         case _:
-            make = _MADE[operator]
+            assert row.ring, operator
     _count()
-    if isinstance(left, int) and isinstance(right, int):
-        return wrapped(make(left, right), width)
     low, high = result_range(operator, _range(left), _range(right))
     least, most = _span(width)
     if low < least or high > most:
         low, high = least, most
     size = width_of(low, high)
-    return Vector(make(widened(left, size), widened(right, size)), low, high)
+    return Vector(row.apply(widened(left, size), widened(right, size)), low, high)
 
 
-_MADE: dict[Operator, Callable[[Any, Any], Any]] = {
-    Operator.ADD: operator.add,
-    Operator.SUBTRACT: operator.sub,
-    Operator.MULTIPLY: operator.mul,
-}
+def _exact(operator: Operator, left: Number, right: Number) -> Number:
+    """``left operator right`` in as many bits as hold every result."""
+    return arithmetic(
+        operator, left, right, width_of(*result_range(operator, _range(left), _range(right)))
+    )
 
 
 def added(left: Number, right: Number, width: int) -> Number:
@@ -293,10 +296,6 @@ def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
 
     Computed one bit wider, so that the least number divided by -1 is what it is before it wraps.
     """
-    if isinstance(left, int) and isinstance(right, int):
-        if right == 0:
-            return 0, 0
-        return wrapped(left // right, width), left % right
     wide = max(*(width_of(*_range(number)) for number in (left, right)), width) + 1
     a, b = widened(left, wide), widened(right, wide)
     quotient, rest = a / b, z3.SRem(a, b)

@@ -8,8 +8,6 @@ where that may fail, and nothing needs it, it is asked for (`Defined`, `After`).
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from fencepost.checker.tla import values
 from fencepost.checker.tla.collections import found_in, of_collections, through
 from fencepost.checker.tla.scope import Scope, shared, simple
@@ -48,6 +46,7 @@ from fencepost.checker.tla.tree import (
 )
 from fencepost.checker.tla.values import NotExported, literal, universe
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
 
@@ -246,8 +245,8 @@ def _stops(body: ir.Expr) -> bool:
     match body:
         case ir.At() | ir.Get() | ir.Content():
             return True
-        case ir.Arithmetic(operator=ir.Operator.DIVIDE | ir.Operator.REMAINDER):
-            return True
+        case ir.Arithmetic(operator=operator):
+            return operator.row.divides
         case _:
             return False
 
@@ -308,25 +307,45 @@ def _ascends(domain: ir.Expr) -> bool:
 def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
     left, right = expression(scope, expr.left), expression(scope, expr.right)
     _wraps_unseen(expr.type)
-    positive = isinstance(expr.right.type, types.Int) and expr.right.type.low > 0
     match expr.operator:
-        case ir.Operator.DIVIDE:
-            whole = Infix("\\div", left, right) if positive else call("FloorDiv", left, right)
-            return _wrapped(whole, expr.type)
-        case ir.Operator.REMAINDER:
-            return Infix("%", left, right) if positive else call("FloorMod", left, right)
-        case ir.Operator.ADD if isinstance(right, Number) and right.value >= 0:
+        case Operator.ADD if isinstance(right, Number) and right.value >= 0:
             return _wrapped(plus(left, right.value), expr.type)
-        case ir.Operator.SUBTRACT if isinstance(right, Number) and right.value >= 0:
+        case Operator.SUBTRACT if isinstance(right, Number) and right.value >= 0:
             return _wrapped(plus(left, -right.value), expr.type)
-        case ir.Operator.MULTIPLY if (
+        case Operator.MULTIPLY if (
             isinstance(expr.type, types.Machine) and 16 < expr.type.bits <= values.NARROW
         ):
             return _wrapped(_product(left, right, 1 << expr.type.bits), expr.type)
-        case ir.Operator.ADD | ir.Operator.SUBTRACT | ir.Operator.MULTIPLY:
-            return _wrapped(Infix(expr.operator.value, left, right), expr.type)
-        case _:
-            assert_never(expr.operator)
+        case operator:
+            positive = isinstance(expr.right.type, types.Int) and expr.right.type.low > 0
+            result = _computed(scope, operator, left, right, positive)
+            return result if _fits(expr) else _wrapped(result, expr.type)
+
+
+def _computed(scope: Scope, operator: Operator, left: Expr, right: Expr, positive: bool) -> Expr:
+    """The operator on mathematical integers; ``positive``: the right operand is above zero."""
+    row = operator.row
+    if row.tla is None:
+        lowered = row.lowered
+        if lowered is None:
+            raise NotExported(f"{operator.value} on integers, for which TLC has no operator")
+
+        def apply(inner: Operator, a: Expr, b: Expr) -> Expr:
+            return _computed(scope, inner, a, b, positive and b is right)
+
+        return shared(scope, left, lambda a: shared(scope, right, lambda b: lowered(apply, a, b)))
+    if row.tla_helper is None or positive:
+        return Infix(row.tla, left, right)
+    return call(row.tla_helper, left, right)
+
+
+def _fits(expr: ir.Arithmetic) -> bool:
+    """Whether the result lies in the type of the operands without wrapping."""
+    if not isinstance(expr.type, types.Machine):
+        return True
+    whole = expr.type.low, expr.type.high
+    low, high = result_range(expr.operator, whole, whole)
+    return whole[0] <= low and high <= whole[1]
 
 
 def _wraps_unseen(kind: Type) -> None:

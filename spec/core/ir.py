@@ -18,6 +18,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from fencepost.spec.core.formulas import Formula, predicates
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.properties import PropertyKind, SearchedProperties
 from fencepost.spec.core.types import Bool, Option, Type, Value
 from fencepost.spec.records import dataclass
@@ -178,16 +179,6 @@ class Observe(Typed):
 
 
 # ---------------------------------------------------------------- numbers and comparison
-
-
-class Operator(PythonEnum):
-    """Arithmetic of two integers. ``//`` and ``%`` floor (Python's), for every integer."""
-
-    ADD = "+"
-    SUBTRACT = "-"
-    MULTIPLY = "*"
-    DIVIDE = "//"
-    REMAINDER = "%"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import first_picks
-from fencepost.spec.core.intervals import result_range
+from fencepost.spec.core.operators import result_range
 from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
 from fencepost.spec.core.type_relations import element_of, same_shape, within

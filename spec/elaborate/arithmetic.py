@@ -6,7 +6,7 @@ The range of each result is known, so that nothing leaves 64 bits unseen.
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.intervals import result_range
+from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.size_limits import MOST_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
 from fencepost.spec.core.types import (
@@ -35,7 +35,6 @@ from fencepost.spec.elaborate.sequences import joined
 from fencepost.spec.elaborate.symbols import Ghost, Operand
 from fencepost.spec.text.source import Span
 
-_OPERATORS = {operator.value: operator for operator in ir.Operator}
 _SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
 
 
@@ -109,14 +108,15 @@ def combined(
         assert isinstance(left.type, Int)
         assert isinstance(right.type, Int)
         first, second = ((side.low, side.high) for side in (left.type, right.type))
-        low, high = result_range(_OPERATORS[operator], first, second)
+        low, high = result_range(Operator(operator), first, second)
         result = in_64_bits(context, low, high, span)
         if result is None:
             return None
         kind = result
-    if operator in ("//", "%"):
-        return quotient(context, _OPERATORS[operator], left, right, kind, span)
-    expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
+    meaning = Operator(operator)
+    if meaning.row.divides:
+        return quotient(context, meaning, left, right, kind, span)
+    expr = ir.Arithmetic(kind, meaning, left.expr, right.expr, span=span)
     return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
 
 

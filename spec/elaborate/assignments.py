@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Bag, Int, Option, Seq, Set, Type, describe
@@ -137,7 +138,7 @@ def _shrunk(
     place: ir.Expr = number(0)
     if name == "pop_last":
         last = Int(-1, most(kind) - 1)
-        place = ir.Arithmetic(last, ir.Operator.SUBTRACT, size(target.read), number(1), span=span)
+        place = ir.Arithmetic(last, Operator.SUBTRACT, size(target.read), number(1), span=span)
     removed = ir.RemoveAt(kind, target.read, place, span=span)
     nonempty = ir.Less(number(0), size(target.read), span=span)
     expr = ir.Demand(kind, nonempty, site, removed, span=span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from fencepost.spec.core.ir import Operator
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
 from fencepost.spec.elaborate.symbols import LocalName, Operand

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Bag, Int, Map, Seq, Set, Union
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.channels import Fault
@@ -66,7 +67,7 @@ def _budget(
     used = ir.Variable(kind, counter, span=span)
     guard = context.guard("budget", span)
     left = ir.Require(ir.Less(used, number(budget)), guard, span=span)
-    more = ir.Arithmetic(Int(1, budget + 1), ir.Operator.ADD, used, number(1))
+    more = ir.Arithmetic(Int(1, budget + 1), Operator.ADD, used, number(1))
     return [left], [ir.Assign(counter, (), ir.Convert(kind, more), span=span)]
 
 
@@ -90,7 +91,7 @@ def _change(
     last = content.capacity - 1
     places = Set(Int(0, last))
     where = ir.Local(places.element, position, span=span)
-    end = ir.Arithmetic(Int(-1, last), ir.Operator.SUBTRACT, size(read), number(1))
+    end = ir.Arithmetic(Int(-1, last), Operator.SUBTRACT, size(read), number(1))
     here = ir.At(content.element, read, where, span=span)
     picks = [
         _pick(context, position, ir.Interval(places, number(0), end), None, span, None),

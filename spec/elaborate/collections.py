@@ -318,7 +318,7 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     written = node.body
     if node.condition is not None:
         span = node.condition.span.to(written.span)
-        connective: syntax.BinaryOperator = "implies" if every else "and"
+        connective = "implies" if every else "and"
         written = syntax.Binary(connective, node.condition, written, span=span)
     body = truth(inner, written)
     if body is None or len(outer) < len(node.binders):

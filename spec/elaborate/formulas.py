@@ -165,7 +165,7 @@ class Formulas:
         written = node.body
         if node.condition is not None:
             span = node.condition.span.to(written.span)
-            connective: syntax.BinaryOperator = "implies" if every else "and"
+            connective = "implies" if every else "and"
             written = syntax.Binary(connective, node.condition, written, span=span)
         body = self._form(inner, written)
         if body is None or len(bound) < len(node.binders):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import MOST_CAPACITY, countable, most
 from fencepost.spec.core.type_relations import set_type
 from fencepost.spec.core.types import (
@@ -148,7 +149,7 @@ def _indices(context: Context, node: syntax.Call) -> Operand | None:
     length = size(operand.expr)
     assert isinstance(length.type, Int)
     above = Int(length.type.low - 1, length.type.high - 1)
-    expr = ir.Arithmetic(above, ir.Operator.SUBTRACT, length, number(1), span=node.span)
+    expr = ir.Arithmetic(above, Operator.SUBTRACT, length, number(1), span=node.span)
     last = Operand(settled(expr, length), operand.ghost)
     return arithmetic.interval(context, Operand(number(0, node.span)), last, node.span)
 

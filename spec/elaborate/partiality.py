@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import join, same_shape, within
 from fencepost.spec.core.types import (
@@ -241,7 +242,7 @@ def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.E
         index: ir.Expr = number(0)
         if not first:
             kind = Int(length.type.low - 1, length.type.high - 1)
-            index = ir.Arithmetic(kind, ir.Operator.SUBTRACT, length, number(1))
+            index = ir.Arithmetic(kind, Operator.SUBTRACT, length, number(1))
         nonempty = ir.Less(number(0), length)
         return ir.Demand(element, nonempty, site, ir.At(element, s, index, span=span), span=span)
 
@@ -262,9 +263,9 @@ def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr
 
 
 def quotient(
-    context: Context, operator: ir.Operator, left: Operand, right: Operand, kind: Type, span: Span
+    context: Context, operator: Operator, left: Operand, right: Operand, kind: Type, span: Span
 ) -> Operand:
-    """``left // right`` or ``left % right``; a zero divisor is an evaluation error."""
+    """``left operator right``, where a right operand of zero is an evaluation error."""
     ghost = first_ghost(left, right)
     divisor = right.expr.type
     zero = ir.Literal(divisor, 0)

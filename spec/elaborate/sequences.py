@@ -6,6 +6,7 @@ Both are made element by element, so that no engine knows more than positions.
 from __future__ import annotations
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import MOST_CAPACITY
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Int, Machine, Seq, Set, Type, describe
@@ -114,7 +115,7 @@ def _positions(length: ir.Expr, most: int) -> ir.Expr:
     """The positions of a sequence of some length, which is ``most`` at the most."""
     kind = _range(length)
     last = Int(kind.low - 1, kind.high - 1)
-    end = ir.Arithmetic(last, ir.Operator.SUBTRACT, length, number(1), span=length.span)
+    end = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=length.span)
     return ir.Interval(Set(Int(0, max(most - 1, 0))), number(0), end, span=length.span)
 
 
@@ -167,11 +168,11 @@ def _both(context: Context, q: ir.Expr, r: ir.Expr, kind: Seq, span: Span) -> ir
     element: Type = kind.element
     first, second = size(q), size(r)
     total = Int(_range(first).low + _range(second).low, _range(first).high + _range(second).high)
-    length = ir.Arithmetic(total, ir.Operator.ADD, first, second, span=span)
+    length = ir.Arithmetic(total, Operator.ADD, first, second, span=span)
     slot = context.work.slot()
     here = ir.Local(Int(0, kind.capacity - 1), slot, span=span)
     behind = Int(-_range(first).high, kind.capacity - 1 - _range(first).low)
-    place = ir.Arithmetic(behind, ir.Operator.SUBTRACT, here, first, span=span)
+    place = ir.Arithmetic(behind, Operator.SUBTRACT, here, first, span=span)
     item = ir.Conditional(
         element,
         ir.Less(here, first, span=span),

@@ -36,7 +36,7 @@ Filtered: TypeAlias = (
 )
 """What takes only what meets a condition, where it has one."""
 
-BOUNDARIES: Mapping[syntax.BinaryOperator, syntax.BinaryOperator] = {
+BOUNDARIES: Mapping[str, str] = {
     "<": "<=",
     "<=": "<",
     ">": ">=",

@@ -195,7 +195,7 @@ def _dropped(old: syntax.Conjunction, new: syntax.Node) -> syntax.Expr:
     return next(line for line in old.lines if not any(line is other for other in kept))
 
 
-def _is(number: int, span: Span, operator: syntax.BinaryOperator) -> syntax.Expr:
+def _is(number: int, span: Span, operator: str) -> syntax.Expr:
     name = syntax.Name(CONSTANT, span=span)
     return syntax.Binary(operator, name, syntax.Integer(number, span=span), span=span)
 

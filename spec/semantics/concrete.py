@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias, assert_never
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
@@ -138,7 +139,7 @@ class ConcreteDomain(Stage):
 
     # ------------------------------------------------------------ numbers and comparison
 
-    def arithmetic(self, operator: ir.Operator, left: Code, right: Code, type: Type) -> Code:
+    def arithmetic(self, operator: Operator, left: Code, right: Code, type: Type) -> Code:
         text = f"{{0}} {operator.value} {{1}}"
         if isinstance(type, types.Machine):
             half = 1 << (type.bits - 1)

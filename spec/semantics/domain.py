@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.records import dataclass
 
@@ -78,7 +79,7 @@ class Domain(Protocol[V, C]):
         self, condition: V, then: Callable[[], V], otherwise: Callable[[], V], type: Type
     ) -> V: ...
 
-    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V: ...
+    def arithmetic(self, operator: Operator, left: V, right: V, type: Type) -> V: ...
 
     def between(self, number: V, low: int, high: int) -> V:
         """Whether an integer lies in ``low..high``."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Domain, Place
@@ -72,7 +73,7 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.arithmetic(operator, value(left), value(right), type)
         case ir.Negate(type, operand):
             zero = domain.constant(0, type if isinstance(type, types.Machine) else types.Int(0, 0))
-            return domain.arithmetic(ir.Operator.SUBTRACT, zero, value(operand), type)
+            return domain.arithmetic(Operator.SUBTRACT, zero, value(operand), type)
         case ir.Fits(operand, target):
             return _fits(domain, value(operand), operand.type, target)
         case ir.Convert(type, operand):
@@ -241,7 +242,7 @@ def _collected(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr, start: V, t
 
 def _sum(domain: Domain[V, C], collection: V, type: Type) -> V:
     def plus(x: V, result: V) -> V:
-        return domain.arithmetic(ir.Operator.ADD, result, x, type)
+        return domain.arithmetic(Operator.ADD, result, x, type)
 
     return domain.fold(collection, domain.constant(0, type), plus, None, type)
 
@@ -296,7 +297,7 @@ def _occurrences(domain: Domain[V, C], collection: V, element: V, type: Type) ->
         one = types.Int(1, 1)
         return domain.conditional(
             domain.equal(x, element),
-            lambda: domain.arithmetic(ir.Operator.ADD, count, domain.constant(1, one), type),
+            lambda: domain.arithmetic(Operator.ADD, count, domain.constant(1, one), type),
             lambda: count,
             type,
         )

@@ -81,7 +81,7 @@ def _integer(span: Span, token: Token) -> Expr:
 
 
 def _binary(span: Span, left: Expr, operator: Token, right: Expr) -> Expr:
-    return syntax.Binary(cast(syntax.BinaryOperator, operator.text), left, right, span=span)
+    return syntax.Binary(operator.text, left, right, span=span)
 
 
 def _true(span: Span) -> Expr:

@@ -29,6 +29,9 @@ _LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
 )
 """What cannot begin a line, because its left side is missing."""
 
+_ARITHMETIC_SIGNS = frozenset("*/%^")
+"""The characters of the operators that other languages combine with an assignment."""
+
 
 def _unequal(slip: Slip) -> Problem | None:
     """`/=` is TLA+'s and Haskell's "not equal", and Python's division."""
@@ -58,12 +61,12 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`x *= 2`, `x++`: of these, only `+=`, `-=`, `|=` and `&=` are there."""
+    """`x *= 2`, `x++`: the language has only `+=`, `-=`, `|=` and `&=`."""
     found, after = slip.found, slip.near(1)
     if "+=" not in slip.expected or after.start != found.end:
         return None
     target = _target(slip)
-    if found.kind in ("*", "//", "%") and after.kind == "=":
+    if set(found.kind) <= _ARITHMETIC_SIGNS and after.kind == "=":
         sign = f"{found.text}="
         both = Token(STRANGE, sign, found.start, after.end)
         message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'

@@ -59,17 +59,14 @@ class Unary(Node):
     operand: Expr
 
 
-BinaryOperator: TypeAlias = Literal[
-    "or", "and", "implies", "iff", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
-    "+", "-", "*", "//", "%", "|", "&",
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """``left operator right``. Comparisons do not chain."""
+    """``left operator right``. Comparisons do not chain.
 
-    operator: BinaryOperator
+    ``operator`` is the sign or word as written: one that the grammar admits.
+    """
+
+    operator: str
     left: Expr
     right: Expr
 

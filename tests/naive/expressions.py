@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from tests.naive.values import belongs, collected, every, wrapped
+from tests.support.core_builders import python_value
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Set, State, Value
@@ -120,19 +121,7 @@ def _number(
     match expr:
         case ir.Arithmetic(kind, operator, left, right):
             a, b = at.number(left), at.number(right)
-            match operator:
-                case ir.Operator.ADD:
-                    return wrapped(a + b, kind)
-                case ir.Operator.SUBTRACT:
-                    return wrapped(a - b, kind)
-                case ir.Operator.MULTIPLY:
-                    return wrapped(a * b, kind)
-                case ir.Operator.DIVIDE:
-                    return wrapped(a // b, kind)
-                case ir.Operator.REMAINDER:
-                    return wrapped(a % b, kind)
-                case _:
-                    assert_never(operator)
+            return wrapped(python_value(operator, a, b), kind)
         case ir.Negate(kind, operand):
             return wrapped(-at.number(operand), kind)
         case ir.Fits(operand, target):

@@ -9,6 +9,7 @@ from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Trace
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import (
     Bool,
@@ -55,7 +56,7 @@ def less(left: ir.Expr, right: ir.Expr) -> ir.Less:
 def plus(left: ir.Expr, right: int, kind: Type = DIGIT) -> ir.Expr:
     """``left + right``, said to lie in ``kind``: the caller sees to it that it does."""
     return ir.Convert(
-        kind, ir.Arithmetic(Int(-100, 100), ir.Operator.ADD, left, lit(right, Int(right, right)))
+        kind, ir.Arithmetic(Int(-100, 100), Operator.ADD, left, lit(right, Int(right, right)))
     )
 
 
@@ -149,3 +150,9 @@ def shown(
         (step.action, tuple(choice.value for choice in step.choices), step.state)
         for step in trace.steps
     ]
+
+
+def python_value(operator: Operator, left: int, right: int) -> int:
+    """The result of the operator with the same sign in Python: an oracle for the table."""
+    value: int = eval(f"left {operator.value} right", {"left": left, "right": right})
+    return value

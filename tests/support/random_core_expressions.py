@@ -13,7 +13,7 @@ from tests.support import random_values
 from tests.support.random_core_scope import POSITION, Scope
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.intervals import result_range
+from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.type_relations import element_of, within
 from fencepost.spec.core.types import (
@@ -176,7 +176,7 @@ class Cores(Scope):
         if isinstance(kind, Machine):
             if random.random() < 0.15:
                 return ir.Negate(kind, self.expression(kind, less))
-            operator = random.choice(list(ir.Operator))
+            operator = random.choice(list(Operator))
             return self._divided(
                 kind, operator, self.expression(kind, less), self.expression(kind, less)
             )
@@ -191,7 +191,7 @@ class Cores(Scope):
         right = self.leaf(random.choice(self._integers(kind)))
         assert isinstance(left.type, Int)
         assert isinstance(right.type, Int)
-        operator = random.choice(list(ir.Operator))
+        operator = random.choice(list(Operator))
         one, other = ((side.low, side.high) for side in (left.type, right.type))
         result = Int(*result_range(operator, one, other))
         if not within(result, Int(INT64_LOW, INT64_HIGH)) or cardinality(right.type) == 0:
@@ -207,9 +207,9 @@ class Cores(Scope):
         return around
 
     def _divided(
-        self, kind: Int | Machine, operator: ir.Operator, left: ir.Expr, right: ir.Expr
+        self, kind: Int | Machine, operator: Operator, left: ir.Expr, right: ir.Expr
     ) -> ir.Expr:
-        if operator not in (ir.Operator.DIVIDE, ir.Operator.REMAINDER):
+        if not operator.row.divides:
             return ir.Arithmetic(kind, operator, left, right)
         zero = ir.Literal(right.type if isinstance(right.type, Machine) else Int(0, 0), 0)
         return self.let(

@@ -154,7 +154,7 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
             return _not(syntax.Binary(">=", left, right, span=node.span))
         case syntax.Binary("<" | ">" as sign, left, right):
             # Of two sets, neither may be a subset of the other.
-            weak: syntax.BinaryOperator = "<=" if sign == "<" else ">="
+            weak = "<=" if sign == "<" else ">="
             below = syntax.Binary(weak, left, right, span=node.span)
             differ = _not(syntax.Binary("==", left, right, span=node.span))
             return syntax.Binary("and", below, differ, span=node.span)
@@ -193,7 +193,7 @@ def branching(node: syntax.Expr) -> syntax.Expr:
             inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
             return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
         case syntax.Quantifier(kind, binders, test, body) if test is not None and not _tests(node):
-            sign: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
+            sign = "implies" if kind == "forall" else "and"
             whole = syntax.Binary(sign, test, body, span=node.span)
             return syntax.Quantifier(kind, binders, None, whole, span=node.span)
         case _:
@@ -243,7 +243,7 @@ class Stepwise:
         span = statement.span
         match statement:
             case syntax.Assign(target, "+=" | "-=" | "|=" | "&=" as sign, value):
-                operator = cast("syntax.BinaryOperator", sign[0])
+                operator = sign[0]
                 whole = syntax.Binary(operator, target, value, span=span)
                 yield syntax.Assign(target, "=", whole, span=span)
             case syntax.Require(syntax.Binary("and", left, right)):

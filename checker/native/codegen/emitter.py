@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from fencepost.checker.native.codegen.builder import Builder
+from fencepost.spec.core.operators import Operator
 
 LLVM: TypeAlias = Any
 """A value of llvmlite: a word, a flag or a pointer; or a block or function."""
@@ -331,6 +332,19 @@ class Emitter:
             return right
         return left if b == 1 else self.builder.mul(left, right)
 
+    def arithmetic(self, operator: Operator, left: LLVM, right: LLVM, natural: bool) -> LLVM:
+        """``left operator right``, wrapped; ``natural``: neither operand is negative."""
+        row = operator.row
+        if row.native is None:
+            assert row.lowered is not None, operator
+
+            def apply(inner: Operator, a: LLVM, b: LLVM) -> LLVM:
+                return self.arithmetic(inner, a, b, natural and a is left and b is right)
+
+            return row.lowered(apply, left, right)
+        compute = getattr(self, row.native)
+        return compute(left, right, natural) if row.divides else compute(left, right)
+
     def both(self, left: LLVM, right: LLVM) -> LLVM:
         """Bitwise and."""
         a, b = known(left), known(right)
@@ -409,9 +423,22 @@ class Emitter:
             return word(a % b)
         return word(0) if b == 1 else self.builder.urem(left, right)
 
-    def sdiv(self, left: LLVM, right: LLVM) -> LLVM:
-        """Signed quotient towards zero; the divisor is neither 0 nor -1."""
-        return self.builder.sdiv(left, right)
+    def floordiv(self, left: LLVM, right: LLVM, natural: bool) -> LLVM:
+        """Floor quotient; for a zero divisor, whose quotient is never used, any word.
+
+        ``natural``: neither operand is negative.
+        """
+        if natural:
+            return self.udiv(left, self.select(self.eq(right, word(0)), word(1), right))
+        # LLVM leaves x / 0 and MIN / -1 undefined, so neither is computed.
+        unsafe = self.either(self.eq(right, word(0)), self.eq(right, word(-1)))
+        divisor = self.select(unsafe, word(1), right)
+        truncated = self.builder.sdiv(left, divisor)
+        rest = self.sub(left, self.mul(truncated, divisor))
+        signs_differ = self.slt(self.differ(rest, divisor), word(0))
+        inexact = self.both(self.as_flag(rest), signs_differ)
+        floor = self.sub(truncated, self.as_word(inexact))
+        return self.select(self.eq(right, word(-1)), self.sub(word(0), left), floor)
 
     def count_ones(self, value: LLVM) -> LLVM:
         count = self.unit.intrinsic("llvm.ctpop", [I64], I64, [I64])

@@ -11,6 +11,7 @@ from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import Between, V, Val, Whole
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import (
     Bool,
     Field,
@@ -156,45 +157,13 @@ class NativeExpressions:
 
     # ------------------------------------------------------------ numbers
 
-    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V:
-        e, a, b = self.e, self._word(left), self._word(right)
-        match operator:
-            case ir.Operator.ADD:
-                result = e.add(a, b)
-            case ir.Operator.SUBTRACT:
-                result = e.sub(a, b)
-            case ir.Operator.MULTIPLY:
-                result = e.mul(a, b)
-            case ir.Operator.DIVIDE | ir.Operator.REMAINDER:
-                result = self._divided(operator, left, right)
+    def arithmetic(self, operator: Operator, left: V, right: V, type: Type) -> V:
+        natural = all(isinstance(v.type, Int) and v.type.low >= 0 for v in (left, right))
+        result = self.e.arithmetic(operator, self._word(left), self._word(right), natural)
         if isinstance(type, Machine) and type.bits < 64:
             spare = 64 - type.bits
-            result = e.sar(e.shl(result, spare), spare)
+            result = self.e.sar(self.e.shl(result, spare), spare)
         return Val(type, result)
-
-    def _divided(self, operator: ir.Operator, left: V, right: V) -> LLVM:
-        """Floor quotient or remainder; a zero divisor (which is never used) is made harmless."""
-        e, a, b = self.e, self._word(left), self._word(right)
-        if self._never_negative(left) and self._never_negative(right):
-            divisor = e.select(e.eq(b, word(0)), word(1), b)
-            if operator is ir.Operator.DIVIDE:
-                return e.udiv(a, divisor)
-            return e.urem(a, divisor)
-        # LLVM leaves x / 0 and MIN / -1 undefined, so neither is ever asked of it.
-        odd = e.either(e.eq(b, word(0)), e.eq(b, word(-1)))
-        divisor = e.select(odd, word(1), b)
-        towards_zero = e.sdiv(a, divisor)
-        rest = e.sub(a, e.mul(towards_zero, divisor))
-        apart = e.slt(e.differ(rest, divisor), word(0))
-        correct = e.both(e.as_flag(rest), apart)
-        if operator is ir.Operator.DIVIDE:
-            floor = e.sub(towards_zero, e.as_word(correct))
-            return e.select(e.eq(b, word(-1)), e.sub(word(0), a), floor)
-        floor_rest = e.select(correct, e.add(rest, divisor), rest)
-        return e.select(odd, word(0), floor_rest)
-
-    def _never_negative(self, value: V) -> bool:
-        return isinstance(value.type, Int) and value.type.low >= 0
 
     def between(self, number: V, low: int, high: int) -> V:
         e, n = self.e, self._word(number)

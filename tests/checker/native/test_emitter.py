@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
+from tests.support.core_builders import python_value
 from tests.support.native_steps import called, compiled
 
 from fencepost.checker.native.codegen.emitter import (
@@ -22,6 +23,7 @@ from fencepost.checker.native.codegen.emitter import (
     flag,
     word,
 )
+from fencepost.spec.core.operators import Operator
 
 NUMBERS = (0, 1, 2, 3, 7, 63, 64, 65, 1 << 31, (1 << 63) - 1, 1 << 63, MASK - 1, MASK)
 Meaning = Callable[[int, int], int | None]
@@ -29,14 +31,6 @@ Meaning = Callable[[int, int], int | None]
 
 def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
-
-
-def quotient(a: int, b: int) -> int | None:
-    """Towards zero; None where nobody may ask."""
-    if b in (0, MASK):
-        return None
-    size = abs(signed(a)) // abs(signed(b))
-    return size if (signed(a) < 0) == (signed(b) < 0) else -size
 
 
 WORDS: dict[str, Meaning] = {
@@ -50,7 +44,6 @@ WORDS: dict[str, Meaning] = {
     "shr": lambda a, b: a >> (b & 63),
     "udiv": lambda a, b: a // b if b else None,
     "urem": lambda a, b: a % b if b else None,
-    "sdiv": quotient,
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "ult": lambda a, b: a < b,
@@ -93,6 +86,21 @@ def test_words(name: str) -> None:
         return getattr(e, name)(left, right)
 
     agrees(emit, WORDS[name], list(NUMBERS))
+
+
+@pytest.mark.parametrize("natural", [False, True])
+@pytest.mark.parametrize("sign", Operator)
+def test_integer_operators(sign: Operator, natural: bool) -> None:
+    def emit(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
+        return e.arithmetic(sign, left, right, natural)
+
+    def meaning(a: int, b: int) -> int | None:
+        left, right = signed(a), signed(b)
+        if (natural and (left < 0 or right < 0)) or (right == 0 and sign.row.divides):
+            return None
+        return python_value(sign, left, right)
+
+    agrees(emit, meaning, list(NUMBERS))
 
 
 @pytest.mark.parametrize("name", FLAGS)

@@ -96,7 +96,7 @@ def _zero(e: Emitter, room: LLVM) -> None:
 
 def _least(e: Emitter, room: LLVM) -> None:
     e.put(room, 0, word(-1))
-    e.put(room, 0, e.sdiv(word(1 << 63), e.get(room, 0)))
+    e.put(room, 0, e.builder.sdiv(word(1 << 63), e.get(room, 0)))
 
 
 def _shifted(e: Emitter, room: LLVM) -> None:

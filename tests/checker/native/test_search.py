@@ -44,6 +44,7 @@ from fencepost.checker.reference.search import Interpreter
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Int, Set
 from fencepost.spec.elaborate import program
 
@@ -109,7 +110,7 @@ def odometer(kind: Int = LONG) -> ir.Model:
         top = lit(kind.high, kind)
         more = ir.Require(ir.Less(var(variable, kind), top), 0)
         wide, one = Int(1, kind.high + 1), lit(1, Int(1, 1))
-        next_one = ir.Arithmetic(wide, ir.Operator.ADD, var(variable, kind), one)
+        next_one = ir.Arithmetic(wide, Operator.ADD, var(variable, kind), one)
         return do(more, put(variable, ir.Convert(kind, next_one)))
 
     start = do(*(put(v, lit(0, kind)) for v in range(3)))

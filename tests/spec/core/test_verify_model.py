@@ -27,6 +27,7 @@ from tests.support.core_builders import (
 )  # fmt: skip
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import (
     Bag,
     Int,
@@ -93,10 +94,10 @@ BAD: list[tuple[ir.Model, str]] = [
     (with_expression(ir.Equal(lit(1), TRUE)), "beside"),
     (with_expression(ir.Less(lit(1), lit(1, Machine(8)))), "beside"),
     (
-        with_expression(ir.Arithmetic(DIGIT, ir.Operator.ADD, lit(1), lit(1))),
+        with_expression(ir.Arithmetic(DIGIT, Operator.ADD, lit(1), lit(1))),
         "Int(low=0, high=18) where Int(low=0, high=9) is wanted",
     ),
-    (with_expression(ir.Arithmetic(BOOL, ir.Operator.ADD, lit(1), lit(1))), "beside"),
+    (with_expression(ir.Arithmetic(BOOL, Operator.ADD, lit(1), lit(1))), "beside"),
     (with_expression(lit(1, HUGE)), "exceeds 64 bits"),
     (with_expression(ir.Fits(lit(1), BOOL)), "is never a"),
     (with_expression(ir.MakeRecord(PAIR, (lit(1),))), "wrong number of fields"),

@@ -27,7 +27,8 @@ from tests.support.core_builders import (
 )  # fmt: skip
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.ir import Operator, SetOperator
+from fencepost.spec.core.ir import SetOperator
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, State, Type, Value
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, evaluate_constant
