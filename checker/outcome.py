@@ -222,6 +222,24 @@ class Statistics:
     """How many states were visited, each for all of its orbit, where symmetry was used; the other
     counts are those of a search of all states.
     """
+    decided_seconds: float | None = None
+    """The part of ``seconds`` in which properties of behaviours were decided; None: none were."""
+
+    @property
+    def searched_seconds(self) -> float:
+        """The part of ``seconds`` before properties of behaviours were decided."""
+        return self.seconds - (self.decided_seconds or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Properties of behaviours that were not decided, since `Outcome.cut` ended the run while the
+    first of them was. ``searched`` is the limit that had cut the search before; None: the search
+    was complete.
+    """
+
+    properties: tuple[int, ...]
+    searched: Limit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +319,21 @@ class Outcome:
     """The regions of a symbolic constant, ascending by their values."""
     profile: Profile | None = None
     """What the visited states look like, where that was asked."""
+    undecided: Undecided | None = None
+    """What was left to decide; None unless `cut` ended the decision phase."""
 
     @property
     def limit(self) -> Limit | None:
         """The limit on which the verdict depends: a problem is one whatever was not searched."""
         return None if self.findings else self.cut
+
+    @property
+    def search_cut(self) -> Limit | None:
+        """The limit that cut the search of states; None: all within the constraints were visited,
+        even if not every property of behaviours was decided.
+        """
+        cut = self.cut if self.undecided is None else self.undecided.searched
+        return None if cut is not None and cut.kind == "outside" else cut
 
 
 @dataclass(frozen=True, slots=True)

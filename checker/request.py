@@ -6,7 +6,7 @@ It knows no engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from fencepost.checker.estimate import Estimate
 from fencepost.checker.outcome import Outcome, as_given
@@ -148,13 +148,35 @@ class Saving:
         return f"{self.folder.rstrip('/')}/{self.title}" if self.title else self.folder
 
 
+Phase: TypeAlias = Literal["automaton", "graph", "product", "edges", "components", "lasso"]
+"""The phases in which a property of behaviours is decided, in their order. Some engines skip some;
+a component that is searched again returns to an earlier one.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """How far a property of behaviours is decided: its title, the phase, the number of edges of
+    the state graph and of components so far.
+
+    ``left`` bounds the seconds that the property may still take; None if unknown.
+    """
+
+    property: str
+    phase: Phase
+    edges: int = 0
+    components: int = 0
+    left: tuple[float, float] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a search is: the level being expanded, counted from 1, and the counts so far.
 
     ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
     by an engine that visits no states one by one, the counts are 0. ``remark`` is what else the
-    engine has to say, and ``estimate`` how many states there may be in all.
+    engine has to say, and ``estimate`` how many states there may be in all. ``deciding`` is set in
+    the decision phase, after the search.
     """
 
     level: int
@@ -166,6 +188,7 @@ class Progress:
     counted: bool = True
     remark: str = ""
     estimate: Estimate | None = None
+    deciding: Deciding | None = None
 
 
 @dataclass(frozen=True, slots=True)

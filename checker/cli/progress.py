@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from fencepost.checker.printing.units import rate, size
-from fencepost.checker.request import Progress
+from fencepost.checker.request import Deciding, Phase, Progress
+from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.problem import harmless, printable
 
@@ -89,6 +90,8 @@ class Reporter:
 
 def describe(title: str, progress: Progress) -> str:
     """``race: level 12, 1,234 distinct, ...``."""
+    if progress.deciding is not None:
+        return f"{title}: {_deciding(progress.deciding, progress)}"
     if not progress.counted:
         return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
     remark = f", {progress.remark}" if progress.remark else ""
@@ -108,6 +111,32 @@ def _left(progress: Progress) -> str:
     low, high = (progress.seconds * max(0, one / found - 1) for one in (known.low, known.high))
     times = [_time(low), _time(high)]
     return f", perhaps {known} in all: {' to '.join(dict.fromkeys(times))} left"
+
+
+PHASES: dict[Phase, str] = {
+    "automaton": "building the automaton",
+    "graph": "numbering the states",
+    "product": "exploring the product",
+    "edges": "collecting edges",
+    "components": "searching components",
+    "lasso": "making the lasso",
+}
+"""The phases of the decision phase, in words."""
+
+
+def _deciding(deciding: Deciding, progress: Progress) -> str:
+    """``deciding P: searching components, 12,345 edges, 3 components, 40 s, 1.2 GB, ...``."""
+    counts = [(deciding.edges, "edge"), (deciding.components, "component")]
+    parts = [plural(count, what) for count, what in counts if count]
+    if not progress.counted:
+        parts = [f"level {progress.level:,}"]
+    elif not deciding.edges:
+        parts = [plural(progress.distinct, "state")]
+    parts += [_time(progress.seconds), size(progress.bytes)]
+    if deciding.left is not None:
+        low, high = (_time(seconds) for seconds in deciding.left)
+        parts.append(f"perhaps {' to '.join(dict.fromkeys((low, high)))} left")
+    return ", ".join([f"deciding {deciding.property}: {PHASES[deciding.phase]}", *parts])
 
 
 def _time(seconds: float) -> str:

@@ -17,6 +17,7 @@ from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.lassos import Source, lasso
 from fencepost.checker.native.product import Product
 from fencepost.checker.native.streett import Flags
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import most_units
@@ -54,9 +55,12 @@ class Behaviours:
         levels: int,
         properties: Sequence[int],
         predicates: Sequence[int],
+        decision: Decision,
     ) -> None:
         self.model = model
         self.layout = layout
+        self.decision = decision
+        decision.enter("graph")
         self.graph = StateGraph(explorer, explorer.memory, layout.words, levels)
         self.units = units_of(self.model)
         self._properties = properties
@@ -73,18 +77,21 @@ class Behaviours:
             some = self._wanted(number)
             if some is not None:
                 wanted |= some
+        self.decision.enter("graph")
         return Rows(self.graph, self.units, wanted)
 
     def violation(self, property: int) -> Lasso | None:
         """The lasso that violates a property; None: every behaviour meets it. Raises `TooLarge`."""
         if self._wanted(property) is None:
             return None
-        product = self._product(property)
-        rounds = list(product.rounds(self.rows))
-        fair = product.fair(self.rows, rounds, self.units)
+        product, rows = self._product(property), self.rows
+        self.decision.enter("product", rows.wanted)
+        rounds = list(product.rounds(rows))
+        fair = product.fair(rows, rounds, self.units)
         if not fair:
             return None
-        source = Source(self.graph, self.layout, self.rows, self.units)
+        self.decision.enter("lasso")
+        source = Source(self.graph, self.layout, rows, self.units)
         return lasso(source, product, rounds, fair)
 
     def _wanted(self, property: int) -> Flags | None:
@@ -97,5 +104,7 @@ class Behaviours:
         formula = self.model.properties[property].formula
         assert formula is not None
         if property not in self._automata:
-            self._automata[property] = violating(formula, self.graph.explorer.pause)
-        return Product(self.graph, self._labels, self._places, self._automata[property])
+            self.decision.enter("automaton")
+            self._automata[property] = violating(formula, self.decision.look)
+        automaton = self._automata[property]
+        return Product(self.graph, self._labels, self._places, automaton, self.decision)

@@ -232,6 +232,7 @@ class Rows:
         collect: int = COLLECT_FAIR,
     ) -> None:
         graph.number(wanted)
+        self.wanted = int(wanted.sum())
         self._collect = collect
         self._graph = graph
         self._explorer = graph.explorer
@@ -271,11 +272,11 @@ class Rows:
         """How many steps from some states were noted."""
         return int(self._counts[states, 0].sum())
 
-    def make(self, states: Ids) -> None:
-        """Makes the steps from some states, given by ascending numbers."""
+    def make(self, states: Ids) -> int:
+        """Makes the steps from some states, given by ascending numbers; how many are new."""
         states = states[~self._made[states]]
         if not len(states):
-            return
+            return 0
         self._made[states] = True
         chunks = deque(range(0, len(states), CHUNK))
         workers = self._explorer.workers
@@ -304,6 +305,7 @@ class Rows:
             for worker in workers:
                 worker.put(Word.COLLECTS, 0)
                 worker.aim(0, 0)
+        return self.count(states)
 
     # ------------------------------------------------------------ along the steps
 
@@ -329,10 +331,11 @@ class Rows:
         )
 
     def inside(
-        self, states: Ids, places: Numbers
+        self, states: Ids, places: Numbers, advance: Callable[[int], None] = lambda _: None
     ) -> tuple[Numbers, Numbers, npt.NDArray[np.uint16]]:
         """The steps from states to those that have a place, which is not negative: by the position
-        of the source and the place of the target, with the unit from 1 on (0: none).
+        of the source and the place of the target, with the unit from 1 on (0: none). ``advance`` is
+        called with the number of states that are done.
         """
         sources: list[Numbers] = []
         targets: list[Numbers] = []
@@ -346,6 +349,7 @@ class Rows:
             sources.append(one[:count] + np.int32(part.start))
             targets.append(other[:count].copy())
             units.append(counted[:count].copy())
+            advance(len(some))
         return (
             np.concatenate([np.zeros(0, np.int32), *sources]),
             np.concatenate([np.zeros(0, np.int32), *targets]),

@@ -17,6 +17,7 @@ import numpy as np
 from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words, distinct
 from fencepost.checker.native.streett import Fair, Flags, Part, Steps, Streett, filled
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.spec.records import dataclass
 
@@ -61,9 +62,15 @@ class Product:
     """The pairs of the automaton with the states whose predicates are ``labels``."""
 
     def __init__(
-        self, graph: StateGraph, labels: Words, places: dict[int, int], automaton: Automaton
+        self,
+        graph: StateGraph,
+        labels: Words,
+        places: dict[int, int],
+        automaton: Automaton,
+        decision: Decision,
     ) -> None:
         self.graph = graph
+        self.decision = decision
         self.automaton = automaton
         self.nodes = automaton.nodes
         self.groups = list(_groups(automaton))
@@ -177,7 +184,8 @@ class Product:
             opened[states] &= ~bits
             self._stay(states, bits, opened)
             yield Round(states, bits)
-            rows.make(states)
+            self.decision.edges += rows.make(states)
+            self.decision.advance(len(states))
             found = rows.advance(states, self.onward(bits), opened, fresh)
             level += 1
 
@@ -248,7 +256,7 @@ class Product:
             else:
                 reached = self._reached(rounds) if reached is None else reached
                 part = self._part(rows, reached, states, group)
-            found += Streett(self.graph, self.automaton, rows, units).fair(part)
+            found += Streett(self.graph, self.automaton, rows, units, self.decision).fair(part)
         return found
 
     def _reached(self, rounds: Sequence[Round]) -> Words:
@@ -280,7 +288,8 @@ class Product:
         memory.afford(STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states))
         places = self.graph.places()
         places[states] = np.arange(len(states), dtype=np.int32)
-        return Steps(*rows.inside(states, places))
+        self.decision.enter("edges", len(states))
+        return Steps(*rows.inside(states, places, self.decision.advance))
 
     def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
         """The pairs of some states, each of which has the node, with a node that makes a group
@@ -293,6 +302,7 @@ class Product:
         """The pairs of some states with the nodes of a group, and the steps between them."""
         memory, steps = self.graph.memory, self._between(rows, states)
         leaving, reaching, units = steps.sources, steps.targets, steps.units
+        self.decision.enter("components")
         # Nobody goes round between pairs if not between their states.
         _, of_state = components(len(states), leaving, reaching)
         kept = of_state[leaving] == of_state[reaching]

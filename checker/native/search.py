@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import astuple, replace
 from importlib import import_module
@@ -36,10 +37,11 @@ from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
-from fencepost.checker.request import Limits, Request, Translation, refuse_symbols
+from fencepost.checker.request import Limits, Phase, Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.checkpoint import Checkpoint, Saver
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
@@ -259,7 +261,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     explorer, made = states.explorer, list[_Behaviours]()
     runner = Runner(account.model)
 
-    def behaviours() -> _Behaviours:
+    def behaviours(decision: Decision) -> _Behaviours:
         levels = expanded_levels(outcome)
         most = len(outcome.statistics.levels) if levels is None else levels
         # Who does not ask for behaviours does not pay for the libraries.
@@ -271,15 +273,16 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             min(most, explorer.level),
             account.searched.behaviours,
             account.searched.predicates,
+            decision,
         )
         return found
 
-    def decide(number: int) -> Lasso | None:
+    def decide(number: int, decision: Decision) -> Lasso | None:
         try:
             with states.timed(account.left):
                 explorer.resume()
                 if not made:
-                    made.append(behaviours())
+                    made.append(behaviours(decision))
                 return made[0].violation(number)
         except Expired:
             raise Cut(account.expired) from None
@@ -288,7 +291,8 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         except (Exhausted, MemoryError):
             raise Cut(out_of_memory(request.limits)) from None
 
-    return judged(outcome, request, runner, decide)
+    with search.watch.deciding(SHARES) as decision:
+        return judged(outcome, request, runner, decide, decision)
 
 
 def _begun(outcome: Outcome) -> Outcome:
@@ -330,6 +334,9 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     kept.write(parts, struct.pack(KEPT, len(written), *figures))
     return build.Compilation(lambda: written, len(written), name), sizes
 
+
+SHARES: Mapping[Phase, float] = {"graph": 0.05, "product": 0.35, "edges": 0.2, "components": 0.4}
+"""The shares of the phases in the time in which a property of behaviours is decided, about."""
 
 KEPT = "<6q"
 """The size of a text and the figures of `Sizes`, as they are kept."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.spec.records import dataclass
 
@@ -79,8 +80,16 @@ class Part:
 class Streett:
     """Takes parts of a product apart."""
 
-    def __init__(self, graph: StateGraph, automaton: Automaton, rows: Rows, units: Units) -> None:
+    def __init__(
+        self,
+        graph: StateGraph,
+        automaton: Automaton,
+        rows: Rows,
+        units: Units,
+        decision: Decision,
+    ) -> None:
         self._graph = graph
+        self._decision = decision
         self._automaton = automaton
         self._possible = rows.possible
         self._strong, self._weak = units.bits(True), units.bits(False)
@@ -88,6 +97,7 @@ class Streett:
     def fair(self, part: Part) -> Iterator[Fair]:
         """Sets of pairs round which a behaviour can go for ever, fairly."""
         waiting = [part]
+        self._decision.enter("components")
         while waiting:
             self._graph.explorer.pause()
             part = waiting.pop()
@@ -96,6 +106,7 @@ class Streett:
             size, steps = len(part.states), part.steps
             self._graph.memory.afford(STEP_BYTES * len(steps.sources) + VERTEX_BYTES * size)
             count, of_pair = components(size, steps.sources, steps.targets)
+            self._decision.components += count
             inside = of_pair[steps.sources] == of_pair[steps.targets]
             good = self._goes_on(part, count, of_pair, inside)
             if not good.any():

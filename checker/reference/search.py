@@ -19,13 +19,14 @@ from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, resident_bytes
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.checker.search.orbits import Orbits, orbits
 from fencepost.checker.search.states import Counts
 from fencepost.checker.search.visiting import Visitor
-from fencepost.checker.temporal.decide import Graph, graph, violation
+from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
@@ -65,12 +66,13 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
     """The outcome with what is found of the behaviours, by a graph of the states of its own."""
     account, made = search.account, list[Graph]()
 
-    def decide(number: int) -> Lasso | None:
+    def decide(number: int, decision: Decision) -> Lasso | None:
         try:
             with raised_after(account.left, Expired):
                 if not made:
-                    made.append(graph(runner, expanded_levels(outcome), search.states.weigh))
-                return violation(made[0], number, search.states.weigh)
+                    levels, total = expanded_levels(outcome), outcome.statistics.distinct
+                    made.append(graph(runner, levels, decision, total=total))
+                return violation(made[0], number, decision)
         except Expired:
             raise Cut(account.expired) from None
         except KeyboardInterrupt:
@@ -78,7 +80,8 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
         except (Exhausted, MemoryError):
             raise Cut(out_of_memory(request.limits)) from None
 
-    return judged(outcome, request, runner, decide)
+    with search.watch.deciding(SHARES) as decision:
+        return judged(outcome, request, runner, decide, decision)
 
 
 class _States:

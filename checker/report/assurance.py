@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.checker.estimate import estimated
-from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, counts_compared
-from fencepost.checker.run.words import plural
+from fencepost.checker.run.words import ended, plural
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
@@ -57,6 +57,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
         *_bounds(result.job),
         *_symbolic(result.job.model),
         *_cut(result),
+        *_undecided(result),
         *_not_checked(result),
         *_never(result),
         *_blocked(result),
@@ -117,6 +118,7 @@ def _symbolic(model: Model) -> Iterator[Remark]:
 
 def _searched(result: CheckResult) -> Iterator[Remark]:
     outcome = result.outcome
+    cut = outcome.search_cut
     levels = plural(outcome.statistics.depth, "level")
     exactly = "" if outcome.exact else " (not exact: states may have been merged)"
     if outcome.verdict is Verdict.ASSUMPTION:
@@ -125,9 +127,8 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
         yield from _proofs(result)
     elif not outcome.statistics.counted:
         yield Remark("searched", _paths(outcome), routine=outcome.limit is None)
-    elif outcome.limit is not None:
-        reason = "interrupted" if outcome.limit == INTERRUPTED else f"cut by {outcome.limit}"
-        yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
+    elif cut is not None and not outcome.findings:
+        yield Remark("searched", f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}")
         whole = expanded_levels(outcome)
         known = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
         if known is not None:
@@ -166,7 +167,10 @@ def _paths(outcome: Outcome) -> str:
     if outcome.limit is not None and not depth:
         return f"nothing ({outcome.limit})"
     if outcome.limit is not None:
-        return f"every path of at most {steps}; nothing is known of longer ones ({outcome.limit})"
+        known = "nothing is known of longer ones"
+        if outcome.undecided is not None:
+            known = "of the longest not every lasso, and nothing is known of longer ones"
+        return f"every path of at most {steps}; {known} ({outcome.limit})"
     if outcome.findings:
         return "every shorter path: none leads to a problem"
     return f"every path: none has more than {steps}"
@@ -184,9 +188,9 @@ def _for_all(result: CheckResult) -> str:
 def searched_whole(result: CheckResult) -> bool:
     """Whether the search ran to its end, so that what never happened there means something."""
     outcome = result.outcome
-    if outcome.cut is not None:
+    if outcome.search_cut is not None:
         return False
-    if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
+    if outcome.verdict in (Verdict.OK, Verdict.UNREACHED, Verdict.INCONCLUSIVE):
         return True
     number = outcome.findings[0].property if outcome.findings else None
     if number is not None and result.job.model.properties[number].kind.of_behaviours:
@@ -245,6 +249,14 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
         names = [p.title for p in result.job.model.properties if p.kind.bounds_search]
         what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
         yield Remark("cut", what)
+
+
+def _undecided(result: CheckResult) -> Iterator[Remark]:
+    """The properties of behaviours that a limit left undecided."""
+    outcome, properties = result.outcome, result.job.model.properties
+    if outcome.undecided is not None:
+        first, *rest = (properties[number].title for number in outcome.undecided.properties)
+        yield Remark("not decided", "; ".join([f"{first} ({ended(outcome.cut)})", *rest]))
 
 
 FULL = ("F901", "F902", "F907")
@@ -307,7 +319,8 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
 def _never(result: CheckResult) -> Iterator[Remark]:
     """What did not happen; meaningful only for a search that ran to its end or to a limit."""
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
-    so_far = outcome.limit is not None and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
+    cut = outcome.search_cut is not None
+    so_far = cut and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
     if not so_far and not searched_whole(result):
         return
     never = "so far, never" if so_far else "never"

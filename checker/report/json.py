@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.checker.outcome import Region, Step
+from fencepost.checker.outcome import Region, Statistics, Step
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.profile import profile_object
@@ -59,7 +59,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
     """One element of ``checks``."""
     job, outcome, finding = result.job, result.outcome, result.finding
     statistics = outcome.statistics
-    seconds = round(statistics.seconds, 6)
+    searched = round(statistics.searched_seconds, 6)
     prop = None
     if finding is not None and finding.property is not None:
         prop = job.model.properties[finding.property].name or None
@@ -79,20 +79,40 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "generated": statistics.generated if statistics.counted else None,
         **({} if statistics.orbits is None else {"orbits": statistics.orbits}),
         "depth": statistics.depth,
-        "seconds": seconds,
-        "states_per_second": round(statistics.distinct / seconds)
-        if seconds and statistics.counted
+        "seconds": round(statistics.seconds, 6),
+        **_times(statistics),
+        "states_per_second": round(statistics.distinct / searched)
+        if searched and statistics.counted
         else None,
         "peak_bytes": statistics.peak_bytes,
         "exact": outcome.exact,
         "notes": _notes(result),
         "trace": trace,
+        **_undecided(result),
         **_endless(result),
         **_misfit(result),
         **_scenario(result),
         **_symbolic(result),
         **profile_object(result),
     }
+
+
+def _times(statistics: Statistics) -> dict[str, Json]:
+    """The parts of the seconds, if properties of behaviours were decided."""
+    decided = statistics.decided_seconds
+    if decided is None:
+        return {}
+    parts = {"searched": statistics.searched_seconds, "decided": decided}
+    return {"times": {name: round(seconds, 6) for name, seconds in parts.items()}}
+
+
+def _undecided(result: CheckResult) -> dict[str, Json]:
+    """The properties of behaviours that were left undecided, and the limit that ended the run."""
+    outcome, properties = result.outcome, result.job.model.properties
+    if outcome.undecided is None:
+        return {}
+    names: list[Json] = [properties[number].title for number in outcome.undecided.properties]
+    return {"undecided": {"properties": names, "cut": str(outcome.cut)}}
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:

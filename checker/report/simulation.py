@@ -9,7 +9,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.assurance import Remark, of_runs
 from fencepost.checker.report.json import check_object
-from fencepost.checker.report.text import write_finding, write_remarks
+from fencepost.checker.report.text import took, write_finding, write_remarks
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
 from fencepost.checker.simulate.runs import Choosing, Simulated
@@ -24,7 +24,7 @@ HOW: dict[Choosing, str] = {
 def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> None:
     """The runs of one check."""
     outcome, model = simulated.outcome, result.job.model
-    seconds = f"{outcome.statistics.seconds:.2f} s"
+    seconds = took(outcome.statistics)
     if outcome.findings:
         where = "" if simulated.run is None else f" in run {simulated.run:,}"
         verdict, style = f"{found(model, outcome)}{where}", "bad"
@@ -77,14 +77,14 @@ def simulation_object(result: CheckResult, simulated: Simulated, version: str) -
     """The report as an object: what that of a check has and runs have as well, and the runs."""
     plan, statistics = simulated.plan, simulated.outcome.statistics
     whole = check_object(result)
-    shared = ("name", "workers", "verdict", "property", "seconds", "peak_bytes", "trace")
+    shared = ("name", "workers", "verdict", "property", "seconds", "times", "peak_bytes", "trace")
     notes: list[Json] = [
         f"{one.topic}: {one.text}" for one in (*_of_walks(simulated), *of_runs(result))
     ]
     return {
         "spec": str(result.job.program.path),
         "version": version,
-        **{name: whole[name] for name in shared},
+        **{name: whole[name] for name in shared if name in whole},
         "seed": plan.seed,
         "depth": plan.depth,
         "choosing": plan.choosing,

@@ -34,6 +34,8 @@ TOPIC = 13
 """Width of the column of topics in the assurance statement."""
 LONG_SECONDS = 5.0
 """The rate of a search is reported from this many seconds on; before that it says nothing."""
+DECIDED_SECONDS = 1.0
+"""The time of the decision phase is reported from this many seconds on."""
 
 
 def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool = False) -> None:
@@ -76,22 +78,30 @@ def write_foot(
             page.words("", spot(result), 2, "bad")
 
 
+def took(statistics: Statistics) -> str:
+    """``0.01 s``, or ``51.80 s (searched 7.41, decided 44.39)`` if deciding took long."""
+    decided = statistics.decided_seconds or 0.0
+    searched = statistics.searched_seconds
+    parts = f" (searched {searched:.2f}, decided {decided:.2f})"
+    return f"{statistics.seconds:.2f} s{parts if decided >= DECIDED_SECONDS else ''}"
+
+
 def figures(statistics: Statistics, *, brief: bool = False) -> str:
     """``22 distinct, 30 generated, depth 8, 0.01 s``, or ``22 states, 0.01 s``; what was not
     counted is left out.
     """
     if brief and statistics.counted:
-        return f"{plural(statistics.distinct, 'state')}, {statistics.seconds:.2f} s"
+        return f"{plural(statistics.distinct, 'state')}, {took(statistics)}"
     if not statistics.counted and not statistics.depth:
-        return f"{statistics.seconds:.2f} s"
+        return took(statistics)
     if not statistics.counted:
-        return f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
+        return f"depth {statistics.depth:,}, {took(statistics)}"
     orbits = ""
     if statistics.orbits is not None:
         orbits = f" in {plural(statistics.orbits, 'orbit')}"
     return (
         f"{statistics.distinct:,} distinct{orbits}, {statistics.generated:,} generated, "
-        f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
+        f"depth {statistics.depth:,}, {took(statistics)}"
     )
 
 
@@ -253,10 +263,10 @@ def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None
     write_profile(page, result)
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
-        took = size(statistics.peak_bytes)
-        if statistics.counted:
-            took = f"{rate(statistics.distinct, statistics.seconds)}, {took}"
-        page.line((f"  {'took':<{TOPIC}} ", "dim"), f"{runner(result.job)}, {took} of memory")
+        figure = size(statistics.peak_bytes)
+        if statistics.counted and statistics.searched_seconds >= LONG_SECONDS:
+            figure = f"{rate(statistics.distinct, statistics.searched_seconds)}, {figure}"
+        page.line((f"  {'took':<{TOPIC}} ", "dim"), f"{runner(result.job)}, {figure} of memory")
     stuck = result.outcome.coverage.stuck
     if stuck.count and stuck.trace is not None:
         page.blank()

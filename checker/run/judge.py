@@ -10,9 +10,9 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import assert_never
 
-from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
+from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import expected, fitting, plural
+from fencepost.checker.run.words import ended, expected, fitting, plural
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.records import dataclass
@@ -71,7 +71,7 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
     if _within(job, outcome):
         outcome = replace(outcome, verdict=Verdict.OK)
     if outcome.verdict is Verdict.INCONCLUSIVE:
-        explanation = f"expected {expected(job.check)}, but {_cut(outcome)}"
+        explanation = f"expected {expected(job.check)}, but {_cut(job.model, outcome)}"
         return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
     if not verdict_met(job, outcome):
         return CheckResult(job, outcome, _surprise(job, outcome), exit_of(job.model, outcome))
@@ -120,14 +120,18 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
     return index is not None and job.model.properties[index].name == check.property
 
 
-def _cut(outcome: Outcome) -> str:
+def _cut(model: Model, outcome: Outcome) -> str:
     unproved = [proof for proof in outcome.proofs if proof.reason is not None]
     if unproved:
         return "; ".join(f"{one.subject} is not proved ({one.reason})" for one in unproved)
-    states = _amount(outcome)
-    if outcome.limit == INTERRUPTED:
-        return f"the search was interrupted after {states}"
-    return f"the search was cut by {outcome.limit or 'a limit'} after {states}"
+    states, undecided = _amount(outcome), outcome.undecided
+    if undecided is None:
+        return f"the search was {ended(outcome.limit)} after {states}"
+    title = model.properties[undecided.properties[0]].title
+    if outcome.search_cut is not None or not outcome.statistics.counted:
+        return f"deciding {title} was {ended(outcome.limit)} after {states}"
+    inside = " within the constraints" if outcome.coverage.cut else ""
+    return f"deciding {title} was {ended(outcome.limit)}, after all {states}{inside} were visited"
 
 
 def _amount(outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
-from fencepost.checker.outcome import Fit, Outcome, Verdict
+from fencepost.checker.outcome import INTERRUPTED, Fit, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check
@@ -15,6 +15,11 @@ from fencepost.spec.elaborate.program import Check
 def plural(count: int, noun: str) -> str:
     """``1 state``, ``180 states``; thousands are set apart."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def ended(limit: Limit | None) -> str:
+    """How a limit ends a run: ``cut by --depth 3``, ``interrupted``."""
+    return "interrupted" if limit == INTERRUPTED else f"cut by {limit or 'a limit'}"
 
 
 def expected(check: Check) -> str:

@@ -37,7 +37,7 @@ class LevelSearch:
     ) -> None:
         self.account = watch.account
         self.states = states
-        self._watch = watch
+        self.watch = watch
         self._checkpoint = checkpoint
         self._runner = runner or (lambda: Runner(watch.account.model))
         # The level being expanded, 0 before the first.
@@ -65,7 +65,7 @@ class LevelSearch:
     def search(self) -> Limit | None:
         """Searches, and takes all that was found into the account; what cut the search."""
         limit = self._limited()
-        self._watch.look_back()
+        self.watch.look_back()
         if limit is not None and self._begun:
             self._save_rest()
             self._take_in_rest()
@@ -78,7 +78,7 @@ class LevelSearch:
 
     def close(self) -> None:
         """Frees what the states take."""
-        self._watch.close()
+        self.watch.close()
         self.states.close()
 
     def _limited(self) -> Limit | None:
@@ -88,7 +88,7 @@ class LevelSearch:
                 try:
                     self._search()
                 except Cut as cut:
-                    most = self._watch.limits.max_states
+                    most = self.watch.limits.max_states
                     if cut.limit.kind == "max-states" and most is not None:
                         self.states.lead(most)
                     raise
@@ -99,7 +99,7 @@ class LevelSearch:
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exhausted:
-            return out_of_memory(self._watch.limits)
+            return out_of_memory(self.watch.limits)
         except MemoryError:
             return OUT_OF_MEMORY
         return None
@@ -108,7 +108,7 @@ class LevelSearch:
 
     def _search(self) -> None:
         """All levels, from the first, or from where the search was saved."""
-        account, most = self.account, self._watch.limits.depth
+        account, most = self.account, self.watch.limits.depth
         saved = None if self._checkpoint is None else self._checkpoint.restore()
         self._begun = True
         if saved is None:
@@ -119,16 +119,16 @@ class LevelSearch:
         else:
             self.states, self._level, self._depth = saved, saved.level, saved.level - 1
             self._counts = saved.count()
-            self._watch.follow(saved, self._depth)
+            self.watch.follow(saved, self._depth)
             self._look_for()
         while self.states.size:
             if most is not None and self._depth >= most:
                 raise Cut(Limit("depth", most))
             self._depth += 1
-            self._watch.follow(self.states, self._depth)
+            self.watch.follow(self.states, self._depth)
             before, self.states = self.states, self.states.onward()
             if account.reached or self.states is not before:
-                self._watch.follow(self.states, self._depth)
+                self.watch.follow(self.states, self._depth)
                 self._look_for()
             self.states.expand()
             if self._judge():
@@ -137,12 +137,12 @@ class LevelSearch:
     def _look_for(self) -> None:
         """Says what is looked for from now on."""
         account = self.account
-        self.states.look_for(self._watch.deadlock, account.searched.chosen - account.reached)
+        self.states.look_for(self.watch.deadlock, account.searched.chosen - account.reached)
 
     def _judge(self) -> bool:
         """Takes in the level that has just been found; whether it ends the search."""
         account, states = self.account, self.states
-        self._watch.check_states()
+        self.watch.check_states()
         self._collect()
         if not account.passes(self._depth):
             states.examine()
@@ -160,7 +160,7 @@ class LevelSearch:
         self._collect()
         if states.level == self._level or self.account.passes(self._depth):
             return
-        self._watch.be_patient(2 * PATIENCE_SECONDS)
+        self.watch.be_patient(2 * PATIENCE_SECONDS)
         states.resume()
         try:
             # One state can take longer than anybody waits.
@@ -175,7 +175,7 @@ class LevelSearch:
         """Saves what was found up to the last level that counts, for as long as nobody minds."""
         if self._checkpoint is None:
             return
-        self._watch.be_patient(inf)
+        self.watch.be_patient(inf)
         self.states.resume()
         try:
             self._checkpoint.cut()
@@ -208,7 +208,7 @@ class LevelSearch:
 
     def _paths(self, ends: Sequence[tuple[State, int]]) -> list[list[State]]:
         """The states from an initial one to each of ``ends``, found level by level."""
-        self._watch.be_patient(PATIENCE_SECONDS)
+        self.watch.be_patient(PATIENCE_SECONDS)
         self.states.resume()
         ways = [[state] for state, _ in ends]
         for level in range(max((level for _, level in ends), default=0), 1, -1):

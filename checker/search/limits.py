@@ -6,12 +6,15 @@ It does not know how a level is searched, nor what counts of one that is cut.
 from __future__ import annotations
 
 import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit
-from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.request import Limits, Phase, Progress, Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.states import States
 
@@ -21,7 +24,8 @@ WEIGH_SECONDS = 0.02
 
 class Watch:
     """``look`` and ``heed`` are called often, by the states that it was made to follow; both raise
-    `Cut` where the search has to end. ``looking_back``: the search is over.
+    `Cut` where the search has to end. ``looking_back``: the search is over. While ``decision`` is
+    set, properties of behaviours are decided, and the limits on time and memory hold again.
     """
 
     _states: States
@@ -35,6 +39,7 @@ class Watch:
         self._interrupts = interrupts
         self._reported_at = self._weighed_at = account.started
         self.looking_back = False
+        self.decision: Decision | None = None
         self._deadline: float | None = None
 
     def follow(self, states: States, depth: int) -> None:
@@ -51,6 +56,17 @@ class Watch:
         """The search is over: nothing but a request to end cuts what is done with its result."""
         self.looking_back = True
 
+    @contextmanager
+    def deciding(self, shares: Mapping[Phase, float]) -> Generator[Decision]:
+        """The decision phase, after the search: limits on time and memory hold again, and progress
+        is that of the decision. ``shares`` are those of its phases.
+        """
+        self.decision = Decision(self.account.model, self.look, shares)
+        try:
+            yield self.decision
+        finally:
+            self.decision = None
+
     def be_patient(self, seconds: float) -> None:
         """What was asked for until now has been seen to; what follows may take so long then."""
         if self._interrupts.asked or self._deadline is not None:
@@ -60,10 +76,10 @@ class Watch:
     def look(self) -> None:
         """Heeds all limits, and reports progress."""
         self.heed()
-        if self.looking_back:
+        if self.looking_back and self.decision is None:
             return
         now, states = time.monotonic(), self._states
-        if not self.account.searched.constraints:
+        if not self.looking_back and not self.account.searched.constraints:
             self.check_states()
         if self.limits.memory is not None and now - self._weighed_at >= WEIGH_SECONDS:
             self._weighed_at = now
@@ -72,10 +88,12 @@ class Watch:
             self._reported_at = now
             distinct, seconds = states.states, now - self.account.started
             queue = distinct - states.expanded
+            deciding = None if self.decision is None else self.decision.now()
+            estimate = None if deciding else estimated(self.account.visited_levels)
             self._progress(
                 Progress(
                     self._depth, distinct, states.generated, queue, seconds, peak_bytes(),
-                    remark=states.remark, estimate=estimated(self.account.visited_levels),
+                    remark=states.remark, estimate=estimate, deciding=deciding,
                 )
             )  # fmt: skip
 
@@ -84,7 +102,7 @@ class Watch:
         now = time.monotonic()
         if self._interrupts.asked or (self._deadline is not None and now > self._deadline):
             raise Cut(INTERRUPTED)
-        if self.limits.timeout is None or self.looking_back:
+        if self.limits.timeout is None or (self.looking_back and self.decision is None):
             return
         if now - self.account.started > self.limits.timeout:
             raise Expired

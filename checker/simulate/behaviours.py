@@ -8,8 +8,9 @@ Finding none says nothing of the behaviours that leave the part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import Outgoing, outgoing, without_ghosts
@@ -44,34 +45,34 @@ class Part:
         self,
         behaviours: Collection[int],
         runs: Iterable[Iterable[State]],
-        pause: Callable[[], None],
+        decision: Decision,
     ) -> tuple[int, Lasso] | None:
         """The first of some properties that a lasso among the states of the first runs violates,
-        and the lasso. Every state of a run was looked at, and none of its steps failed. ``pause``
-        is called often. Raises `TooLarge`.
+        and the lasso. Every state of a run was looked at, and none of its steps failed. Raises
+        `TooLarge`.
         """
+        decision.begin(next(iter(behaviours)))
         due, judged = FIRST_STATES, 0
         for states in runs:
             self.runs += 1
             for state in states:
                 if state not in self._known:
-                    pause()
+                    decision.look()
                     self._known[state] = outgoing(self.runner, self._seen, state)
             if self.runs == MOST_RUNS or self.states >= MOST_STATES:
                 break
             if self.states >= due:
-                found = self._lasso(behaviours, pause)
+                found = self._lasso(behaviours, decision)
                 if found is not None:
                     return found
                 due, judged = 2 * self.states, self.states
-        return self._lasso(behaviours, pause) if self.states > judged else None
+        return self._lasso(behaviours, decision) if self.states > judged else None
 
-    def _lasso(
-        self, behaviours: Collection[int], pause: Callable[[], None]
-    ) -> tuple[int, Lasso] | None:
-        known = graph(self.runner, pause=pause, among=self._known)
+    def _lasso(self, behaviours: Collection[int], decision: Decision) -> tuple[int, Lasso] | None:
+        known = graph(self.runner, decision=decision, among=self._known, total=self.states)
         for number in behaviours:
-            lasso = violation(known, number, pause)
+            decision.begin(number)
+            lasso = violation(known, number, decision)
             if lasso is not None:
                 return number, lasso
         return None

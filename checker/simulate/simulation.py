@@ -43,6 +43,7 @@ from fencepost.checker.search.account import (
     finding_of,
     trace_of,
 )
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
 from fencepost.checker.simulate.behaviours import Part
@@ -156,6 +157,8 @@ class Simulation:
         self.weights = list(plan.weights)
         self.limit: Limit | None = None
         self.behaviours = behaviours
+        self.decision = Decision(self.model, self._pause)
+        self.decided: float | None = None
         self.part = Part(Runner(request.model))
         # Half of the time is for the behaviours.
         timeout = request.limits.timeout
@@ -304,13 +307,20 @@ class Simulation:
             for walker in self.walkers:
                 walker.stop()
             return True
+        self._report(now, None)
+        return False
+
+    def _report(self, now: float, decision: Decision | None) -> None:
+        """Reports progress, if it is time to."""
         if now - self.reported_at >= PROGRESS_SECONDS:
             self.reported_at = now
-            seconds = now - self.account.started
+            seconds, sums = now - self.account.started, self.sums
+            deciding = None if decision is None else decision.now()
             self.request.progress(
-                Progress(self.sums.runs, 0, self.sums.transitions, 0, seconds, peak_bytes())
+                Progress(
+                    sums.runs, 0, sums.transitions, 0, seconds, peak_bytes(), deciding=deciding
+                )
             )
-        return False
 
     # ------------------------------------------------------------ behaviours
 
@@ -318,14 +328,18 @@ class Simulation:
         """A property of behaviours, and the lasso that violates it, among the states of the first
         runs.
         """
+        began = time.monotonic()
         try:
-            return self.part.violated(self.behaviours, self._again(), self._pause)
+            return self.part.violated(self.behaviours, self._again(), self.decision)
         except Cut as cut:
             self.limit = cut.limit
             return None
+        finally:
+            self.decided = time.monotonic() - began
 
     def _pause(self) -> None:
         _heed(self.interrupts, self.account)
+        self._report(time.monotonic(), self.decision)
 
     def _again(self) -> Iterator[list[State]]:
         """The states of runs, made once more; without the last one of a run that had to end, whose
@@ -371,8 +385,9 @@ class Simulation:
         seconds = time.monotonic() - self.account.started
         distinct = estimated(sums.sketch) if sums.transitions else self.account.initial_count
         statistics = Statistics(
-            distinct, sums.transitions, depth, (), (), seconds, peak_bytes(), counted=True
-        )
+            distinct, sums.transitions, depth, (), (), seconds, peak_bytes(),
+            decided_seconds=self.decided,
+        )  # fmt: skip
         tallies = [sums.tally] if sums.tally else []
         totals = worker_context.totals(self.sizes, tallies)
         reached = worker_context.reached(self.sizes, tallies)

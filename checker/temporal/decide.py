@@ -13,9 +13,11 @@ are not counted, and not shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.checker.request import Phase
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, Walk, path_to
@@ -52,16 +54,23 @@ class Graph:
         return sorted(state for state, level in self.levels.items() if level == 0)
 
 
+SHARES: Mapping[Phase, float] = {"graph": 0.65, "product": 0.2, "components": 0.15}
+"""The shares of the phases in the time of a property, about."""
+
+
 def graph(
     runner: Runner,
     levels: int | None = None,
-    pause: Callable[[], None] = lambda: None,
+    decision: Decision | None = None,
     among: Mapping[State, Outgoing] | None = None,
+    total: int = 0,
 ) -> Graph:
-    """The graph of the states in the first ``levels`` levels (None: in all); ``pause`` is called
-    often. Nothing in it fails. With ``among`` it has only those states, and the steps between them;
-    what `outgoing` says of them is given.
+    """The graph of the states in the first ``levels`` levels (None: in all), of which there are
+    ``total`` (0: unknown). Nothing in it fails. With ``among`` it has only those states, and the
+    steps between them; what `outgoing` says of them is given.
     """
+    decision = decision or Decision(runner.model)
+    decision.enter("graph", total)
     made = Graph(runner)
     seen = without_ghosts(runner.model)
     constraints = runner.model.searched(()).constraints
@@ -76,10 +85,12 @@ def graph(
         made.levels.update(dict.fromkeys(frontier, level))
         found: set[State] = set()
         for state in sorted(frontier):
-            pause()
+            decision.look()
             out = outgoing(runner, seen, state) if among is None else among[state]
             made.steps[state], made.possible[state] = out
             found.update(made.steps[state])
+            decision.edges += len(made.steps[state])
+        decision.advance(len(frontier))
         frontier = {state for state in found - made.levels.keys() if inside(state)}
         level += 1
     for state, targets in made.steps.items():
@@ -87,28 +98,29 @@ def graph(
     return made
 
 
-def violation(
-    graph: Graph, property: int, pause: Callable[[], None] = lambda: None
-) -> Lasso | None:
+def violation(graph: Graph, property: int, decision: Decision | None = None) -> Lasso | None:
     """The lasso that violates a property, by the rule of this module; None: every behaviour within
-    the graph meets it. ``pause`` is called often. Raises `TooLarge`.
+    the graph meets it. Raises `TooLarge`.
     """
     formula = graph.model.properties[property].formula
     assert formula is not None
-    return _Search(graph, violating(formula, pause), pause).lasso()
+    decision = decision or Decision(graph.model)
+    decision.enter("automaton")
+    return _Search(graph, violating(formula, decision.look), decision).lasso()
 
 
 class _Search:
     """One search; ``allowed`` are the nodes that fit each state."""
 
-    def __init__(self, graph: Graph, automaton: Automaton, pause: Callable[[], None]) -> None:
+    def __init__(self, graph: Graph, automaton: Automaton, decision: Decision) -> None:
         self.graph = graph
-        self.pause = pause
+        self.decision = decision
         self.automaton = automaton
         holds = graph.runner.holds
         self.allowed: dict[State, frozenset[int]] = {}
+        decision.enter("product")
         for state in graph.levels:
-            pause()
+            decision.look()
             truth = {number: holds(number, state) for number in automaton.predicates}
             fitting = (n for n, node in enumerate(automaton.nodes) if node.allows(truth))
             self.allowed[state] = frozenset(fitting)
@@ -118,10 +130,12 @@ class _Search:
         first = [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
         everything = _Moves(self)
         levels = distances(everything, first)
+        self.decision.enter("components", len(levels))
         parts = components(everything, levels)
         fair = [one for part in parts for one in self.fair(part)]
         if not fair:
             return None
+        self.decision.enter("lasso")
         start, part = min(
             ((pair, part) for part in fair for pair in part),
             key=lambda found: (levels[found[0]], found[0]),
@@ -139,6 +153,8 @@ class _Search:
         """The largest sets of pairs in a component round which a behaviour can go for ever, fairly
         and putting off no promise.
         """
+        self.decision.components += 1
+        self.decision.advance(len(part))
         nodes = self.automaton.nodes
         for promise in range(self.automaton.promises):
             if all(promise in nodes[node].puts_off for _, node in part):
@@ -167,7 +183,7 @@ class _Moves:
         self._allowed = search.allowed
         self._nodes = search.automaton.nodes
         self._part = part
-        self._pause = search.pause
+        self._look = search.decision.look
 
     def _has(self, pair: Pair) -> bool:
         state, node = pair
@@ -179,7 +195,7 @@ class _Moves:
         return [one for one in found if self._has(one)]
 
     def edges(self, pair: Pair) -> list[Edge]:
-        self._pause()
+        self._look()
         state, node = pair
         return [
             Edge((after, following), units)

@@ -5,12 +5,24 @@ It knows when they are decided and what is reported; how is the business of an e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fencepost.checker.outcome import FairTo, Finding, Limit, Outcome, Trace, Verdict
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    FairTo,
+    Finding,
+    Limit,
+    Outcome,
+    Trace,
+    Undecided,
+    Verdict,
+)
 from fencepost.checker.request import Request, Unsupported
+from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut, others
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.reconstruct import trace_along
 from fencepost.checker.temporal.automaton import TooLarge, violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
@@ -25,14 +37,19 @@ _WHOLE_LEVELS = ("depth", "max-states")
 
 def expanded_levels(outcome: Outcome) -> int | None:
     """How many levels of states were expanded as a whole; None: all."""
-    if outcome.cut is None:
+    cut = outcome.search_cut
+    if cut is None:
         return None
     begun = len(outcome.statistics.transitions)
-    return begun if outcome.cut.kind == "depth" else max(0, begun - 1)
+    return begun if cut.kind == "depth" else max(0, begun - 1)
 
 
 def judged(
-    outcome: Outcome, request: Request, runner: Runner, decide: Callable[[int], Lasso | None]
+    outcome: Outcome,
+    request: Request,
+    runner: Runner,
+    decide: Callable[[int, Decision], Lasso | None],
+    decision: Decision,
 ) -> Outcome:
     """The outcome of a search with what is found of the behaviours asked for. ``decide`` finds the
     lasso that violates a property, among the states that were expanded; it may raise `Cut`, and
@@ -41,41 +58,65 @@ def judged(
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
         return outcome
+    began = time.monotonic()
+    outcome = _judged(outcome, request, runner, decide, decision, behaviours)
+    if decision.property is None:
+        return outcome
+    decided, before = time.monotonic() - began, outcome.statistics
+    statistics = replace(
+        before,
+        seconds=before.seconds + decided,
+        decided_seconds=decided,
+        peak_bytes=peak_bytes(),
+    )
+    return replace(outcome, statistics=statistics)
+
+
+def _judged(
+    outcome: Outcome,
+    request: Request,
+    runner: Runner,
+    decide: Callable[[int, Decision], Lasso | None],
+    decision: Decision,
+    behaviours: Sequence[int],
+) -> Outcome:
     if any(finding.verdict is not Verdict.UNREACHED for finding in outcome.findings):
         return replace(outcome, notes=(*outcome.notes, NOT_JUDGED))
     if outcome.cut is not None and outcome.cut.kind not in _WHOLE_LEVELS:
         return outcome
     found: list[Finding] = []
-    limit = outcome.cut
-    for number in behaviours:
+    limit, undecided = outcome.cut, None
+    for place, number in enumerate(behaviours):
+        decision.begin(number)
         try:
-            lasso = decide(number)
+            lasso = decide(number, decision)
         except TooLarge:
             raise _too_large(request.model, number) from None
         except Cut as cut:
-            limit = cut.limit
+            limit, undecided = cut.limit, Undecided(tuple(behaviours[place:]), outcome.cut)
             break
         if lasso is not None:
             found.append(finding(runner, number, lasso))
             if not request.keep_going:
                 break
+    interrupted = outcome.interrupted or limit == INTERRUPTED
+    outcome = replace(outcome, cut=limit, interrupted=interrupted, undecided=undecided)
     if found:
         depth = found[0].depth
-        notes = outcome.notes if limit is None else (*outcome.notes, others(limit))
+        before = outcome.search_cut
+        notes = outcome.notes if before is None else (*outcome.notes, others(before))
         return replace(
             outcome,
             verdict=Verdict.VIOLATED,
             findings=(*found, *(outcome.findings if request.keep_going else ())),
             statistics=replace(outcome.statistics, depth=depth),
-            cut=limit,
             notes=notes,
         )
     if limit is None and outcome.coverage.cut:
         limit = Limit("outside")
     if limit is None or outcome.findings:
         return replace(outcome, cut=limit)
-    interrupted = outcome.interrupted or limit.kind == "interrupt"
-    return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit, interrupted=interrupted)
+    return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit)
 
 
 def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fencepost.checker.cli.progress import Reporter, describe
 from fencepost.checker.estimate import Estimate
 from fencepost.checker.printing.units import size
-from fencepost.checker.request import Progress
+from fencepost.checker.request import Deciding, Progress
 
 PROGRESS = Progress(level=3, distinct=1200, generated=3400, queue=50, seconds=2.0, bytes=5_000_000)
 
@@ -44,6 +44,26 @@ def test_what_is_left() -> None:
     ):
         line = describe("race", replace(PROGRESS, estimate=estimate))
         assert line == f"{describe('race', PROGRESS)}{told}"
+
+
+def test_the_decision_phase() -> None:
+    deciding = Deciding("property P", "components", 144_000_000, 1, (3.0, 200.0))
+    for state, line in (
+        (
+            deciding,
+            "race: deciding property P: searching components, 144,000,000 edges, 1 component,"
+            " 2 s, 5 MB, perhaps 3 s to 3 min left",
+        ),
+        (
+            Deciding("property P", "automaton"),
+            "race: deciding property P: building the automaton, 1,200 states, 2 s, 5 MB",
+        ),
+    ):
+        assert describe("race", replace(PROGRESS, deciding=state)) == line
+    bounded = replace(PROGRESS, counted=False, deciding=Deciding("property P", "lasso"))
+    assert describe("race", bounded) == (
+        "race: deciding property P: making the lasso, level 3, 2 s, 5 MB"
+    )
 
 
 def test_a_live_line_goes_away() -> None:
