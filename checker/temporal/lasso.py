@@ -51,6 +51,15 @@ class Lasso:
         _, *cycle = (state for state, _ in groupby(states[loop:]))
         return cls(stem, tuple(cycle))
 
+    def rotated(self) -> Lasso:
+        """The same behaviour with a shorter stem: the last step of the stem moves into the cycle
+        while it equals the last step of the cycle.
+        """
+        stem, cycle = self.stem, self.cycle
+        while len(stem) > 1 and len(cycle) > 1 and stem[-2] == cycle[-2]:
+            stem, cycle = stem[:-1], (cycle[-1], *cycle[:-1])
+        return Lasso(stem, cycle)
+
     @property
     def states(self) -> tuple[State, ...]:
         """All that is shown of it: where there is a cycle, its first state twice."""

@@ -137,8 +137,10 @@ def _too_large(model: Model, number: int) -> Unsupported:
 
 
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
-    """What is reported of a lasso that violates a property."""
-    model = runner.model
+    """What is reported of a lasso that violates a property; its stem is made as short as the
+    behaviour allows.
+    """
+    lasso, model = lasso.rotated(), runner.model
     fair: list[FairTo] = []
     for unit, reason in reasons(runner, lasso).items():
         fairness = model.actions[unit.action].fairness

@@ -87,9 +87,9 @@ property P: {}
         ("fair ", "", "always eventually x == 0", "0 1 2 3 (3)"),
         ("fair ", "fair ", "always eventually x == 0", "ok"),
         ("fair ", "fair ", "eventually always x == 0", "0 (1 2 3 0)"),
-        ("fair ", "fair ", "always x < 3", "0 1 2 3 (0 1 2 3)"),
+        ("fair ", "fair ", "always x < 3", "0 (1 2 3 0)"),
         ("fair ", "fair ", "x < 3 until x == 3", "ok"),
-        ("fair ", "fair ", "x < 2 until x == 3", "0 1 2 (3 0 1 2)"),
+        ("fair ", "fair ", "x < 2 until x == 3", "0 (1 2 3 0)"),
         ("fair ", "", "x == 1 leads to x == 3", "ok"),
         ("fair ", "", "x == 3 leads to x == 1", "0 1 2 3 (3)"),
         ("fair ", "fair ", "x == 3 leads to x == 3", "ok"),
@@ -98,7 +98,7 @@ property P: {}
         ("fair ", "", "exists n in 0..3: eventually always x == n", "0 (1 2 3 0)"),
         ("fair ", "fair ", "exists n in 0..3: eventually always x == n", "0 (1 2 3 0)"),
         ("fair ", "", "(eventually x == 3) implies always x != 2", "0 1 2 3 (3)"),
-        ("fair ", "", "(always x == 0) iff (eventually x == 1)", "0 1 (2 3 0 1)"),
+        ("fair ", "", "(always x == 0) iff (eventually x == 1)", "0 (1 2 3 0)"),
         ("", "", "(always eventually x == 3) implies always eventually x == 0", "0 1 2 3 (3)"),
         ("", "fair ", "(always eventually x == 3) implies always eventually x == 0", "ok"),
         ("", "", "not eventually (x == 2 and eventually x == 1)", "0 1 2 3 0 1 (1)"),
@@ -424,6 +424,29 @@ TRAPS = {
         property P: eventually got
         """,
         "false (false false)",
+    ),
+    "a cycle that returns to the initial state": (
+        """
+        var g: bool = false
+        fair action up:
+            require not g
+            g = true
+        fair action down:
+            require g
+            g = false
+        property P: always not g
+        """,
+        "false (true false)",
+    ),
+    # Pairs of a state and a node decide which stem is least: a cycle from the initial state by way
+    # of 1, 0, 1 and 2 would violate the property, too.
+    "a stem that is not the shortest": (
+        """
+        var x: 0..2 = 0
+        fair each action put(n in 0..2): x = n
+        property P: always x == 0
+        """,
+        "0 1 (0 2 1)",
     ),
 }
 

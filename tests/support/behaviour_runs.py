@@ -83,6 +83,7 @@ def judged(spec: Behaved, outcome: Outcome) -> str:
     lasso = lasso_in(outcome)
     if lasso is not None:
         assert genuine(Runner(spec.model), spec.formula, lasso), f"{lasso}\n{spec.text}"
+        assert lasso == lasso.rotated(), f"the stem ends with a step of the cycle: {lasso}"
     elif len(steps_of(Runner(spec.model))[1]) <= MOST:
         missed = some_lasso(spec.model, spec.number, 2, 4)
         assert missed is None, f"{missed}\n{spec.text}"
@@ -126,5 +127,5 @@ def bounded_agrees(spec: Behaved, wanted: Outcome) -> str:
 
 def _seen(outcome: Outcome) -> tuple[object, ...]:
     """All that a user sees of a run but for seconds and bytes."""
-    statistics = replace(outcome.statistics, seconds=0.0, peak_bytes=0)
+    statistics = replace(outcome.statistics, seconds=0.0, peak_bytes=0, decided_seconds=None)
     return outcome.verdict, outcome.cut, outcome.findings, outcome.notes, statistics
