@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from fencepost import __version__
-from fencepost.checker.outcome import Verdict
+from fencepost.checker.outcome import Resumed, Verdict
 from fencepost.checker.printing import units
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
@@ -84,6 +84,11 @@ class Result:
         if finding is None or finding.trace is None:
             return None
         return [natural_step(self.first.job.model, step) for step in finding.trace.steps]
+
+    @property
+    def resumed(self) -> Resumed | None:
+        """The checkpoint from which the search was resumed; None if it was not."""
+        return self.first.outcome.resumed
 
     def to_json(self) -> dict[str, Json]:
         """The object that ``--format json`` prints."""

@@ -284,6 +284,16 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """The checkpoint from which a search was resumed: its folder and its number of levels."""
+
+    place: str
+    levels: int
+    signed: bool
+    """Whether this checkpoint and every earlier one on which it relies were signed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a search found, over the properties that it was asked for."""
 
@@ -321,6 +331,8 @@ class Outcome:
     """What the visited states look like, where that was asked."""
     undecided: Undecided | None = None
     """What was left to decide; None unless `cut` ended the decision phase."""
+    resumed: Resumed | None = None
+    """Where the search was resumed; None if it began from the initial states."""
 
     @property
     def limit(self) -> Limit | None:

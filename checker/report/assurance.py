@@ -11,7 +11,7 @@ from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, counts_compared
-from fencepost.checker.run.words import ended, plural
+from fencepost.checker.run.words import ended, plural, resumed
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
@@ -53,6 +53,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     if result.job.scenario is not None:
         return (*_played(result), *_bounds(result.job), *_noted(result))
     return (
+        *_resumed(result.outcome),
         *_searched(result),
         *_bounds(result.job),
         *_symbolic(result.job.model),
@@ -81,6 +82,11 @@ def of_runs(result: CheckResult) -> tuple[Remark, ...]:
 
 def _noted(result: CheckResult) -> Iterator[Remark]:
     return (Remark("note", note) for note in result.outcome.notes)
+
+
+def _resumed(outcome: Outcome) -> Iterator[Remark]:
+    if outcome.resumed is not None:
+        yield Remark("resumed", resumed(outcome).removeprefix("resumed "), outcome.resumed.signed)
 
 
 def _played(result: CheckResult) -> Iterator[Remark]:

@@ -59,7 +59,8 @@ def _html(whole: Whole) -> str:
         assert finding.trace is not None
         if len(finding.trace.steps) <= MOST_DRAWN:
             why = causes(chosen.job.model, finding.trace, finding)
-            return html(result_document(chosen, finding, whole.version, why))
+            remarks = [text for _, text, _ in whole.resumed]
+            return html(result_document(chosen, finding, whole.version, why), remarks)
     wrong = len(whole.surprises)
     count = plural(len(whole.results), "check")
     title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"

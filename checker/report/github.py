@@ -17,7 +17,7 @@ MOST = 1000
 
 
 def dumps(whole: Whole) -> str:
-    """A line for each annotation; nothing where all is as expected."""
+    """A line for each annotation; nothing if all is as expected and no search was resumed."""
     return "".join(f"{line}\n" for line in _lines(whole))
 
 
@@ -28,6 +28,9 @@ def _lines(whole: Whole) -> Iterator[str]:
         name = property_name(result)
         title = f"fencepost: {name}" if name else "fencepost"
         yield _command("error", place(result), title, sentence(result))
+    for result, text, signed in whole.resumed:
+        kind = "notice" if signed else "warning"
+        yield _command(kind, result.job.check.span, "fencepost", text)
 
 
 def _problem(problem: Problem) -> str:

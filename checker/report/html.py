@@ -37,13 +37,13 @@ KEYS = (
 )
 
 
-def html(document: TraceDocument) -> str:
-    """The text of the page."""
+def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
+    """The text of the page; ``remarks`` are about the run that found the trace."""
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
         '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}'
         "<footer>{}</footer>{}",
-        _header(document),
+        _header(document, remarks),
         sequence(document),
         steps(document),
         _onward(document),
@@ -123,7 +123,7 @@ def _digest(code: str) -> str:
 # ---------------------------------------------------------------- parts of the page
 
 
-def _header(document: TraceDocument) -> Markup:
+def _header(document: TraceDocument, remarks: Sequence[str]) -> Markup:
     wrong = document.verdict or "violation"
     parts = [
         filled(
@@ -136,6 +136,7 @@ def _header(document: TraceDocument) -> Markup:
             document.caption or document.about,
         )
     ]
+    parts += [filled("<p>{}</p>", remark) for remark in remarks]
     return joined([*parts, *found(document), Markup("</header>")])
 
 

@@ -89,6 +89,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "notes": _notes(result),
         "trace": trace,
         **_undecided(result),
+        **_resumed(result),
         **_endless(result),
         **_misfit(result),
         **_scenario(result),
@@ -113,6 +114,14 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
         return {}
     names: list[Json] = [properties[number].title for number in outcome.undecided.properties]
     return {"undecided": {"properties": names, "cut": str(outcome.cut)}}
+
+
+def _resumed(result: CheckResult) -> dict[str, Json]:
+    """Where the search was resumed."""
+    start = result.outcome.resumed
+    if start is None:
+        return {}
+    return {"resumed": {"from": start.place, "signed": start.signed, "levels": start.levels}}
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:

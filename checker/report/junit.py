@@ -17,6 +17,7 @@ from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import resumed
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.text.problem import Problem, harmless, printable
 
@@ -61,10 +62,11 @@ def _suite(root: Element, spec: SpecRun) -> None:
 def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
     seconds = f"{result.outcome.statistics.seconds:.6f}"
     case = _testcase(suite, spec.path, result.job.title, result.job.check, seconds)
-    bounds = within(result)
-    if bounds:
-        output = SubElement(case, "system-out")
-        output.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
+    bounds, start = within(result), resumed(result.outcome)
+    lines = [f"{result.outcome.verdict.value} {'; '.join(bounds)}"] if bounds else []
+    lines += [start] if start else []
+    if lines:
+        SubElement(case, "system-out").text = clean("\n".join(lines))
     if result.as_expected:
         return
     what = rule(result)

@@ -30,7 +30,14 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
     shown = (*whole.problems, *whole.warnings)
     found = [_result(result) for result in whole.surprises]
     exit_ = int(exit_code(whole.results, whole.problems))
-    return log(whole.version, RULES, shown, found, successful=not whole.problems, exit_code=exit_)
+    notes: list[Json] = [
+        {"level": "note" if signed else "warning", "message": message(text)}
+        for _, text, signed in whole.resumed
+    ]
+    return log(
+        whole.version, RULES, shown, found, successful=not whole.problems, exit_code=exit_,
+        notes=notes,
+    )  # fmt: skip
 
 
 def log(
@@ -41,17 +48,23 @@ def log(
     *,
     successful: bool,
     exit_code: int,
+    notes: Sequence[Json] = (),
 ) -> dict[str, Json]:
-    """A log of problems and of other results, of which ``rules`` says what kinds there are."""
+    """A log of problems and of other results, of which ``rules`` says what kinds there are;
+    ``notes`` are notifications about the run itself.
+    """
     results: list[Json] = [*(_problem_result(problem) for problem in problems), *found]
     codes = sorted({problem.code for problem in problems})
     every: list[Json] = [_rule(name, what) for name, what in rules.items()]
     every += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
     driver: dict[str, Json] = {"name": "fencepost", "version": version, "rules": every}
+    invocation: dict[str, Json] = {"executionSuccessful": successful, "exitCode": exit_code}
+    if notes:
+        invocation["toolExecutionNotifications"] = [*notes]
     run: dict[str, Json] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": successful, "exitCode": exit_code}],
+        "invocations": [invocation],
         "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

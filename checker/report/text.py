@@ -15,7 +15,7 @@ from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.words import found, plural, runner, runners
+from fencepost.checker.run.words import UNSIGNED, found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import NO_CHOICE, UNFITTING, blocked_rows, headline
 from fencepost.checker.trace.of_search import document
@@ -109,6 +109,7 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
     """How a check came out, and how much was searched: with ``brief`` in one line, if it fits."""
     verdict = found(result.job.model, result.outcome)
     bounds = "; ".join(within(result))
+    start = result.outcome.resumed
     declared = result.job.check.span is not None
     if result.as_expected:
         style, remark = "good", ", as expected" if declared else ""
@@ -120,6 +121,9 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
     sums = figures(result.outcome.statistics, brief=brief)
     if bounds:
         remark += f" ({bounds})"
+    if start is not None:
+        remark += " (resumed)" if start.signed else f" ({UNSIGNED})"
+        style = "warn" if style == "good" and not start.signed else style
     head = f"{name}  {verdict}{remark}"
     if cells(head) > page.width:
         page.words(f"{name}  ", verdict + remark, cells(name) + 2, style)

@@ -12,7 +12,7 @@ from pathlib import Path
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
-from fencepost.checker.run.words import plural
+from fencepost.checker.run.words import plural, resumed
 from fencepost.checker.trace.findings import goes_on
 from fencepost.spec.core import types
 from fencepost.spec.records import dataclass
@@ -75,6 +75,16 @@ class Whole:
     def surprises(self) -> tuple[CheckResult, ...]:
         """The checks that did not come out as expected."""
         return tuple(result for result in self.results if not result.as_expected)
+
+    @property
+    def resumed(self) -> Iterator[tuple[CheckResult, str, bool]]:
+        """Each check whose search was resumed, a sentence about its checkpoint, and whether that is
+        signed.
+        """
+        for result in self.results:
+            start = result.outcome.resumed
+            if start is not None:
+                yield result, f"{result.job.title}: {resumed(result.outcome)}", start.signed
 
 
 def warnings_of(plan: SpecPlan) -> Iterator[Problem]:

@@ -11,6 +11,9 @@ from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check
 
+UNSIGNED = "relies on an unsigned checkpoint"
+"""The mark of a result whose checkpoint, or an earlier one of the same search, was unsigned."""
+
 
 def plural(count: int, noun: str) -> str:
     """``1 state``, ``180 states``; thousands are set apart."""
@@ -37,6 +40,15 @@ def found(model: Model, outcome: Outcome) -> str:
     if outcome.verdict is Verdict.OK and outcome.limit is not None:
         return f"ok within {outcome.limit.number}"
     return outcome.verdict.value
+
+
+def resumed(outcome: Outcome) -> str:
+    """Where a search was resumed, and if that is unsigned; empty if it was not resumed."""
+    start = outcome.resumed
+    if start is None:
+        return ""
+    said = f"resumed from {start.place}, which had {plural(start.levels, 'level')}"
+    return said if start.signed else f"{said}; it {UNSIGNED}"
 
 
 def fitting(fit: Fit) -> str:

@@ -6,14 +6,20 @@ It does not know where states and accounts are kept, nor in what form: a `Saver`
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Protocol
 
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.search.states import States
 
 
 class Saver(Protocol):
     """Saves a search between two levels, and brings it back."""
+
+    @property
+    def resumed(self) -> Resumed | None:
+        """The checkpoint that `restore` read; None if it read none."""
+        ...
 
     def restore(self) -> States | None:
         """The states of a search that was saved, whose account is now that of this one; None: the
@@ -44,10 +50,14 @@ class Checkpoint:
     def __init__(self, saver: Saver, seconds: float) -> None:
         self.restore = saver.restore
         self.cut = saver.cut
-        self.noted = saver.noted
         self._saver = saver
         self._seconds = seconds
         self._saved_at = time.monotonic()
+
+    def ended(self, outcome: Outcome) -> Outcome:
+        """The outcome of a search that is over, with its checkpoints."""
+        notes = (*outcome.notes, *self._saver.noted(outcome))
+        return replace(outcome, notes=notes, resumed=self._saver.resumed)
 
     def judged(self) -> None:
         """A level counts, and others follow: saves the search if it is time to."""

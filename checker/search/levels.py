@@ -7,7 +7,6 @@ It does not know how states are found and kept, nor where: `States` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import inf
 
 from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
@@ -55,8 +54,7 @@ class LevelSearch:
             limit = self.search()
             outcome = self.account.outcome(limit, self._runner, self._paths)
             if self._checkpoint is not None:
-                notes = self._checkpoint.noted(outcome)
-                outcome = replace(outcome, notes=(*outcome.notes, *notes))
+                outcome = self._checkpoint.ended(outcome)
             return completed(outcome)
         finally:
             # Also where an observer has ended the search.

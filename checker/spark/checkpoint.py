@@ -69,7 +69,7 @@ class Checkpoints:
         self._spark = spark
         self._identity = identity
         self._model = model
-        self._url = url
+        self.url = url
         try:
             self._folder = Folder(spark, url)
             self._names = self._folder.names() or []
@@ -92,7 +92,7 @@ class Checkpoints:
                 try:
                     found = opened(self._folder.read(name))
                 except Refused as refused:
-                    raise unusable(self._url, str(refused)) from None
+                    raise unusable(self.url, str(refused)) from None
                 if found is not None:
                     return self._accepted(found, account, sizes)
                 self._incomplete.append(name)
@@ -111,7 +111,7 @@ class Checkpoints:
             }  # fmt: skip
             self._folder.write(f"manifest-{level:06}.json", closed(manifest))
         except Refused as refused:
-            raise unusable(self._url, str(refused)) from None
+            raise unusable(self.url, str(refused)) from None
         self._folders = folders
         return self._start(level, seen, tuple(account["levels"]))
 
@@ -124,7 +124,7 @@ class Checkpoints:
         try:
             files = [file for name in self._folders for file in self._files(name)]
         except Refused as refused:
-            raise unusable(self._url, str(refused)) from None
+            raise unusable(self.url, str(refused)) from None
         shipped = self._spark.broadcast(self._model)
 
         def states(partitions: int) -> RDD[States]:
@@ -141,7 +141,7 @@ class Checkpoints:
         names = [one for one in folder.names() or [] if not one.startswith(("_", "."))]
         for one in names:
             if folder.beginning(one, len(BEGINNING)) != BEGINNING:
-                raise unusable(self._url, f"{name}/{one} is no file of states of this format")
+                raise unusable(self.url, f"{name}/{one} is no file of states of this format")
         return [folder.at(one) for one in names]
 
     def tidy(self) -> None:
@@ -153,7 +153,7 @@ class Checkpoints:
     def _accepted(self, found: Notes, account: Account, sizes: Sizes) -> Saved:
         differs = self._identity.difference(found)
         if differs is not None:
-            raise unusable(self._url, differs)
+            raise unusable(self.url, differs)
         try:
             noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
             level, seen = len(noted.levels), sum(noted.levels) + noted.outside
@@ -167,7 +167,7 @@ class Checkpoints:
             if not folders or not all(FOLDER.fullmatch(name) for name in folders):
                 raise Malformed("it names folders that are none of its own")
         except Malformed as malformed:
-            raise unusable(self._url, str(malformed)) from None
+            raise unusable(self.url, str(malformed)) from None
         return Saved(level, seen, folders, noted)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.saving import notes
-from fencepost.checker.outcome import INTERRUPTED, Outcome
+from fencepost.checker.outcome import INTERRUPTED, Outcome, Resumed
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.states import States
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
@@ -24,6 +24,7 @@ class Saver:
         self._first = first
         self._checkpoints = checkpoints
         self._saved = saved
+        self.resumed: Resumed | None = None
 
     def restore(self) -> States | None:
         """As `search.checkpoint.Saver`."""
@@ -36,6 +37,7 @@ class Saver:
         )
         # What is there has been looked at: only now anything is removed.
         self._checkpoints.tidy()
+        self.resumed = Resumed(self._checkpoints.url, len(noted.levels), signed=False)
         return states
 
     def judged(self) -> None:

@@ -24,7 +24,7 @@ from fencepost.checker.native.saving.notes import Noted
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.native.visited.store import parts
 from fencepost.checker.native.worker import Worker
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.search.states import States
@@ -83,6 +83,7 @@ class Saver:
         self._explorer = states.explorer
         self._saved = saved
         self._begun_anew = resumed and saved is None
+        self.resumed: Resumed | None = None
         self._parts: tuple[Part, ...] = ()
         self._outside = 0
         # The last level that counts, and what was known then that changes within a level.
@@ -189,6 +190,7 @@ class Saver:
         states.first_stuck = noted.stuck
         self._parts, self._outside = saved.parts, saved.seen - sum(noted.visited)
         folder.tidy({file.name for part in saved.parts for file in part.files})
+        self.resumed = Resumed(folder.place, len(noted.levels), signed=False)
         return states
 
     def _read(self, saved: Saved) -> None:
