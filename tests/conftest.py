@@ -26,6 +26,22 @@ if not tlc.WANTED:
 
 HERE = Path(__file__).resolve().parent
 
+QUICK = (
+    "test_layers.py", "test_golden.py", "spec/core", "spec/elaborate", "spec/semantics",
+    "spec/syntax", "spec/text", "checker/printing", "checker/reference", "checker/search",
+    "checker/report/test_text.py", "checker/test_api.py", "checker/test_layout.py",
+    "checker/test_operators.py",
+    *(
+        f"models/test_shipped.py::test_checks_of_a_shipped_model[{model}-{engine}]"
+        for model in ("die_hard", "ewd840", "lamport_mutex")
+        for engine in ("local", "bmc", "induction")
+    ),
+)  # fmt: skip
+"""Where the tests of ``pytest -m quick`` are: files, folders and single tests below this folder."""
+
+SLOW = ("spec/syntax/test_formatter.py",)
+"""Files in those folders whose tests take too long for the quick tier."""
+
 COLLECT_AFTER = 100_000
 """Garbage is looked for when this many objects are new, as it is by the command."""
 
@@ -78,13 +94,26 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The tests of Spark start Java, those of tests/live brokers of Kafka, and they run where they
-    are named: ``pytest tests/spark``.
+    """Ignores the tests of Spark, which start Java, and those of brokers, unless they are named
+    (``pytest tests/spark``). With ``-m quick``, ignores files without a test of the quick tier,
+    since collecting all tests takes as long as running those.
     """
+    if config.option.markexpr == "quick" and collection_path.is_file():
+        name = collection_path.relative_to(HERE).as_posix()
+        if name != "conftest.py" and not any(name.startswith(q.partition("::")[0]) for q in QUICK):
+            return True
     if collection_path not in (HERE / "spark", HERE / "live"):
         return None
     named = [(config.invocation_params.dir / arg.partition("::")[0]) for arg in config.args]
     return None if any(path.is_relative_to(collection_path) for path in named) else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of the quick tier."""
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        if name.startswith(QUICK) and not name.startswith(SLOW):
+            item.add_marker("quick")
 
 
 @pytest.hookimpl(wrapper=True)

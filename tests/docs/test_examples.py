@@ -256,7 +256,13 @@ def test_diagram(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -
         assert block.text == drawn
 
 
+AT_THE_TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+
+
 def test_links_lead_somewhere() -> None:
-    for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
+    for page in [
+        *PAGES,
+        *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING")),
+    ]:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             assert link.startswith("https:") or (page.parent / link).exists(), f"{page}: {link}"
