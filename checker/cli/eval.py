@@ -18,7 +18,8 @@ from fencepost.checker.tools.replay import replay
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State
 from fencepost.spec.elaborate.program import Program, build
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner

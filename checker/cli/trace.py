@@ -29,7 +29,7 @@ from fencepost.checker.tools.trace_difference import difference, variables
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text
-from fencepost.spec.core import types
+from fencepost.spec.core import spelling
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -108,7 +108,7 @@ def replay_command(
     write_replayed(page, (str(file), shown), model, document, done)
     if lost:
         page.words("  ", f"the spec has no check {document.check} any more", 4, "warn")
-    known = [(one.path, types.show(one.value, one.type)) for one in model.constants]
+    known = [(one.path, spelling.show(one.value, one.type)) for one in model.constants]
     for line in differing(document, known):
         page.words("  ", line, 4, "warn")
     say(page.text())

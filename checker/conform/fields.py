@@ -11,6 +11,7 @@ from typing import assert_never, cast
 
 from fencepost.checker.conform.binding import Called, Known, Listed, Present, Read
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.value_json import json_notation
 from fencepost.spec.core.recording import (
     Event,
     EventField,
@@ -216,24 +217,13 @@ def _value(kind: Type, said: Json) -> Value:
             raise AssertionError(kind)
 
 
-def in_line(value: Value, kind: Type) -> Json:
-    """A value as a line has it."""
-    match kind:
-        case Enum(members=members):
-            assert isinstance(value, int)
-            return members[value]
-        case Record(fields=fields):
-            assert isinstance(value, tuple)
-            pairs = zip(fields, value, strict=True)
-            return {one.name: in_line(part, one.type) for one, part in pairs}
-        case Option(element):
-            assert isinstance(value, tuple)
-            return in_line(value[0], element) if value else None
-        case Set(element) | Seq(element):
-            assert isinstance(value, tuple)
-            return [in_line(one, element) for one in value]
-        case Int() | Machine() | Bool():
-            assert isinstance(value, int)
-            return value
-        case _:
-            raise AssertionError(kind)
+IN_LINE = json_notation(
+    scalar=lambda value: value,
+    some=lambda content, _: content,
+    none=None,
+    elements=lambda _, items: items,
+    map=lambda pairs: pairs,
+)
+
+in_line = IN_LINE.of
+"""A value of a type as a line of a recording has it."""

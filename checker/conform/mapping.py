@@ -13,7 +13,8 @@ from fencepost.checker.conform.dependence import Dependence, dependence, early_p
 from fencepost.checker.conform.messages import Tags, counted, emptied
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
-from fencepost.spec.core.types import State, Value, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain

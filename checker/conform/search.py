@@ -29,7 +29,8 @@ from fencepost.checker.conform.verdicts import (
     unread,
 )
 from fencepost.spec.core.recording import Named
-from fencepost.spec.core.types import State, Value, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State, Value
 from fencepost.spec.records import dataclass
 
 MOST_INSTEAD = 8

@@ -23,7 +23,8 @@ from fencepost.checker.drive.requests import Kind, Request, proposed
 from fencepost.checker.drive.system import Guarded
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.spec.core.types import Bool, Enum, State, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import Bool, Enum, State
 from fencepost.spec.text.problem import Problem, Rejected
 
 CANDIDATES = 8

@@ -18,6 +18,7 @@ from fencepost.checker.drive.requests import Kind, Request
 from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.value_tree import text
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
     Integer,
     Option,
@@ -26,7 +27,6 @@ from fencepost.spec.core.types import (
     Type,
     Value,
     cardinality,
-    show,
     values,
 )
 

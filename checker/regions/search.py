@@ -23,7 +23,8 @@ from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic.run_limits import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import Bool, Enum, Integer, Type, Value, show, values
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import Bool, Enum, Integer, Type, Value, values
 from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluate_constant
 from fencepost.spec.text.problem import Problem, Rejected
 

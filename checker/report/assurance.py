@@ -25,6 +25,7 @@ from fencepost.spec.core.ir import (
     Node,
     SymbolicConstant,
 )
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice
@@ -106,7 +107,7 @@ def _played(result: CheckResult) -> Iterator[Remark]:
 
 def valued(choices: Sequence[Choice]) -> str:
     """``i = 3, E0 = 32766``."""
-    return ", ".join(f"{c.label} = {types.show(c.value, c.type)}" for c in choices)
+    return ", ".join(f"{c.label} = {show(c.value, c.type)}" for c in choices)
 
 
 def symbolic(symbol: SymbolicConstant) -> str:
@@ -216,8 +217,8 @@ def _bounds(job: Job) -> Iterator[Remark]:
     constants = job.model.constants
     left = [c for c in constants if c.type == BOOL and c.path not in given]
     rest = [c for c in constants if c not in left] if len(left) > MOST_SWITCHES else constants
-    bounds = [f"{c.path} = {types.show(c.value, c.type)}" for c in constants]
-    short = [f"{c.path} = {types.show(c.value, c.type)}" for c in rest]
+    bounds = [f"{c.path} = {show(c.value, c.type)}" for c in constants]
+    short = [f"{c.path} = {show(c.value, c.type)}" for c in rest]
     if len(left) > MOST_SWITCHES:
         short.append(f"{len(left)} switches as declared")
     of_state = list(_bounds_of_state(job.model))

@@ -17,6 +17,7 @@ from fencepost.checker.run.words import expected, plural
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model
+from fencepost.spec.core.spelling import show
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.syntax import nodes as syntax
 
@@ -41,7 +42,7 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
     _variables(page, model, bits)
     _section(page, "actions", [_owed(a) + a.name + _kind(a.kind) for a in model.actions])
     _section(page, "properties", [p.title for p in model.properties if not p.kind.is_part])
-    constants = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
+    constants = [f"{c.path} = {show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
     symbols = [symbolic(symbol) for symbol in model.symbols]
     _section(page, "symbolic constants", symbols)

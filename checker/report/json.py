@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from fencepost.checker.outcome import Region, Statistics, Step
 from fencepost.checker.printing.json_values import Json, written
+from fencepost.checker.printing.value_json import json_notation
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.within_bounds import within
@@ -19,16 +20,15 @@ from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
-from fencepost.checker.trace.value_json import Form
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value, values
 
-NATURAL = Form(
-    integer=lambda number: number,
+NATURAL = json_notation(
+    scalar=lambda value: value,
     some=lambda content, kind: {"some": content} if isinstance(kind, types.Option) else content,
     none=None,
-    set=lambda items: items,
+    elements=lambda _, items: items,
     map=lambda pairs: pairs,
 )
 

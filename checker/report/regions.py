@@ -7,6 +7,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
 from fencepost.spec.core import types
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, values
 
 MOST_ROWS = 24
@@ -20,7 +21,7 @@ def shown_ranges(region: Region, kind: Type) -> str:
     if isinstance(kind, types.Integer):
         return ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in region.ranges) or "no value"
     every = tuple(values(kind))
-    shown = [types.show(every[n], kind) for a, b in region.ranges for n in range(a, b + 1)]
+    shown = [show(every[n], kind) for a, b in region.ranges for n in range(a, b + 1)]
     return ", ".join(shown)
 
 
@@ -60,7 +61,7 @@ def write_regions(page: Page, result: CheckResult) -> None:
             f"{plural(counts.distinct, 'state')}, {counts.generated:,} generated, "
             f"depth {counts.depth:,}"
         )
-        one = "" if _size(region) == 1 else f", with {types.show(region.value, symbol.type)}"
+        one = "" if _size(region) == 1 else f", with {show(region.value, symbol.type)}"
         page.line(f"    {text:<{column}}  {verdict:<{width}}  ", (f"{figures}{one}", "dim"))
     if len(outcome.regions) > MOST_ROWS:
         more = plural(len(outcome.regions) - MOST_ROWS, "more region")

@@ -14,7 +14,7 @@ from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.checker.run.words import plural, resumed
 from fencepost.checker.trace.findings import goes_on
-from fencepost.spec.core import types
+from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem
@@ -127,7 +127,7 @@ def sentence(result: CheckResult) -> str:
         if finding.trace is not None and finding.fit is None and not endless:
             parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
         if finding.instance:
-            values = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
+            values = (f"{c.label} = {show(c.value, c.type)}" for c in finding.instance)
             parts.append(f"for {', '.join(values)}")
         if finding.site is not None:
             parts[-1] += f": {finding.site.message}"

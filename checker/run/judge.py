@@ -14,7 +14,7 @@ from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import ended, expected, fitting, plural
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import show
+from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 

@@ -31,7 +31,8 @@ from pyspark.sql.types import (
 )
 
 from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, show, values
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import Type, Value, values
 from fencepost.spec.records import dataclass
 
 Write: TypeAlias = Callable[[Any], object]

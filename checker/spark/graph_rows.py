@@ -16,7 +16,7 @@ from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.spark import records
 from fencepost.checker.spark.columns import column
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import show
+from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 

@@ -19,6 +19,7 @@ from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Bool,
@@ -34,7 +35,6 @@ from fencepost.spec.core.types import (
     Type,
     Value,
     cardinality,
-    show,
     values,
 )
 from fencepost.spec.records import dataclass

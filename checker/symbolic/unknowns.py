@@ -16,6 +16,7 @@ from fencepost.checker.symbolic.values import (
     payload_tree,
     room,
 )
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -27,7 +28,6 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
-    show,
 )
 
 

@@ -51,6 +51,7 @@ from fencepost.checker.tla.tree import (
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import first_picks, variables_read
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate import declared
 from fencepost.spec.records import dataclass
@@ -237,7 +238,7 @@ class _Writer:
         job = self.job
         rows = [job.program.docstring or "", ""]
         rows.append(f"{job.program.name}, check {job.title}: expect {expected(job.check)}.")
-        rows += [f"{c.path} = {types.show(c.value, c.type)}" for c in self.model.constants]
+        rows += [f"{c.path} = {show(c.value, c.type)}" for c in self.model.constants]
         return "\n".join(rows)
 
     def _variables(self) -> list[tuple[str, str]]:

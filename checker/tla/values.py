@@ -12,7 +12,7 @@ map              functions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import assert_never
 
@@ -40,7 +40,8 @@ from fencepost.checker.tla.tree import (
     Tuple,
 )
 from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.core.spelling import Notation, entries
+from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.source import Span
 
 MOST = 2**31 - 1
@@ -66,41 +67,46 @@ class NotExported(Exception):
 
 
 def literal(value: Value, kind: Type, names: Names) -> Expr:
-    """A value of type ``kind``; ``names`` are what it binds may be called by."""
+    """A value of type ``kind``. Bound variables get fresh names from ``names``."""
+    return _notation(names).of(value, kind)
 
-    def part(inner: Value, inside: Type) -> Expr:
-        return literal(inner, inside, names)
 
-    match kind, value:
-        case types.Bool(), _:
-            return TRUE if value else FALSE
-        case types.Integer(), int():
-            return number(value)
-        case types.Enum(members=members), int():
-            return String(members[value])
-        case types.Record(fields=fields), tuple():
-            return record(kind, [part(v, f.type) for f, v in zip(fields, value, strict=True)])
-        case types.Union(variants=variants), (int(tag), *payload):
-            held = zip(variants[tag].fields, payload, strict=True)
-            return variant(kind, tag, [part(v, f.type) for f, v in held])
-        case types.Option(), ():
-            return NOTHING
-        case types.Option(element), (content,):
-            return Tuple((part(content, element),))
-        case types.Set(element), tuple():
-            return Listed(tuple(part(v, element) for v in value))
-        case types.Seq(element), tuple():
-            return Tuple(tuple(part(v, element) for v in value))
-        case types.Bag(element), tuple():
-            return bag([part(v, element) for v in value])
-        case types.Map(key, item), tuple():
-            if len(set(value)) == 1:
-                name = names.fresh("k")
-                return Function(name, universe(key, names), part(value[0], item))
-            pairs = zip(values(key), value, strict=True)
-            return mapping([(part(k, key), part(v, item)) for k, v in pairs])
-        case _:
-            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+def _notation(names: Names) -> Notation[Expr]:
+    def scalar(value: bool | int | str) -> Expr:
+        match value:
+            case bool():
+                return TRUE if value else FALSE
+            case int():
+                return number(value)
+            case str():
+                return String(value)
+
+    def elements(kind: types.Set | types.Seq | types.Bag, items: list[Expr]) -> Expr:
+        match kind:
+            case types.Set():
+                return Listed(tuple(items))
+            case types.Seq():
+                return Tuple(tuple(items))
+            case types.Bag():
+                return bag(items)
+
+    def function(
+        kind: types.Map, value: tuple[Value, ...], of: Callable[[Value, Type], Expr]
+    ) -> Expr:
+        if len(set(value)) == 1:
+            name = names.fresh("k")
+            return Function(name, universe(kind.key, names), of(value[0], kind.value))
+        return mapping([*entries(kind, value, of)])
+
+    return Notation(
+        scalar=scalar,
+        record=lambda kind, parts: record(kind, [part for _, part in parts]),
+        variant=lambda kind, tag, parts: variant(kind, tag, [part for _, part in parts]),
+        none=NOTHING,
+        some=lambda content, _: Tuple((content,)),
+        elements=elements,
+        map=function,
+    )
 
 
 def number(value: int) -> Expr:

@@ -20,6 +20,7 @@ from fencepost.spec.core import types
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State, Type, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
@@ -83,7 +84,7 @@ def _content(
     assert isinstance(value, tuple)
     if isinstance(kind, types.Map):
         for key, inner in zip(types.values(kind.key), value, strict=True):
-            yield from _content(name, kind.value, inner, (*keys, types.show(key, kind.key)))
+            yield from _content(name, kind.value, inner, (*keys, show(key, kind.key)))
         return
     shown = f"{name}[{', '.join(keys)}]" if keys else name
     element = types.as_collection(kind).element
@@ -116,7 +117,7 @@ def _differences(
     if isinstance(kind, types.Map):
         for key, old, new in zip(types.values(kind.key), before, after, strict=True):
             if old != new:
-                inner = (*keys, types.show(key, kind.key))
+                inner = (*keys, show(key, kind.key))
                 yield from _differences(name, kind.value, old, new, action, inner)
         return
     assert isinstance(kind, types.Bag | types.Seq | types.Set)

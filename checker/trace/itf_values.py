@@ -13,10 +13,10 @@ from dataclasses import field
 from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.value_json import json_notation
 from fencepost.checker.trace.document import Datum
-from fencepost.checker.trace.value_json import Form
 from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
-from fencepost.spec.core.types import Type, Value
+from fencepost.spec.core.types import Bag, Seq, Set
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -24,18 +24,24 @@ MOST_DEPTH = 64
 BIGINT = re.compile(r"-?[0-9]{1,400}")
 
 
-ITF = Form(
-    integer=lambda number: {"#bigint": str(number)},
+def _scalar(value: bool | int | str) -> Json:
+    return value if isinstance(value, bool | str) else {"#bigint": str(value)}
+
+
+def _elements(kind: Set | Seq | Bag, items: list[Json]) -> Json:
+    return {"#set": items} if isinstance(kind, Set) else items
+
+
+ITF = json_notation(
+    scalar=_scalar,
     some=lambda content, _: {"tag": "Some", "value": content},
     none={"tag": "None", "value": {}},
-    set=lambda items: {"#set": items},
+    elements=_elements,
     map=lambda pairs: {"#map": pairs},
 )
 
-
-def encode(value: Value, kind: Type) -> Json:
-    """A value of type ``kind`` in the format."""
-    return ITF.of(value, kind)
+encode = ITF.of
+"""A value of a type in the format."""
 
 
 def normal(value: Json) -> Json:

@@ -26,6 +26,7 @@ from fencepost.checker.trace.value_tree import (
 )
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model, Pick
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
 
@@ -39,7 +40,7 @@ def title(model: Model, step: Step) -> str:
     arguments: list[str] = []
     message = ""
     for choice in step.choices:
-        value = types.show(choice.value, choice.type)
+        value = show(choice.value, choice.type)
         if choice.label == "":
             role, _, rest = name.rpartition(".")
             name = f"{role}[{value}].{rest}" if role else f"{name}[{value}]"
@@ -59,7 +60,7 @@ def written(model: Model, step: Step) -> str:
         return ""
     action = model.actions[step.action]
     owner, _, name = action.name.rpartition(".")
-    head = [(c.label, types.show(c.value, c.type)) for c in step.choices[: action.head]]
+    head = [(c.label, show(c.value, c.type)) for c in step.choices[: action.head]]
     faulty = action.kind in ("lose", "duplicate")
     inside = [value for label, value in (head[:-1] if faulty else head) if faulty or label == ""]
     values = [value for label, value in (head[-1:] if faulty else head) if label != ""]
@@ -76,7 +77,7 @@ def lifeline(model: Model, step: Step) -> str:
     if action.kind in ("lose", "duplicate"):
         return action.name.rpartition(".")[0]
     role = action.name.rpartition(".")[0] if action.role else ""
-    instance = [types.show(c.value, c.type) for c in step.choices if c.label == ""]
+    instance = [show(c.value, c.type) for c in step.choices if c.label == ""]
     return f"{role}[{instance[0]}]" if role and instance else role
 
 

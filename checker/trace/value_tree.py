@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 from fencepost.checker.printing.cells import cells
 from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.core.spelling import TEXT, Notation, Parts, entries
 from fencepost.spec.records import dataclass
 
 
@@ -63,41 +63,37 @@ class Change:
     added: tuple[ValueTree, ...] = ()
 
 
-def tree(value: Value, kind: Type) -> ValueTree:
-    """The tree of a value of type ``kind``; its `text` is what `types.show` writes."""
-    match kind, value:
-        case types.Scalar(), _:
-            return Atom(types.show(value, kind))
-        case types.Record(name=name, fields=fields), tuple():
-            return Group("record", name, _fields(value, fields))
-        case types.Union(variants=variants), (int(tag), *payload):
-            variant = variants[tag]
-            if not payload:
-                return Atom(variant.name)
-            return Group("record", variant.name, _fields(tuple(payload), variant.fields))
-        case types.Option(), ():
-            return Atom("none")
-        case types.Option(element), (inner,):
-            return tree(inner, element)
-        case types.Set(element), tuple():
-            return Group("set", "", _elements(value, element))
-        case types.Seq(element), tuple():
-            return Group("seq", "", _elements(value, element))
-        case types.Bag(element), tuple():
-            return Group("bag", "", _elements(value, element))
-        case types.Map(key, item), tuple():
-            pairs = zip(values(key), value, strict=True)
-            return Group("map", "", tuple((types.show(k, key), tree(v, item)) for k, v in pairs))
-        case _:
-            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+def _elements(kind: types.Set | types.Seq | types.Bag, items: list[ValueTree]) -> ValueTree:
+    name: OneOf["set", "seq", "bag"]
+    match kind:
+        case types.Set():
+            name = "set"
+        case types.Seq():
+            name = "seq"
+        case types.Bag():
+            name = "bag"
+    return Group(name, "", tuple(("", item) for item in items))
 
 
-def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> _Items:
-    return tuple((f.name, tree(v, f.type)) for f, v in zip(fields, payload, strict=True))
+def _variant(kind: types.Union, tag: int, parts: Parts[ValueTree]) -> ValueTree:
+    name = kind.variants[tag].name
+    return Group("record", name, tuple(parts)) if parts else Atom(name)
 
 
-def _elements(value: tuple[Value, ...], element: Type) -> _Items:
-    return tuple(("", tree(item, element)) for item in value)
+TREE: Notation[ValueTree] = Notation(
+    scalar=lambda value: Atom(TEXT.scalar(value)),
+    record=lambda kind, parts: Group("record", kind.name, tuple(parts)),
+    variant=_variant,
+    none=Atom("none"),
+    some=lambda content, _: content,
+    elements=_elements,
+    map=lambda kind, value, of: Group(
+        "map", "", tuple((text(key), item) for key, item in entries(kind, value, of))
+    ),
+)
+
+tree = TREE.of
+"""The tree of a value of a type; its `text` is what `show` writes."""
 
 
 _Items: TypeAlias = tuple[tuple[str, ValueTree], ...]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_KEYS, countable
-from fencepost.spec.core.types import Map, Option, Type, Value, show, values
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import Map, Option, Type, Value, values
 from fencepost.spec.elaborate.collections import common, each
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import bound, coerced, settled, widened

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.type_relations import join, same_shape, within
 from fencepost.spec.core.types import (
     INT64_HIGH,
@@ -24,7 +25,6 @@ from fencepost.spec.core.types import (
     Type,
     as_collection,
     describe,
-    show,
 )
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.symbols import Operand

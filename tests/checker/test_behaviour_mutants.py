@@ -26,7 +26,7 @@ from fencepost.checker.native.kernels import behaviours as kernels
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import bounded
-from fencepost.spec.core.types import show
+from fencepost.spec.core.spelling import show
 from fencepost.spec.semantics.stepper import Runner
 
 TEMPORAL = "fencepost.checker.temporal"

@@ -19,7 +19,8 @@ from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 ENGINES = ("interpreter", "local")

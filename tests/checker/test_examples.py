@@ -11,7 +11,8 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import is_value, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import is_value
 from fencepost.spec.core.verify_model import problems
 from fencepost.spec.semantics.stepper import Runner
 

@@ -27,7 +27,8 @@ from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.tools.state_graph import state_graph
 from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, show
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import Type, Value
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 

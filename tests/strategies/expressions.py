@@ -15,6 +15,7 @@ from tests.strategies.kinds import size, telling
 from tests.strategies.reading import call, conditional, literal, read
 from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
 
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -29,7 +30,6 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
-    show,
     values,
 )
 

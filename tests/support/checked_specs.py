@@ -12,7 +12,7 @@ from fencepost.checker.engines import COUNTING, load
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import show
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.verify_model import problems as faults
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Problem, Rejected

@@ -15,7 +15,7 @@ from fencepost import __version__
 from fencepost.checker.native.saving.notes import Notes
 from fencepost.checker.request import Request
 from fencepost.checker.search.orbits import searched_in_orbits
-from fencepost.spec.core.types import show
+from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 

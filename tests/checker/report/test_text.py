@@ -39,6 +39,7 @@ from fencepost.checker.trace.value_tree import (
     wrapped,
 )
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.spelling import show
 from fencepost.spec.semantics.stepper import BlockedAction
 
 
@@ -222,7 +223,7 @@ VALUES: list[tuple[types.Value, types.Type]] = [
 
 @pytest.mark.parametrize(("value", "kind"), VALUES)
 def test_shapes_read_as_the_language_writes_values(value: types.Value, kind: types.Type) -> None:
-    assert text(tree(value, kind)) == types.show(value, kind)
+    assert text(tree(value, kind)) == show(value, kind)
 
 
 def seq(*names: str) -> Group:

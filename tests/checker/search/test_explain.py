@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.checker import api
-from fencepost.spec.core import types
+from fencepost.spec.core.spelling import show
 
 SPEC = """\
 var x: 0..3 = 1
@@ -51,5 +51,5 @@ def test_blame(body: str, blamed: str, instance: str, tmp_path: Path) -> None:
     assert finding is not None
     assert finding.failing is not None
     assert finding.failing.text == blamed
-    shown = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
+    shown = (f"{c.label} = {show(c.value, c.type)}" for c in finding.instance)
     assert ", ".join(shown) == instance

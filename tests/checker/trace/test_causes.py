@@ -10,6 +10,7 @@ from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.message_flights import Causes, Exchange, flights
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.spelling import show
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 
@@ -161,7 +162,7 @@ terminal: true
 def made(model: Model, *steps: str) -> list[list[str]]:
     why = causes(model, walk(model, *steps))
     return [
-        [f"{e.kind} {e.channel} {types.show(e.message.value, e.message.type)}" for e in step]
+        [f"{e.kind} {e.channel} {show(e.message.value, e.message.type)}" for e in step]
         for step in why.exchanges[1:]
     ]
 

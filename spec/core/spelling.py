@@ -1,0 +1,110 @@
+"""How values are written: one traversal for every notation, and the notation of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+from fencepost.spec.core.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Map,
+    Option,
+    Record,
+    Scalar,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    values,
+)
+from fencepost.spec.records import dataclass
+
+R = TypeVar("R")
+
+Parts: TypeAlias = Sequence[tuple[str, R]]
+"""Fields by name, in the order declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation(Generic[R]):
+    """What a value becomes, given what its parts became."""
+
+    scalar: Callable[[bool | int | str], R]
+    """A truth value, an integer, or the name of a member of an enum."""
+    record: Callable[[Record, Parts[R]], R]
+    variant: Callable[[Union, int, Parts[R]], R]
+    """The variant with this number."""
+    none: R
+    some: Callable[[R, Type], R]
+    """The content of an option, and its type."""
+    elements: Callable[[Set | Seq | Bag, list[R]], R]
+    map: Callable[[Map, tuple[Value, ...], Callable[[Value, Type], R]], R]
+    """A map, which writes its own parts."""
+
+    def of(self, value: Value, kind: Type) -> R:
+        """A value of type ``kind``."""
+        match kind, value:
+            case Bool(), _:
+                return self.scalar(bool(value))
+            case Enum(members=members), int():
+                return self.scalar(members[value])
+            case Scalar(), int():
+                return self.scalar(value)
+            case Record(fields=fields), tuple():
+                return self.record(kind, self._parts(value, fields))
+            case Union(variants=variants), (int(tag), *payload):
+                return self.variant(kind, tag, self._parts(payload, variants[tag].fields))
+            case Option(element), tuple():
+                return self.some(self.of(value[0], element), element) if value else self.none
+            case ((Set(element) | Seq(element) | Bag(element)), tuple()):
+                return self.elements(kind, [self.of(item, element) for item in value])
+            case Map(), tuple():
+                return self.map(kind, value, self.of)
+            case _:
+                raise AssertionError(f"{value!r} is not a value of {kind!r}")
+
+    def _parts(self, payload: Sequence[Value], fields: Sequence[Field]) -> Parts[R]:
+        return [(f.name, self.of(v, f.type)) for f, v in zip(fields, payload, strict=True)]
+
+
+def entries(
+    kind: Map, value: Sequence[Value], of: Callable[[Value, Type], R]
+) -> Iterator[tuple[R, R]]:
+    """The keys and values of a map, each written by ``of``."""
+    for key, item in zip(values(kind.key), value, strict=True):
+        yield of(key, kind.key), of(item, kind.value)
+
+
+def _fields(parts: Parts[str]) -> str:
+    return "(" + ", ".join(f"{name}: {part}" for name, part in parts) + ")"
+
+
+def _elements(kind: Set | Seq | Bag, items: list[str]) -> str:
+    inside = ", ".join(items)
+    return f"{{{inside}}}" if isinstance(kind, Set) else f"[{inside}]"
+
+
+def _variant(kind: Union, tag: int, parts: Parts[str]) -> str:
+    return kind.variants[tag].name + (_fields(parts) if parts else "")
+
+
+TEXT: Notation[str] = Notation(
+    scalar=lambda value: str(value).lower() if isinstance(value, bool) else str(value),
+    record=lambda kind, parts: kind.name + _fields(parts),
+    variant=_variant,
+    none="none",
+    some=lambda content, _: content,
+    elements=_elements,
+    map=lambda kind, value, of: (
+        "[" + ", ".join(f"{key}: {item}" for key, item in entries(kind, value, of)) + "]"
+    ),
+)
+
+show = TEXT.of
+"""A value of a type, as the language writes it: ``VerifyAnswer(token: 1, ongoing: true)``,
+``[Data, Marker]``, ``{1, 2}``, ``none``; a map as ``[k1: v1, k2: v2]``.
+"""
