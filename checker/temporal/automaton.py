@@ -1,27 +1,38 @@
-"""The automaton of a formula's negation: what a behaviour that violates it does, state by state.
+"""Automata for the negation of a formula: what a behaviour that violates it does, state by state.
 
-It is a tableau: a node says which predicates are true or false now, which node may come next, and
-which promises ("some day") it does not put off. A behaviour violates the formula exactly if there
-is a run of nodes along it in which no promise is put off from some state on. Since no formula can
-tell a behaviour from the same one with states repeated, a run may as well stay in a state for a
-while. There is one translation, and it is deterministic, so that every engine has the same nodes.
+The negation is split into *questions*: a behaviour violates the formula exactly if some question
+has a run along it. The tails of a question (see `normal`) are acceptance conditions on states, not
+nodes. The rest becomes a tableau: a node says which predicates are true or false now, which node
+may come next, and which promises ("some day") it does not put off. A run is accepting if no promise
+is put off from some state on and every acceptance condition holds. Since no formula can tell a
+behaviour from the same one with states repeated, a run may as well stay in a state for a while.
+
+The translation is deterministic and counts its work instead of time, so every engine has the same
+automata and refuses the same formulas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, assert_never
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from fencepost.spec.core import formulas
-from fencepost.spec.core.formulas import Formula
+from fencepost.checker.temporal.normal import (
+    FALSE,
+    TRUE,
+    All,
+    Forms,
+    Literal,
+    Often,
+    TooLarge,
+    Until,
+    Work,
+)
+from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.records import dataclass
 
-MOST_NODES = 2_000
-"""An automaton with more nodes is too large to be of use."""
-
-
-class TooLarge(Exception):
-    """The automaton of the formula has more than `MOST_NODES` nodes."""
+MAX_NODES = 2_000
+"""Limit on the nodes of all automata of a formula."""
+MAX_QUESTIONS = 200
+"""Limit on the questions of one formula; each is searched by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,221 +52,275 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A Streett condition: ``meets`` holds again and again, or ``stays`` from some state on. Both
+    are formulas without temporal operators.
+    """
+
+    stays: Formula
+    meets: Formula
+
+
+@dataclass(frozen=True, slots=True)
 class Automaton:
     """``initial`` are the nodes for a first state; promises are numbered from 0."""
 
     nodes: tuple[Node, ...]
     initial: tuple[int, ...]
     promises: int
+    conditions: tuple[Acceptance, ...] = ()
 
     @property
     def predicates(self) -> tuple[int, ...]:
         """The numbers of the predicates on which it depends, ascending."""
-        return tuple(sorted({number for node in self.nodes for number, _ in node.requires}))
+        found = {number for node in self.nodes for number, _ in node.requires}
+        for condition in self.conditions:
+            found.update(predicates(condition.stays), predicates(condition.meets))
+        return tuple(sorted(found))
 
 
-# ---------------------------------------------------------------- normal form
+def violating(
+    formula: Formula, pause: Callable[[], None] = lambda: None
+) -> tuple[Automaton, ...]:
+    """The automata of the behaviours that violate a formula, one for each question; none if no
+    behaviour does. Calls ``pause`` often, which may raise. Raises `TooLarge`.
+    """
+    forms = Forms(Work(pause))
+    groups: dict[frozenset[int], list[int]] = {}
+    for count, (conditions, rest) in enumerate(_questions(forms, forms.normal(formula, False))):
+        if count >= MAX_QUESTIONS:
+            raise TooLarge
+        groups.setdefault(conditions, []).append(rest)
+    found: list[Automaton] = []
+    for conditions, rests in groups.items():
+        found.append(_automaton(forms, forms.any(rests), conditions))
+        if sum(len(automaton.nodes) for automaton in found) > MAX_NODES:
+            raise TooLarge
+    return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Literal:
-    predicate: int
-    positive: bool
+# ---------------------------------------------------------------- questions
 
 
-@dataclass(frozen=True, slots=True)
-class _All:
-    parts: tuple[_Normal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Any:
-    parts: tuple[_Normal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Until:
-    """``right`` some day, and ``left`` till then: a promise."""
-
-    left: _Normal
-    right: _Normal
-
-
-@dataclass(frozen=True, slots=True)
-class _Release:
-    """``right`` until ``left`` holds as well, or for ever."""
-
-    left: _Normal
-    right: _Normal
-
-
-_Normal: TypeAlias = _Literal | _All | _Any | _Until | _Release
-
-_TRUE, _FALSE = _All(()), _Any(())
-
-
-def _normal(formula: Formula, truth: bool) -> _Normal:
-    """``formula``, or (``truth`` false) its negation, with negations at predicates only."""
-    match formula:
-        case formulas.Holds(number):
-            return _Literal(number, truth)
-        case formulas.Chosen(body=body):
-            return _normal(body, truth)
-        case formulas.Not(operand):
-            return _normal(operand, not truth)
-        case formulas.And(parts):
-            return _joined(_All if truth else _Any, [_normal(part, truth) for part in parts])
-        case formulas.Or(parts):
-            return _joined(_Any if truth else _All, [_normal(part, truth) for part in parts])
-        case formulas.Implies(left, right):
-            sides = [_normal(left, not truth), _normal(right, truth)]
-            return _joined(_Any if truth else _All, sides)
-        case formulas.Iff(left, right):
-            both = _joined(_All, [_normal(left, True), _normal(right, truth)])
-            neither = _joined(_All, [_normal(left, False), _normal(right, not truth)])
-            return _joined(_Any, [both, neither])
-        case formulas.Always(operand) if truth:
-            return _Release(_FALSE, _normal(operand, True))
-        case formulas.Always(operand):
-            return _Until(_TRUE, _normal(operand, False))
-        case formulas.Eventually(operand) if truth:
-            return _Until(_TRUE, _normal(operand, True))
-        case formulas.Eventually(operand):
-            return _Release(_FALSE, _normal(operand, False))
-        case formulas.Until(left, right) if truth:
-            return _Until(_normal(left, True), _normal(right, True))
-        case formulas.Until(left, right):
-            return _Release(_normal(left, False), _normal(right, False))
-        case formulas.LeadsTo(left, right):
-            response = formulas.Implies(left, formulas.Eventually(right))
-            return _normal(formulas.Always(response), truth)
-        case _:
-            assert_never(formula)
-
-
-def _joined(kind: type[_All] | type[_Any], parts: Sequence[_Normal]) -> _Normal:
-    """Several parts as one, those of its own kind written flat and none twice."""
-    flat: dict[_Normal, None] = {}
+def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
+    """The questions whose disjunction is a form: acceptance conditions, and the rest."""
+    forms.work.spend(1)
+    if form == FALSE:
+        return
+    if not forms.tails(form):
+        yield frozenset(), form
+        return
+    options = forms.disjuncts(form)
+    if len(options) > 1:
+        # What has no acceptance condition is one question.
+        yield from _questions(
+            forms, forms.any(option for option in options if not forms.tails(option))
+        )
+        for option in options:
+            if forms.tails(option):
+                yield from _questions(forms, option)
+        return
+    parts = forms.conjuncts(form)
+    conditions = {part for part in parts if forms.tails(part) and _is_condition(forms, part)}
     for part in parts:
-        match part:
-            case _All(inner) | _Any(inner) if isinstance(part, kind):
-                flat.update(dict.fromkeys(inner))
-            case _All(()) | _Any(()):
-                # True among the parts of "any", or false among those of "all", decides.
-                return part
-            case _:
-                flat[part] = None
-    return next(iter(flat)) if len(flat) == 1 else kind(tuple(flat))
+        if forms.tails(part) and part not in conditions and not _is_often(forms, part):
+            others = [other for other in parts if other != part]
+            for option in forms.disjuncts(part):
+                yield from _questions(forms, forms.all([*others, option]))
+            return
+    rest = forms.all(part for part in parts if part not in conditions)
+    if rest == TRUE:
+        # The automaton enters a state of ``eventually always`` directly, and has no other ones.
+        alone = {part for part in conditions if part & 1 and _is_often(forms, part)}
+        conditions, rest = conditions - alone, forms.all(alone)
+    yield frozenset(conditions), rest
+
+
+def _is_often(forms: Forms, form: int) -> bool:
+    """Whether a form is `Often` or its dual."""
+    return isinstance(forms.node(form), Often)
+
+
+def _is_condition(forms: Forms, form: int) -> bool:
+    """Whether a form is expressible as `Acceptance`: a disjunction of at most one `Often` and at
+    most one dual, both of conditions on one state. Several `Often` have been joined before.
+    """
+    options = forms.disjuncts(form)
+    return (
+        all(isinstance(node := forms.node(option), Often) and forms.is_state(node.body)
+            for option in options)
+        and sum(option & 1 for option in options) < 2
+    )  # fmt: skip
+
+
+def _acceptance(forms: Forms, form: int) -> Acceptance:
+    stays = meets = FALSE
+    for option in forms.disjuncts(form):
+        node = forms.node(option)
+        assert isinstance(node, Often)
+        if option & 1:
+            stays = node.body ^ 1
+        else:
+            meets = node.body
+    return Acceptance(forms.condition(stays), forms.condition(meets))
 
 
 # ---------------------------------------------------------------- the tableau
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to meet some formulas: what must be true now, what is left for the next state, and
-    the promises that are put off.
+class _Tableau:
+    """The ways to meet forms. A way is a set of bits: the literals that must be true now, the forms
+    that are left for the next state, and the promises that are put off. A way covers those that
+    demand more.
     """
 
-    requires: frozenset[tuple[int, bool]]
-    rest: frozenset[_Normal]
-    puts_off: frozenset[_Normal]
+    def __init__(self, forms: Forms) -> None:
+        self.forms = forms
+        self.literals: dict[int, int] = {}
+        self.rest: dict[int, int] = {}
+        self.put_off: dict[int, int] = {}
+        self._bits = 0
+        self._positive = 0
+        self._known: dict[int, list[int]] = {TRUE: [0], FALSE: []}
 
-    def covers(self, other: _Way) -> bool:
-        """Whether a behaviour that goes the ``other`` way can go this one as well."""
-        return (
-            self.requires <= other.requires
-            and self.rest <= other.rest
-            and self.puts_off <= other.puts_off
-        )
+    def _bit(self, of: dict[int, int], form: int) -> int:
+        if form not in of:
+            of[form] = 1 << self._bits
+            self._bits += 1
+        return of[form]
+
+    def _literal(self, form: int) -> int:
+        positive, negative = form & ~1, form | 1
+        if positive not in self.literals:
+            self._positive |= self._bit(self.literals, positive)
+            self._bit(self.literals, negative)
+        return self.literals[form]
+
+    def ways(self, form: int) -> list[int]:
+        """The ways to meet a form, in a fixed order."""
+        if form not in self._known:
+            self._known[form] = self._ways(form)
+        return self._known[form]
+
+    def _ways(self, form: int) -> list[int]:
+        forms, node = self.forms, self.forms.node(form)
+        match node:
+            case Literal():
+                return [self._literal(form)]
+            case All(parts) if form & 1:
+                return self._minimal(way for part in parts for way in self.ways(part ^ 1))
+            case All(parts):
+                return self.product(map(self.ways, parts))
+            case Until(left, right) if form & 1:
+                after = self._bit(self.rest, form)
+                either = self._minimal([*self.ways(left ^ 1), after])
+                return self.product([self.ways(right ^ 1), either])
+            case Until(left, right):
+                after = self._bit(self.rest, form) | self._bit(self.put_off, form)
+                later = [way | after for way in self.ways(left)]
+                return self._minimal([*self.ways(right), *later])
+            case Often(body) if form & 1:
+                after = self._bit(self.rest, form) | self._bit(self.put_off, form)
+                return self._minimal([*self.ways(forms.release(FALSE, body ^ 1)), after])
+            case Often(body):
+                after = self._bit(self.rest, form)
+                return [way | after for way in self.ways(forms.until(TRUE, body))]
+
+    def product(self, several: Iterable[list[int]]) -> list[int]:
+        """The ways to meet several forms at once, given the ways to meet each."""
+        found = [0]
+        for ways in sorted(several, key=len):
+            self.forms.work.spend(len(found) * len(ways))
+            joined = (one | other for one in found for other in ways)
+            found = self._minimal(way for way in joined if not way & way >> 1 & self._positive)
+        return found
+
+    def _minimal(self, ways: Iterable[int]) -> list[int]:
+        """Ways without those that another one covers."""
+        kept: list[int] = []
+        for way in sorted(set(ways), key=lambda way: (way.bit_count(), way)):
+            self.forms.work.spend(1 + len(kept) // 4)
+            if not any(other & way == other for other in kept):
+                kept.append(way)
+        if len(kept) > MAX_NODES:
+            raise TooLarge
+        return kept
 
 
-def _ways(demands: frozenset[_Normal], pause: Callable[[], None]) -> list[_Way]:
-    """The ways to meet some formulas, in a fixed order, without those that another one covers."""
-    found: list[_Way] = []
-    start = _Way(frozenset(), frozenset(), frozenset())
-    _follow(sorted(demands, key=repr), start, found, pause)
-    distinct = list(dict.fromkeys(found))
-    kept: list[_Way] = []
-    for way in distinct:
-        pause()
-        if not any(other is not way and other.covers(way) for other in distinct):
-            kept.append(way)
-    return kept
+def _automaton(forms: Forms, form: int, conditions: Iterable[int]) -> Automaton:
+    tableau = _Tableau(forms)
+    numbers: dict[int, int] = {}
+    order: list[int] = []
+    following: dict[int, tuple[int, ...]] = {}
 
-
-def _follow(
-    demands: list[_Normal], way: _Way, found: list[_Way], pause: Callable[[], None]
-) -> None:
-    pause()
-    if not demands:
-        found.append(way)
-        return
-    first, *others = demands
-
-    def go(*more: _Normal, rest: _Normal | None = None, put_off: _Normal | None = None) -> None:
-        left = way.rest if rest is None else way.rest | {rest}
-        off = way.puts_off if put_off is None else way.puts_off | {put_off}
-        _follow([*more, *others], _Way(way.requires, left, off), found, pause)
-
-    match first:
-        case _Literal(predicate, positive):
-            if (predicate, not positive) not in way.requires:
-                requires = way.requires | {(predicate, positive)}
-                _follow(others, _Way(requires, way.rest, way.puts_off), found, pause)
-        case _All(parts):
-            go(*parts)
-        case _Any(parts):
-            for part in parts:
-                go(part)
-        case _Until(left, right):
-            go(right)
-            if isinstance(right, _Literal) and _Release(_FALSE, first) in way.rest:
-                # It is promised anew: where it can be had now, putting it off gains nothing.
-                left = _joined(_All, [_Literal(right.predicate, not right.positive), left])
-            go(left, rest=first, put_off=first)
-        case _Release(left, right):
-            go(right, left)
-            go(right, rest=first)
-        case _:
-            assert_never(first)
-
-
-def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> Automaton:
-    """The automaton of the behaviours that violate a formula. Calls ``pause`` often, which may
-    raise. Raises `TooLarge`.
-    """
-    first = frozenset([_normal(formula, False)])
-    known: dict[frozenset[_Normal], list[_Way]] = {}
-    numbers: dict[_Way, int] = {}
-    order: list[_Way] = []
-
-    def enter(demands: frozenset[_Normal]) -> tuple[int, ...]:
-        if demands not in known:
-            known[demands] = _ways(demands, pause)
-        for way in known[demands]:
+    def enter(ways: list[int]) -> tuple[int, ...]:
+        for way in ways:
             if way not in numbers:
                 numbers[way] = len(order)
                 order.append(way)
-                if len(order) > MOST_NODES:
-                    raise TooLarge
-        return tuple(sorted(numbers[way] for way in known[demands]))
+        if len(order) > MAX_NODES:
+            raise TooLarge
+        return tuple(sorted(numbers[way] for way in ways))
 
-    initial = enter(first)
+    initial = enter(tableau.ways(form))
     successors: list[tuple[int, ...]] = []
     for way in order:  # It grows on the way.
-        successors.append(enter(way.rest))
-    promises = {one: number for number, one in enumerate(dict.fromkeys(_promises(order)))}
-    nodes = tuple(
+        left = [rest for rest, bit in tableau.rest.items() if way & bit]
+        key = sum(tableau.rest[rest] for rest in left)
+        if key not in following:
+            following[key] = enter(tableau.product(map(tableau.ways, left)))
+        successors.append(following[key])
+    promises = {bit: number for number, bit in enumerate(tableau.put_off.values())}
+    nodes = [
         Node(
-            tuple(sorted(way.requires)),
-            following,
-            frozenset(promises[one] for one in way.puts_off),
+            tuple(
+                sorted(
+                    (literal.predicate, literal_form & 1 == 0)
+                    for literal_form, bit in tableau.literals.items()
+                    if way & bit and isinstance(literal := forms.node(literal_form), Literal)
+                )
+            ),
+            after,
+            frozenset(number for bit, number in promises.items() if way & bit),
         )
-        for way, following in zip(order, successors, strict=True)
+        for way, after in zip(order, successors, strict=True)
+    ]
+    accepted = tuple(_acceptance(forms, condition) for condition in sorted(conditions))
+    return _merged(Automaton(tuple(nodes), initial, len(promises), accepted), forms.work)
+
+
+def _merged(automaton: Automaton, work: Work) -> Automaton:
+    """The automaton with one node for those that have the same future."""
+    nodes = automaton.nodes
+    classes = _numbered((node.requires, node.puts_off) for node in nodes)
+    while True:
+        work.spend(sum(len(node.successors) for node in nodes))
+        finer = _numbered(
+            (classes[number], frozenset(classes[after] for after in node.successors))
+            for number, node in enumerate(nodes)
+        )
+        if max(finer, default=0) == max(classes, default=0):
+            break
+        classes = finer
+    first: dict[int, Node] = {}
+    for number, node in zip(classes, nodes, strict=True):
+        first.setdefault(number, node)
+    return Automaton(
+        tuple(
+            Node(node.requires, _images(classes, node.successors), node.puts_off)
+            for node in first.values()
+        ),
+        _images(classes, automaton.initial),
+        automaton.promises,
+        automaton.conditions,
     )
-    return Automaton(nodes, initial, len(promises))
 
 
-def _promises(order: Sequence[_Way]) -> list[_Normal]:
-    return [one for way in order for one in sorted(way.puts_off, key=repr)]
+def _images(classes: Sequence[int], nodes: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted({classes[node] for node in nodes}))
+
+
+def _numbered(keys: Iterable[object]) -> list[int]:
+    """For each key the number of its first occurrence among different keys."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]

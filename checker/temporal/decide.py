@@ -1,13 +1,14 @@
 """Whether every fair behaviour of a model meets a formula, decided in the plainest way.
 
-The graph of the states is made anew with Python values, and multiplied with the automaton of the
+The graph of the states is made anew with Python values, and multiplied with each automaton of the
 formula's negation. A *pair* is a state and a node of the automaton. A violation is a cycle of pairs
-that puts off no promise for ever and is fair; it lies in a strongly connected set of pairs in which
-all of that can be had, found by taking components apart (Emerson and Lei, 1987).
+that puts off no promise for ever, meets the automaton's conditions, and is fair; it lies in a
+strongly connected set of pairs in which all of that can be had, found by taking components apart
+(Emerson and Lei, 1987).
 
 Of all lassos, one is found by a rule that every engine follows. The cycle begins at the least pair
-on any such cycle, by the number of steps to it, by state, and by node. From there it goes on, again
-and again, by the shortest path to what is still owed, and at last back. Steps that change nothing
+on any such cycle, by the number of steps to it, by state, by
+automaton, and by node. From there it goes on, again and again, by the shortest path to what is still owed, and at last back. Steps that change nothing
 are not counted, and not shown.
 """
 
@@ -19,9 +20,10 @@ from dataclasses import dataclass, field
 from fencepost.checker.request import Phase
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton, violating
-from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.lasso import BOOLEANS, Lasso, holds
 from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, Walk, path_to
 from fencepost.checker.temporal.units import Outgoing, Unit, outgoing, without_ghosts
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -106,30 +108,47 @@ def violation(graph: Graph, property: int, decision: Decision | None = None) -> 
     assert formula is not None
     decision = decision or Decision(graph.model)
     decision.enter("automaton")
-    return _Search(graph, violating(formula, decision.look), decision).lasso()
+    best: tuple[tuple[int, State], _Search, Pair, frozenset[Pair]] | None = None
+    for automaton in violating(formula, decision.look):
+        search = _Search(graph, automaton, decision)
+        cycle = search.least()
+        if cycle is not None and (best is None or cycle[0] < best[0]):
+            best = cycle[0], search, *cycle[1:]
+    return None if best is None else best[1].lasso(*best[2:])
 
 
 class _Search:
-    """One search; ``allowed`` are the nodes that fit each state."""
+    """The search of one automaton; ``allowed`` are the nodes that fit each state, ``asks`` the
+    conditions that a cycle through it has to meet, and ``meets`` those that it meets.
+    """
 
     def __init__(self, graph: Graph, automaton: Automaton, decision: Decision) -> None:
         self.graph = graph
         self.decision = decision
         self.automaton = automaton
-        holds = graph.runner.holds
         self.allowed: dict[State, frozenset[int]] = {}
+        self.asks: dict[State, frozenset[int]] = {}
+        self.meets: dict[State, frozenset[int]] = {}
+        predicates = automaton.predicates
         decision.enter("product")
         for state in graph.levels:
             decision.look()
-            truth = {number: holds(number, state) for number in automaton.predicates}
+            truth = {number: graph.runner.holds(number, state) for number in predicates}
             fitting = (n for n, node in enumerate(automaton.nodes) if node.allows(truth))
             self.allowed[state] = frozenset(fitting)
+            self.asks[state], self.meets[state] = conditions_at(automaton, truth)
 
-    def lasso(self) -> Lasso | None:
+    @property
+    def _first(self) -> list[Pair]:
         nodes = self.automaton.initial
-        first = [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
+        return [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
+
+    def least(self) -> tuple[tuple[int, State], Pair, frozenset[Pair]] | None:
+        """The least pair on a fair cycle, after its number of steps and its state and before the
+        component of the cycle; None if there is no such cycle.
+        """
         everything = _Moves(self)
-        levels = distances(everything, first)
+        levels = distances(everything, self._first)
         self.decision.enter("components", len(levels))
         parts = components(everything, levels)
         fair = [one for part in parts for one in self.fair(part)]
@@ -140,10 +159,17 @@ class _Search:
             ((pair, part) for part in fair for pair in part),
             key=lambda found: (levels[found[0]], found[0]),
         )
-        stem = path_to(everything, first, start)
-        walk = Walk(_Moves(self, part), self.automaton, self.graph.possible.__getitem__)
+        return (levels[start], start[0]), start, part
+
+    def lasso(self, start: Pair, part: frozenset[Pair]) -> Lasso:
+        """The lasso whose cycle begins at a pair and lies in a component."""
+        stem = path_to(_Moves(self), self._first, start)
+        walk = Walk(_Moves(self, part), self.automaton, self)
         cycle = Round(walk, self.automaton, self.strong).cycle(start)
         return Lasso(unrepeated(stem), tuple(cycle))
+
+    def possible(self, state: State) -> frozenset[Unit]:
+        return self.graph.possible[state]
 
     def strong(self, unit: Unit) -> bool:
         fairness = self.graph.model.actions[unit.action].fairness
@@ -159,9 +185,14 @@ class _Search:
         for promise in range(self.automaton.promises):
             if all(promise in nodes[node].puts_off for _, node in part):
                 return
+        states = {state for state, _ in part}
+        met = frozenset[int]().union(*(self.meets[state] for state in states))
+        if any(self.asks[state] - met for state in states):
+            yield from self._fair_among(pair for pair in part if not self.asks[pair[0]] - met)
+            return
         inside = _Moves(self, part)
         taken = {unit for pair in part for edge in inside.edges(pair) for unit in edge.units}
-        possible = [self.graph.possible[state] for state in {state for state, _ in part}]
+        possible = [self.graph.possible[state] for state in states]
         always = possible[0].intersection(*possible)
         if any(unit not in taken for unit in always if not self.strong(unit)):
             return
@@ -170,9 +201,32 @@ class _Search:
         if not owed:
             yield part
             return
-        rest = frozenset(pair for pair in part if not owed & self.graph.possible[pair[0]])
+        yield from self._fair_among(
+            pair for pair in part if not owed & self.graph.possible[pair[0]]
+        )
+
+    def _fair_among(self, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]:
+        rest = frozenset(pairs)
         for smaller in components(_Moves(self, rest), rest):
             yield from self.fair(smaller)
+
+
+def conditions_at(
+    automaton: Automaton, truth: Mapping[int, bool]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The acceptance conditions that a cycle through a state must meet, and those that the state
+    meets, by number.
+    """
+    values = {number: [value] for number, value in truth.items()}
+
+    def true(formula: Formula) -> bool:
+        return holds(formula, values, 1, 0, BOOLEANS)[0]
+
+    numbered = list(enumerate(automaton.conditions))
+    return (
+        frozenset(number for number, condition in numbered if not true(condition.stays)),
+        frozenset(number for number, condition in numbered if true(condition.meets)),
+    )
 
 
 class _Moves:

@@ -91,25 +91,28 @@ def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
 @dataclass(frozen=True, slots=True)
 class Owed(Generic[U]):
     """What is owed on the way round a fair component: a promise until a node does not put it off; a
-    weak unit until a step counts for it or it is not possible in a state; and a strong unit that
-    was possible in a state, until a step counts for it.
+    weak unit until a step counts for it or it is not possible in a state; a strong unit that was
+    possible in a state, until a step counts for it; and a condition that was asked for in a state,
+    until a state meets it.
     """
 
     promises: frozenset[int]
     weak: frozenset[U]
     strong: frozenset[U]
+    conditions: frozenset[int]
 
     def __bool__(self) -> bool:
-        return bool(self.promises or self.weak or self.strong)
+        return bool(self.promises or self.weak or self.strong or self.conditions)
 
 
 class Inside(Protocol[S, U]):
-    """A fair component: the units that are possible in a state, those for which a move within it
-    counts, the shortest path behind a pair to the nearest step or pair that meets something that is
+    """A fair component: the units that are possible in a state, the conditions that a state asks
+    for and those that it meets, the units for which a move within the component counts, the shortest path behind a pair to the nearest step or pair that meets something that is
     owed, the least of them, and the shortest one, of one move at least, to another pair.
     """
 
     def possible(self, state: S, /) -> frozenset[U]: ...
+    def conditions(self, state: S, /) -> tuple[frozenset[int], frozenset[int]]: ...
     def counts(self, before: tuple[S, int], after: tuple[S, int], /) -> frozenset[U]: ...
     def nearest(self, start: tuple[S, int], owed: Owed[U], /) -> Sequence[tuple[S, int]]: ...
     def home(self, pair: tuple[S, int], start: tuple[S, int], /) -> Sequence[tuple[S, int]]: ...
@@ -128,6 +131,8 @@ class Round(Generic[S, U]):
         self._weak: set[U] = set()
         self._strong: set[U] = set()
         self._taken: set[U] = set()
+        self._asked: set[int] = set()
+        self._met: set[int] = set()
 
     def cycle(self, start: tuple[S, int]) -> list[S]:
         """The states behind ``start`` on the way round and back to it; none where it can stay.
@@ -151,11 +156,19 @@ class Round(Generic[S, U]):
         return states[1:]
 
     def _owed(self) -> Owed[U]:
-        return Owed(frozenset(self._promises), frozenset(self._weak), frozenset(self._strong))
+        return Owed(
+            frozenset(self._promises),
+            frozenset(self._weak),
+            frozenset(self._strong),
+            frozenset(self._asked - self._met),
+        )
 
     def _visit(self, pair: tuple[S, int]) -> None:
         state, node = pair
         self._promises &= self._nodes[node].puts_off
+        asks, meets = self._inside.conditions(state)
+        self._asked |= asks
+        self._met |= meets
         possible = self._inside.possible(state)
         self._weak &= possible
         self._strong |= {one for one in possible - self._taken if self._is_strong(one)}
@@ -170,15 +183,27 @@ class Round(Generic[S, U]):
         return path
 
 
+class States(Protocol):
+    """The units that are possible in each state, and the conditions that it asks for and meets."""
+
+    asks: dict[State, frozenset[int]]
+    meets: dict[State, frozenset[int]]
+
+    def possible(self, state: State, /) -> frozenset[Unit]: ...
+
+
 class Walk:
     """What `Round` asks of a component whose ``moves`` are those of states."""
 
-    def __init__(
-        self, moves: Moves, automaton: Automaton, possible: Callable[[State], frozenset[Unit]]
-    ) -> None:
+    def __init__(self, moves: Moves, automaton: Automaton, states: States) -> None:
         self._moves = moves
         self._nodes = automaton.nodes
-        self.possible = possible
+        self._states = states
+        self.possible = states.possible
+
+    def conditions(self, state: State) -> tuple[frozenset[int], frozenset[int]]:
+        """The conditions that a state asks for, and those that it meets."""
+        return self._states.asks[state], self._states.meets[state]
 
     def counts(self, before: Pair, after: Pair) -> frozenset[Unit]:
         """The units for which a step counts that leads from a pair to another."""
@@ -187,8 +212,10 @@ class Walk:
 
     def _serves(self, pair: Pair, owed: Owed[Unit]) -> bool:
         state, node = pair
-        return not (owed.promises <= self._nodes[node].puts_off) or not (
-            owed.weak <= self.possible(state)
+        return (
+            not owed.promises <= self._nodes[node].puts_off
+            or not owed.weak <= self.possible(state)
+            or not owed.conditions.isdisjoint(self._states.meets[state])
         )
 
     def nearest(self, start: Pair, owed: Owed[Unit]) -> list[Pair]:

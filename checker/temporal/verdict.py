@@ -24,8 +24,9 @@ from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut, others
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.reconstruct import trace_along
-from fencepost.checker.temporal.automaton import TooLarge, violating
+from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
+from fencepost.checker.temporal.normal import TooLarge
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 

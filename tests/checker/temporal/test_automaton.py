@@ -1,0 +1,128 @@
+"""The automata of a formula's negation accept exactly the words on which the formula fails.
+
+The oracle evaluates a formula on a lasso-shaped word directly (`lasso.holds`), and knows neither
+normal forms nor automata.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+from tests.support.amounts import numbers
+
+from fencepost.checker.temporal import normal
+from fencepost.checker.temporal.automaton import Automaton, TooLarge, violating
+from fencepost.checker.temporal.lasso import BOOLEANS, holds
+from fencepost.spec.core.formulas import (
+    Always,
+    And,
+    Eventually,
+    Formula,
+    Holds,
+    Iff,
+    Implies,
+    LeadsTo,
+    Not,
+    Or,
+    Until,
+)
+
+PREDICATES = 4
+WORDS = 40
+
+Word = Sequence[Sequence[bool]]
+"""The truth of the predicates at each position."""
+
+
+def accepts(automaton: Automaton, word: Word, loop: int) -> bool:
+    """Whether an automaton has an accepting run along a word that repeats from ``loop`` on."""
+
+    def after(place: int, nodes: frozenset[int]) -> frozenset[int]:
+        reached = {n for node in nodes for n in automaton.nodes[node].successors}
+        return frozenset(n for n in reached if automaton.nodes[n].allows(word[place]))
+
+    truth = {number: [row[number] for row in word] for number in range(PREDICATES)}
+    for condition in automaton.conditions:
+        often = holds(condition.meets, truth, len(word), loop, BOOLEANS)[loop:]
+        settled = holds(condition.stays, truth, len(word), loop, BOOLEANS)[loop:]
+        if not (any(often) or all(settled)):
+            return False
+    now = frozenset(n for n in automaton.initial if automaton.nodes[n].allows(word[0]))
+    for place in range(1, loop + 1):
+        now = after(place, now)
+    places = [*range(loop, len(word))]
+    following = {(p, n): [(q, m) for q in [p + 1 if p + 1 < len(word) else loop]
+                          for m in automaton.nodes[n].successors
+                          if automaton.nodes[m].allows(word[q])]
+                 for p in places for n in range(len(automaton.nodes))
+                 if automaton.nodes[n].allows(word[p])}  # fmt: skip
+
+    def closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        waiting = list(pairs)
+        for pair in waiting:
+            for other in following[pair]:
+                if other not in pairs:
+                    pairs.add(other)
+                    waiting.append(other)
+        return pairs
+
+    reached = closed({(loop, node) for node in now})
+    for start in reached:
+        ahead = closed(set(following[start]))
+        if start not in ahead:
+            continue
+        around = [pair for pair in ahead if start in closed(set(following[pair]))]
+        put_off = [automaton.nodes[node].puts_off for _, node in around]
+        if not frozenset.intersection(*put_off):
+            return True
+    return False
+
+
+def grown(random: Random, operators: int) -> Formula:
+    """A random formula with a number of operators."""
+    if operators == 0:
+        return Holds(random.randrange(PREDICATES))
+    unary: list[Callable[[Formula], Formula]] = [
+        Not, Always, Eventually,
+        lambda f: Always(Eventually(f)), lambda f: Eventually(Always(f)),
+    ]  # fmt: skip
+    binary: list[Callable[[Formula, Formula], Formula]] = [
+        Until, LeadsTo, Implies, Iff, lambda a, b: And((a, b)), lambda a, b: Or((a, b)),
+    ]  # fmt: skip
+    if operators == 1 or random.random() < 0.5:
+        made = random.choice(unary[:3] if operators == 1 else unary)
+        cost = 1 if made in unary[:3] else 2
+        return made(grown(random, operators - cost))
+    left = random.randrange(operators)
+    return random.choice(binary)(grown(random, left), grown(random, operators - 1 - left))
+
+
+def drawn(random: Random) -> tuple[Word, int]:
+    """A random word, and where it repeats."""
+    length = random.randint(1, 6)
+    rows = [[random.random() < 0.5 for _ in range(PREDICATES)] for _ in range(length)]
+    return rows, random.randrange(length)
+
+
+@pytest.mark.parametrize("operators", [3, 6, 10, 20, 30])
+def test_automata_accept_the_words_on_which_a_formula_fails(operators: int) -> None:
+    refused = 0
+    seeds = numbers(40)
+    for seed in seeds:
+        random = Random(f"{operators} {seed}")
+        formula = grown(random, random.randint(1, operators))
+        try:
+            automata = violating(formula)
+        except TooLarge:
+            refused += 1
+            continue
+        for _ in range(WORDS):
+            word, loop = drawn(random)
+            values = {number: [row[number] for row in word] for number in range(PREDICATES)}
+            fails = not holds(formula, values, len(word), loop, BOOLEANS)[0]
+            accepted = any(accepts(one, word, loop) for one in automata)
+            assert accepted == fails, f"seed {seed}: {formula}\n{word} from {loop} on"
+    assert refused <= len(seeds) // 4
