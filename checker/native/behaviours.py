@@ -1,4 +1,4 @@
-"""Properties of behaviours, decided from packed states: what the product of the states and an
+"""Properties of behaviours, decided from packed states: what the product of the states and each
 automaton has in it, as a lasso.
 
 It finds the lasso that `temporal.decide` finds, by the rule that stands there.
@@ -14,11 +14,11 @@ import numpy as np
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.graph import Rows, StateGraph, Units
-from fencepost.checker.native.lassos import Source, lasso
+from fencepost.checker.native.lassos import Candidate, Source
 from fencepost.checker.native.product import Product
 from fencepost.checker.native.streett import Flags
 from fencepost.checker.search.deciding import Decision
-from fencepost.checker.temporal.automaton import Automaton, violating
+from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import most_units
 from fencepost.spec.core.ir import Model
@@ -64,47 +64,52 @@ class Behaviours:
         self.graph = StateGraph(explorer, explorer.memory, layout.words, levels)
         self.units = units_of(self.model)
         self._properties = properties
-        self._matter: dict[int, Flags | None] = {}
-        self._automata: dict[int, Automaton] = {}
+        self._products: dict[int, list[Product]] = {}
+        self._wanted: Flags = np.zeros(self.graph.states, np.bool_)
         self._places = {number: place for place, number in enumerate(predicates)}
         self._labels = self.graph.labels(len(predicates))
 
     @cached_property
     def rows(self) -> Rows:
         """The steps between the states that matter to some property, made as they are wanted."""
-        wanted = np.zeros(self.graph.states, np.bool_)
         for number in self._properties:
-            some = self._wanted(number)
-            if some is not None:
-                wanted |= some
+            self._products_of(number)
         self.decision.enter("graph")
-        return Rows(self.graph, self.units, wanted)
+        return Rows(self.graph, self.units, self._wanted)
 
     def violation(self, property: int) -> Lasso | None:
         """The lasso that violates a property; None: every behaviour meets it. Raises `TooLarge`."""
-        if self._wanted(property) is None:
+        products = self._products_of(property)
+        if not products:
             return None
-        product, rows = self._product(property), self.rows
-        self.decision.enter("product", rows.wanted)
-        rounds = list(product.rounds(rows))
-        fair = product.fair(rows, rounds, self.units)
-        if not fair:
-            return None
-        self.decision.enter("lasso")
+        rows = self.rows
         source = Source(self.graph, self.layout, rows, self.units)
-        return lasso(source, product, rounds, fair)
+        best: Candidate | None = None
+        for product in products:
+            self.decision.enter("product", rows.wanted)
+            rounds = list(product.rounds(rows))
+            fair = product.fair(rows, rounds, self.units)
+            if fair:
+                self.decision.enter("lasso")
+                candidate = Candidate(source, product, rounds, fair)
+                if best is None or candidate.key < best.key:
+                    best = candidate
+        return None if best is None else best.lasso()
 
-    def _wanted(self, property: int) -> Flags | None:
-        """The states that matter to a property; None: there is nothing that can violate it."""
-        if property not in self._matter:
-            self._matter[property] = self._product(property).wanted()
-        return self._matter[property]
-
-    def _product(self, property: int) -> Product:
-        formula = self.model.properties[property].formula
-        assert formula is not None
-        if property not in self._automata:
+    def _products_of(self, property: int) -> list[Product]:
+        """The products for a property in which something may violate it. Their states are wanted
+        from now on. Raises `TooLarge`.
+        """
+        if property not in self._products:
+            formula = self.model.properties[property].formula
+            assert formula is not None
             self.decision.enter("automaton")
-            self._automata[property] = violating(formula, self.decision.look)
-        automaton = self._automata[property]
-        return Product(self.graph, self._labels, self._places, automaton, self.decision)
+            products: list[Product] = []
+            for automaton in violating(formula, self.decision.look):
+                product = Product(self.graph, self._labels, self._places, automaton, self.decision)
+                wanted = product.wanted()
+                if wanted is not None:
+                    self._wanted |= wanted
+                    products.append(product)
+            self._products[property] = products
+        return self._products[property]

@@ -48,31 +48,45 @@ class Source:
         return self.layout.decode(self.graph.packed(number))
 
 
-def lasso(of: Source, product: Product, rounds: Sequence[Round], fair: Sequence[Fair]) -> Lasso:
-    """The one that begins at the least of the pairs round which it can go, by the number of steps
-    to it, by state, and by node. ``rounds`` are the pairs that can be reached.
+class Candidate:
+    """The lasso of one product. Its cycle begins at the least of the pairs round which a behaviour
+    can go, by the number of steps to it, by state, and by node. ``rounds`` are the pairs that can
+    be reached. ``key`` orders the candidates of several products.
     """
-    marks = product.graph.zeros(product.width)
-    for one in fair:
-        product.marked(marks, one.states, one.nodes)
-    level, (number, node) = _first(of, product, rounds, marks)
-    marks.fill(0)
-    for one in fair:
-        here = (one.states == number) & (one.nodes == node)
-        if here.any():
-            inside = one.components == one.components[here][0]
-            product.marked(marks, one.states[inside], one.nodes[inside])
-    of.graph.memory.afford(PLACE_BYTES * of.graph.states)
-    layers = _Layers(
-        of, product, list(rounds), product.automaton.initial, product.free, of.graph.places()
-    )
-    stem = layers.path((number, node), level)
-    way = Way(_Component(of, product, marks), product.automaton, of.units.strong.__contains__)
-    cycle = way.cycle((number, node))
-    return Lasso(
-        unrepeated((of.state(number), node) for number, node in stem),
-        tuple(of.state(number) for number in cycle),
-    )
+
+    def __init__(
+        self, of: Source, product: Product, rounds: Sequence[Round], fair: Sequence[Fair]
+    ) -> None:
+        self._of = of
+        self._product = product
+        self._rounds = rounds
+        self._fair = fair
+        marks = product.graph.zeros(product.width)
+        for one in fair:
+            product.marked(marks, one.states, one.nodes)
+        self._level, self._start = _first(of, product, rounds, marks)
+        self.key = self._level, of.state(self._start[0])
+
+    def lasso(self) -> Lasso:
+        of, product, (number, node) = self._of, self._product, self._start
+        marks = product.graph.zeros(product.width)
+        for one in self._fair:
+            here = (one.states == number) & (one.nodes == node)
+            if here.any():
+                inside = one.components == one.components[here][0]
+                product.marked(marks, one.states[inside], one.nodes[inside])
+        of.graph.memory.afford(PLACE_BYTES * of.graph.states)
+        places = of.graph.places()
+        layers = _Layers(
+            of, product, list(self._rounds), product.automaton.initial, product.free, places
+        )
+        stem = layers.path((number, node), self._level)
+        way = Way(_Component(of, product, marks), product.automaton, of.units.strong.__contains__)
+        cycle = way.cycle((number, node))
+        return Lasso(
+            unrepeated((of.state(number), node) for number, node in stem),
+            tuple(of.state(number) for number in cycle),
+        )
 
 
 def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) -> tuple[int, Spot]:
@@ -225,6 +239,14 @@ class _Component:
             if word >> bit & 1
         )
 
+    def conditions(self, state: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The acceptance conditions that a state asks for, and those that it meets."""
+        rows = list(enumerate(self._product.conditions(np.array([state], np.int64))))
+        return (
+            frozenset(number for number, (asks, _) in rows if asks[0]),
+            frozenset(number for number, (_, meets) in rows if meets[0]),
+        )
+
     def counts(self, before: Spot, after: Spot) -> frozenset[int]:
         """The units for which a step counts that leads from a pair to another."""
         _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
@@ -287,6 +309,11 @@ class _Component:
             weak = self._of.units.words(owed.weak)
             idle = filled(weak & ~self._of.rows.possible[one.states])
             bits[idle] = one.bits[idle]
+        if owed.conditions:
+            conditions = self._product.conditions(one.states)
+            for number in owed.conditions:
+                _, meets = conditions[number]
+                bits[meets] = one.bits[meets]
         return bits
 
     def _step(

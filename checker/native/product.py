@@ -19,14 +19,26 @@ from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units
 from fencepost.checker.native.streett import Fair, Flags, Part, Steps, Streett, filled
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
+from fencepost.checker.temporal.lasso import Logic, holds
+from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.records import dataclass
 
 AT_ONCE = 1 << 15
 """The number of states in a batch."""
-PIECE = 16
-"""The number of bits of an index into a table."""
+PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
+"""The number of bits of an index into a table; a function of more than `MAX_TABLED` bits has
+smaller tables, since there are many.
+"""
 WORTH = 20
 """Another turn of dropping pairs is worth it where the last one changed this part of the states."""
+
+
+_FLAGS: Logic[Flags] = Logic(
+    lambda rows: np.logical_and.reduce([*rows]),
+    lambda rows: np.logical_or.reduce([*rows]),
+    np.logical_not,
+)
+"""Truth values of several states at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +54,10 @@ class Tables:
 
     def __init__(self, images: Sequence[int], width: int) -> None:
         self._width = width
+        self._size = PIECE if len(images) <= MAX_TABLED else SMALL_PIECE
         self._tables: list[Words] = []
-        for start in range(0, len(images), PIECE):
-            part = images[start : start + PIECE]
+        for start in range(0, len(images), self._size):
+            part = images[start : start + self._size]
             table = np.zeros((1 << len(part), width), np.uint64)
             for place, image in enumerate(part):
                 half = 1 << place
@@ -54,7 +67,7 @@ class Tables:
     def __call__(self, bits: Words) -> Words:
         made = np.zeros((len(bits), self._width), np.uint64)
         for number, table in enumerate(self._tables):
-            made |= table[_piece(bits, number, len(table))]
+            made |= table[_piece(bits, self._size * number, len(table))]
         return made
 
 
@@ -86,8 +99,17 @@ class Product:
         self.bound = [number for number in range(len(self.nodes)) if number not in self.free]
         self._bit = {node: bit for bit, node in enumerate(self.bound)}
         self.width = max(1, -(-len(self.bound) // 64))
+        self._size = PIECE if len(self.bound) <= MAX_TABLED else SMALL_PIECE
         self._labels = labels
         self._places = places
+        self._conditional = sorted(
+            {
+                number
+                for one in automaton.conditions
+                for part in (one.stays, one.meets)
+                for number in predicates(part)
+            }
+        )
         self.behind = self.bits(
             after for node in self.free for after in self.nodes[node].successors
         )
@@ -112,17 +134,17 @@ class Product:
     def _fitting(self) -> list[Words]:
         """For each piece of the predicates, by their values, the nodes that fit them."""
         made: list[Words] = []
-        for piece in range(-(-len(self._places) // PIECE)):
-            size = min(PIECE, len(self._places) - PIECE * piece)
+        for piece in range(-(-len(self._places) // self._size)):
+            size = min(self._size, len(self._places) - self._size * piece)
             table = np.zeros((1 << size, self.width), np.uint64)
             values = np.arange(1 << size)
             for bit, node in enumerate(self.bound):
                 mask = wanted = 0
                 for predicate, truth in self.nodes[node].requires:
                     place = self._places[predicate]
-                    if place // PIECE == piece:
-                        mask |= 1 << place % PIECE
-                        wanted |= truth << place % PIECE
+                    if place // self._size == piece:
+                        mask |= 1 << place % self._size
+                        wanted |= truth << place % self._size
                 table[(values & mask) == wanted, bit // 64] |= np.uint64(1 << bit % 64)
             made.append(table)
         return made
@@ -135,7 +157,7 @@ class Product:
             labels = self._labels[part]
             made = np.tile(everything, (len(labels), 1))
             for piece, table in enumerate(self._fitting):
-                made &= table[_piece(labels, piece, len(table))]
+                made &= table[_piece(labels, self._size * piece, len(table))]
             yield part, made
 
     def allowed(self) -> Words:
@@ -248,7 +270,7 @@ class Product:
         reached: Words | None = None
         for place, group in enumerate(self.groups):
             mask = np.uint64(1 << place % 64)
-            states = np.flatnonzero(alive[:, place // 64] & mask)
+            states = self._settling(np.flatnonzero(alive[:, place // 64] & mask))
             if not len(states):
                 continue
             if len(group) == 1:
@@ -256,8 +278,40 @@ class Product:
             else:
                 reached = self._reached(rounds) if reached is None else reached
                 part = self._part(rows, reached, states, group)
-            found += Streett(self.graph, self.automaton, rows, units, self.decision).fair(part)
+            streett = Streett(
+                self.graph, self.automaton, rows, units, self.conditions, self.decision
+            )
+            found += streett.fair(part)
         return found
+
+    def conditions(self, states: Ids) -> list[tuple[Flags, Flags]]:
+        """For each acceptance condition the states, among some, whose cycles have to meet it, and
+        those that meet it.
+        """
+        values = {number: [self._column(states, number)] for number in self._conditional}
+
+        def true(formula: Formula) -> Flags:
+            row: Flags = holds(formula, values, 1, 0, _FLAGS)[0]
+            whole: Flags = np.broadcast_to(row, states.shape)
+            return whole
+
+        return [(~true(one.stays), true(one.meets)) for one in self.automaton.conditions]
+
+    def _column(self, states: Ids, predicate: int) -> Flags:
+        """The values of a predicate in some states."""
+        place = self._places[predicate]
+        column = self._labels[states, place // 64] >> np.uint64(place % 64)
+        truth: Flags = (column & np.uint64(1)) != 0
+        return truth
+
+    def _settling(self, states: Ids) -> Ids:
+        """Those of some states that may lie on an accepting cycle as far as conditions tell that
+        no state meets.
+        """
+        for asks, meets in self.conditions(states):
+            if not meets.any():
+                return self._settling(states[~asks]) if asks.any() else states
+        return states
 
     def _reached(self, rounds: Sequence[Round]) -> Words:
         """All pairs of some rounds."""
@@ -350,9 +404,9 @@ def bit_words(bits: int, width: int) -> Words:
     return np.array([bits >> 64 * part & mask for part in range(width)], np.uint64)
 
 
-def _piece(bits: Words, number: int, size: int) -> Ids:
-    """The values of some bits that are looked up in a table."""
-    column = bits[:, number * PIECE // 64] >> np.uint64(number * PIECE % 64)
+def _piece(bits: Words, first: int, size: int) -> Ids:
+    """The values of the bits from ``first`` on that are looked up in a table."""
+    column = bits[:, first // 64] >> np.uint64(first % 64)
     return (column & np.uint64(size - 1)).astype(np.intp)
 
 

@@ -1,12 +1,13 @@
 """Round which pairs of a state and a node a behaviour can go for ever, fairly: Streett's recursion.
 
 A component in which a strong unit is possible and never counts is searched again without the pairs
-at which it is possible. It does not know how the pairs were found.
+at which it is possible; and one that does not meet an acceptance condition, without the pairs that
+ask for it. It does not know how the pairs were found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -86,9 +87,11 @@ class Streett:
         automaton: Automaton,
         rows: Rows,
         units: Units,
+        conditions: Callable[[Ids], list[tuple[Flags, Flags]]],
         decision: Decision,
     ) -> None:
         self._graph = graph
+        self._conditions = conditions
         self._decision = decision
         self._automaton = automaton
         self._possible = rows.possible
@@ -126,13 +129,20 @@ class Streett:
             always, ever = _gathered(component, possible, len(taken))
             good_weak = ~filled(always & ~taken & self._weak)
             owed = ever & ~taken & self._strong
+            asking = np.zeros(len(component), np.bool_)
+            for asks, meets in self._conditions(part.states[within]):
+                met = np.zeros(len(taken), np.bool_)
+                met[component[meets]] = True
+                asking |= asks & ~met[component]
             clear = good_weak & ~filled(owed)
+            clear[component[asking]] = False
             if clear.any():
                 kept = clear[component]
                 places = np.flatnonzero(within)[kept]
                 yield Fair(part.states[places], part.nodes[places], component[kept])
             # Where a strong unit is owed that cannot be had, the states in which it is possible go.
             again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
+            again &= ~asking
             if again.any():
                 keep = np.zeros(size, np.bool_)
                 keep[np.flatnonzero(within)[again]] = True

@@ -79,9 +79,7 @@ class Automaton:
         return tuple(sorted(found))
 
 
-def violating(
-    formula: Formula, pause: Callable[[], None] = lambda: None
-) -> tuple[Automaton, ...]:
+def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> tuple[Automaton, ...]:
     """The automata of the behaviours that violate a formula, one for each question; none if no
     behaviour does. Calls ``pause`` often, which may raise. Raises `TooLarge`.
     """

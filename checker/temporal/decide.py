@@ -7,9 +7,9 @@ strongly connected set of pairs in which all of that can be had, found by taking
 (Emerson and Lei, 1987).
 
 Of all lassos, one is found by a rule that every engine follows. The cycle begins at the least pair
-on any such cycle, by the number of steps to it, by state, by
-automaton, and by node. From there it goes on, again and again, by the shortest path to what is still owed, and at last back. Steps that change nothing
-are not counted, and not shown.
+on any such cycle, by the number of steps to it, by state, by automaton, and by node. From there it
+goes on, again and again, by the shortest path to what is still owed, and at last back. Steps that
+change nothing are not counted, and not shown.
 """
 
 from __future__ import annotations

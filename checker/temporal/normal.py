@@ -343,9 +343,7 @@ class Forms:
         parts = node.parts if isinstance(node, All) else ()
         self._nodes.append(node)
         self._tails.append(tails)
-        self._timed.append(
-            isinstance(node, Until | Often) or not all(map(self.is_state, parts))
-        )
+        self._timed.append(isinstance(node, Until | Often) or not all(map(self.is_state, parts)))
         self._constant.append(
             isinstance(node, Often) or (isinstance(node, All) and all(map(self.is_tail, parts)))
         )

@@ -107,8 +107,9 @@ class Owed(Generic[U]):
 
 class Inside(Protocol[S, U]):
     """A fair component: the units that are possible in a state, the conditions that a state asks
-    for and those that it meets, the units for which a move within the component counts, the shortest path behind a pair to the nearest step or pair that meets something that is
-    owed, the least of them, and the shortest one, of one move at least, to another pair.
+    for and those that it meets, the units for which a move within the component counts, the
+    shortest path behind a pair to the nearest step or pair that meets something that is owed, the
+    least of them, and the shortest one, of one move at least, to another pair.
     """
 
     def possible(self, state: S, /) -> frozenset[U]: ...

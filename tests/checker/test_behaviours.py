@@ -6,7 +6,6 @@ Each engine that decides such properties runs every example.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from textwrap import dedent
 
 import pytest
@@ -564,13 +563,30 @@ def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> No
     assert [text for number, text in asked if number in never] == missed
 
 
-def test_promises_that_come_again_and_again_have_one_node_for_each_state() -> None:
-    """What violates it meets each value for ever; who is at one does not put it off."""
-    text = COUNTER.format("", "", "exists n in 0..3: eventually always x != n")
-    made = violating(behaved(text).formula)
-    for values in product((False, True), repeat=4):
-        truth = dict(zip(made.predicates, values, strict=True))
-        assert sum(node.allows(truth) for node in made.nodes) == 1
+@pytest.mark.parametrize(
+    ("formula", "questions", "nodes", "conditions"),
+    [
+        ("exists n in 0..3: eventually always x != n", 1, 1, 4),
+        ("forall n in 0..3: always eventually x == n", 1, 8, 0),
+        ("eventually always eventually always eventually x == 1", 1, 2, 0),
+        ("(forall n in 0..3: always eventually x == n) implies (x == 1 leads to x == 2)", 1, 3, 4),
+        (
+            "(forall n in 0..2: (always eventually x == n) implies always eventually x == n + 1)"
+            " implies (x == 1 leads to x == 2)",
+            1, 3, 3,
+        ),
+        ("forall n in 0..2: (always eventually x == n) iff eventually always x == 3", 4, 9, 6),
+        # A condition on cycles is moved out of other operators.
+        ("always (x == 0 implies always eventually x == 2)", 1, 3, 1),
+        ("(eventually x == 0) or not eventually x == 0", 0, 0, 0),
+    ],
+)  # fmt: skip
+def test_what_the_search_for_a_violation_consists_of(
+    formula: str, questions: int, nodes: int, conditions: int
+) -> None:
+    made = violating(behaved(COUNTER.format("", "", formula)).formula)
+    sizes = len(made), sum(len(one.nodes) for one in made), sum(len(one.conditions) for one in made)
+    assert sizes == (questions, nodes, conditions)
 
 
 SYMBOLIC = """

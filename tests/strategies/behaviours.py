@@ -9,8 +9,12 @@ from random import Random
 PREFIXES = ("", "", "", "fair ", "fair ", "fair ", "strongly fair ", "strongly fair ", "fair each ")
 
 
-def behaviour_spec(random: Random, until: bool = True, constraint: bool = True) -> str:
-    """A spec with one property, ``P``; ``until`` and ``constraint`` say what may occur."""
+def behaviour_spec(
+    random: Random, until: bool = True, constraint: bool = True, depth: int = 3
+) -> str:
+    """A spec with one property, ``P``, whose operators are nested up to ``depth``; ``until`` and
+    ``constraint`` say what may occur.
+    """
     top = random.choice((1, 2, 3))
     lines = [f"var x: 0..{top} = {random.choice(('0', '0', 'any'))}", "var b: bool = false"]
     ghost = random.random() < 0.3
@@ -32,7 +36,7 @@ def behaviour_spec(random: Random, until: bool = True, constraint: bool = True) 
         lines += _resent(random)
     if constraint and random.random() < 0.2:
         lines.append(f"constraint: x <= {random.randint(0, top)}")
-    lines.append(f"property P: {_formula(random, top, role, 3, until)}")
+    lines.append(f"property P: {_formula(random, top, role, depth, until)}")
     return "\n".join(lines) + "\n"
 
 

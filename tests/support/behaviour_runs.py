@@ -12,6 +12,7 @@ from tests.support.lassos import some_lasso, steps_of
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
+from fencepost.checker.temporal.automaton import TooLarge, violating
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
@@ -60,8 +61,19 @@ def behaved(text: str) -> Behaved:
 
 
 def grown_behaved(seed: int) -> Behaved:
-    """The random spec of a number."""
-    return behaved(behaviour_spec(Random(seed)))
+    """The random spec of a number; every second one has a formula of up to 60 operators, which is
+    not refused.
+    """
+    random = Random(seed)
+    if seed % 2 == 0:
+        return behaved(behaviour_spec(random))
+    while True:
+        spec = behaved(behaviour_spec(random, depth=6))
+        try:
+            violating(spec.formula)
+        except TooLarge:
+            continue
+        return spec
 
 
 def lasso_in(outcome: Outcome) -> Lasso | None:

@@ -6,14 +6,12 @@ normal forms nor automata.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
 from tests.support.amounts import numbers
 
-from fencepost.checker.temporal import normal
 from fencepost.checker.temporal.automaton import Automaton, TooLarge, violating
 from fencepost.checker.temporal.lasso import BOOLEANS, holds
 from fencepost.spec.core.formulas import (
