@@ -12,8 +12,9 @@ from tests.support.lassos import some_lasso, steps_of
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
-from fencepost.checker.temporal.automaton import TooLarge, violating
+from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, genuine
+from fencepost.checker.temporal.normal import TooLarge
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner

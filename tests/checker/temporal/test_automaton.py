@@ -12,8 +12,9 @@ from random import Random
 import pytest
 from tests.support.amounts import numbers
 
-from fencepost.checker.temporal.automaton import Automaton, TooLarge, violating
+from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import BOOLEANS, holds
+from fencepost.checker.temporal.normal import TooLarge
 from fencepost.spec.core.formulas import (
     Always,
     And,
@@ -73,8 +74,10 @@ def accepts(automaton: Automaton, word: Word, loop: int) -> bool:
         if start not in ahead:
             continue
         around = [pair for pair in ahead if start in closed(set(following[pair]))]
-        put_off = [automaton.nodes[node].puts_off for _, node in around]
-        if not frozenset.intersection(*put_off):
+        if all(
+            any(promise not in automaton.nodes[node].puts_off for _, node in around)
+            for promise in range(automaton.promises)
+        ):
             return True
     return False
 
