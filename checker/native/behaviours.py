@@ -65,6 +65,7 @@ class Behaviours:
         self.units = units_of(self.model)
         self._properties = properties
         self._products: dict[int, list[Product]] = {}
+        self.graph.memory.afford(self.graph.states)
         self._wanted: Flags = np.zeros(self.graph.states, np.bool_)
         self._places = {number: place for place, number in enumerate(predicates)}
         self._labels = self.graph.labels(len(predicates))

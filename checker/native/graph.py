@@ -39,6 +39,10 @@ AT_ONCE = 1 << 14
 """The same for a call that follows steps."""
 LEAST_ROOM = 1 << 16
 """The bytes of the first room for steps."""
+PLACE_BYTES = 4
+"""The bytes of a place, as `StateGraph.places` has one for each state."""
+CHOOSE_BYTES, GATHER_BYTES = 10, 26
+"""The bytes for each state while some of them are chosen, and while targets are gathered."""
 NARROW_BITS = 32
 """A step takes four bytes where state and unit together fit into this number of bits."""
 
@@ -97,12 +101,15 @@ class StateGraph:
     def zeros(self, width: int) -> Words:
         """``width`` words for each state, as long as they are in use. Raises `Exhausted`."""
         region = self.memory.take(8 * width * self.states)
+        # Pages that are not there yet would hide as many bytes of others when memory is weighed.
+        self.memory.touch(region)
         room = words(region.address, width * self.states)
         weakref.finalize(room, self.memory.give, region)
         return np.ctypeslib.as_array(room).reshape(self.states, width)
 
     def places(self) -> Numbers:
-        """For each state no place, as `Rows.inside` wants them."""
+        """For each state no place, as `Rows.inside` wants them. Raises `Exhausted`."""
+        self.memory.afford(PLACE_BYTES * self.states)
         return np.full(self.states, -1, np.int32)
 
     # ------------------------------------------------------------ states
@@ -196,6 +203,7 @@ class StateGraph:
         for worker in workers:
             capacities = worker.capacities
             region = self.memory.take(8 * sum(capacities))
+            self.memory.touch(region)
             place = region.address
             for capacity in capacities:
                 bases.append(place)
@@ -240,6 +248,7 @@ class Rows:
         self.possible = graph.zeros(units.width)
         self._counts = graph.zeros(1)
         self._starts = graph.zeros(1)
+        graph.memory.afford(graph.states)
         self._made = np.zeros(graph.states, np.bool_)
         shift = max(1, graph.states.bit_length())
         narrow = shift + units.count.bit_length() <= NARROW_BITS
@@ -274,6 +283,7 @@ class Rows:
 
     def make(self, states: Ids) -> int:
         """Makes the steps from some states, given by ascending numbers; how many are new."""
+        self._graph.memory.afford(CHOOSE_BYTES * len(states))
         states = states[~self._made[states]]
         if not len(states):
             return 0
@@ -321,6 +331,7 @@ class Rows:
                 "advance", some, bits[part], opened, fresh, room, number=bits.shape[1]
             )
             found.append(room[:count].copy())
+        self._graph.memory.afford(GATHER_BYTES * sum(map(len, found)))
         return distinct(found)
 
     def trim(self, states: Ids, alive: Words) -> int:

@@ -30,8 +30,8 @@ Spot: TypeAlias = tuple[int, int]
 
 AT_ONCE = 1 << 14
 """The number of states whose steps are looked at together."""
-PLACE_BYTES, ROUND_BYTES = 4, 16
-"""What a place for each state, and a state of a layer, take."""
+ROUND_BYTES, MARK_BYTES = 16, 40
+"""The bytes of a state of a layer, and of a pair while it is marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Candidate:
         self._fair = fair
         marks = product.graph.zeros(product.width)
         for one in fair:
+            of.graph.memory.afford(MARK_BYTES * len(one.states))
             product.marked(marks, one.states, one.nodes)
         self._level, self._start = _first(of, product, rounds, marks)
         self.key = self._level, of.state(self._start[0])
@@ -71,11 +72,11 @@ class Candidate:
         of, product, (number, node) = self._of, self._product, self._start
         marks = product.graph.zeros(product.width)
         for one in self._fair:
+            of.graph.memory.afford(MARK_BYTES * len(one.states))
             here = (one.states == number) & (one.nodes == node)
             if here.any():
                 inside = one.components == one.components[here][0]
                 product.marked(marks, one.states[inside], one.nodes[inside])
-        of.graph.memory.afford(PLACE_BYTES * of.graph.states)
         places = of.graph.places()
         layers = _Layers(
             of, product, list(self._rounds), product.automaton.initial, product.free, places
@@ -93,6 +94,7 @@ def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) 
     """The least pair that is marked, behind the number of steps to it."""
     for level, one in enumerate(rounds):
         of.graph.explorer.pause()
+        of.graph.memory.afford(16 * product.width * len(one.states))
         found = _least(of, product, one.states, one.bits & marks[one.states])
         if found is not None:
             return level, found
@@ -102,6 +104,8 @@ def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) 
 def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
     """The least of the pairs that are bits of some states, given by ascending numbers."""
     kept = filled(bits)
+    state_bytes = 8 * (of.layout.words + 1 + bits.shape[1])
+    of.graph.memory.afford(state_bytes * int(np.count_nonzero(kept)))
     states, bits = states[kept], bits[kept]
     if not len(states):
         return None
@@ -224,7 +228,7 @@ class _Component:
         self._opened, self._fresh = graph.zeros(product.width), graph.zeros(product.width)
         self._opened[:] = marks
         states = np.flatnonzero(filled(marks))
-        graph.memory.afford(2 * PLACE_BYTES * graph.states + ROUND_BYTES * len(states))
+        graph.memory.afford(ROUND_BYTES * len(states))
         self._places = graph.places()
         self._places[states] = states
         self._scratch = graph.places()

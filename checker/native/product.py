@@ -14,9 +14,18 @@ from functools import cached_property
 
 import numpy as np
 
-from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
-from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words, distinct
-from fencepost.checker.native.streett import Fair, Flags, Part, Steps, Streett, filled
+from fencepost.checker.native.components import components
+from fencepost.checker.native.graph import (
+    PLACE_BYTES,
+    Ids,
+    Numbers,
+    Rows,
+    StateGraph,
+    Units,
+    Words,
+    distinct,
+)
+from fencepost.checker.native.streett import PAIR_BYTES, Fair, Flags, Part, Steps, Streett, filled
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.checker.temporal.lasso import Logic, holds
@@ -25,6 +34,12 @@ from fencepost.spec.records import dataclass
 
 AT_ONCE = 1 << 15
 """The number of states in a batch."""
+ROUND_WORDS = 6
+"""The words that a round takes for each state meanwhile, and for each word of its nodes."""
+COLUMN_BYTES = 17
+"""The bytes for each state while those with a bit are looked for, in a column that is there."""
+COLLECT_BYTES, ORDER_BYTES = 20, 28
+"""The bytes for each step while steps are collected, and while they are put in order."""
 PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
 """The number of bits of an index into a table; a function of more than `MAX_TABLED` bits has
 smaller tables, since there are many.
@@ -173,6 +188,7 @@ class Product:
         goal = bit_words(self.bits(n for group in self.groups for n in group), self.width)
         start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
         begins = ends = False
+        self.graph.memory.afford(self.graph.states)
         found: Flags = np.zeros(self.graph.states, np.bool_)
         for part, bits in self._allowed():
             begins = begins or bool((bits & behind).any())
@@ -198,6 +214,7 @@ class Product:
             begun = slice(0, 0)
             if level + 1 < len(starts):
                 begun = slice(starts[level], starts[level + 1])
+            self._afford(len(found) + begun.stop - begun.start, ROUND_WORDS)
             begin = np.flatnonzero(filled(opened[begun] & entering)) + begun.start
             states = distinct([found, begin])
             # A state of an earlier level entered then: nothing of it is open any more.
@@ -223,6 +240,7 @@ class Product:
         made: list[Round] = []
         try:
             while len(states):
+                self._afford(len(states), ROUND_WORDS)
                 self._stay(states, bits, opened)
                 made.append(Round(states, bits))
                 yield made[-1]
@@ -264,12 +282,14 @@ class Product:
         group_of = Tables([1 << number[n] if n in number else 0 for n in self.bound], width)
         alive = self.graph.zeros(width)
         for one in rounds:
+            self._afford(len(one.states), ROUND_WORDS)
             alive[one.states] |= group_of(one.bits)
         self._trim(rows, alive)
         found: list[Fair] = []
         reached: Words | None = None
         for place, group in enumerate(self.groups):
             mask = np.uint64(1 << place % 64)
+            self.graph.memory.afford(COLUMN_BYTES * self.graph.states)
             states = self._settling(np.flatnonzero(alive[:, place // 64] & mask))
             if not len(states):
                 continue
@@ -288,6 +308,8 @@ class Product:
         """For each acceptance condition the states, among some, whose cycles have to meet it, and
         those that meet it.
         """
+        flags = len(self._conditional) + 4 * len(self.automaton.conditions)
+        self.graph.memory.afford((COLUMN_BYTES + 8 + flags) * len(states) if flags else 0)
         values = {number: [self._column(states, number)] for number in self._conditional}
 
         def true(formula: Formula) -> Flags:
@@ -317,6 +339,7 @@ class Product:
         """All pairs of some rounds."""
         made = self.graph.zeros(self.width)
         for one in rounds:
+            self._afford(len(one.states), 2)
             made[one.states] |= one.bits
         return made
 
@@ -324,7 +347,11 @@ class Product:
         """Drops pairs from which no cycle can be reached, not all of them. Where no unit is
         possible, a behaviour can stay.
         """
-        states = np.flatnonzero(filled(alive))
+        self.graph.memory.afford(2 * self.graph.states)
+        some = filled(alive)
+        width = rows.possible.shape[1] + 2 * alive.shape[1]
+        self.graph.memory.afford((4 + width) * 8 * int(np.count_nonzero(some)))
+        states = np.flatnonzero(some)
         resting = states[~filled(rows.possible[states])]
         rests = alive[resting]
         # The pairs of a level lead to the next one, mostly.
@@ -336,10 +363,15 @@ class Product:
             states = states[filled(alive[states])]
         alive[resting] |= rests
 
+    def _afford(self, states: int, words: int) -> None:
+        """Raises `Exhausted` unless there is memory for some words, and as many for each word of
+        nodes, for each of some states.
+        """
+        self.graph.memory.afford(8 * words * (1 + self.width) * states)
+
     def _between(self, rows: Rows, states: Ids) -> Steps:
         """The steps between some states, by their positions."""
-        memory = self.graph.memory
-        memory.afford(STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states))
+        self.graph.memory.afford(COLLECT_BYTES * rows.count(states) + PLACE_BYTES * len(states))
         places = self.graph.places()
         places[states] = np.arange(len(states), dtype=np.int32)
         self.decision.enter("edges", len(states))
@@ -349,6 +381,7 @@ class Product:
         """The pairs of some states, each of which has the node, with a node that makes a group
         because it leads to itself; and the steps between them.
         """
+        self.graph.memory.afford((PLACE_BYTES + 1) * len(states))
         nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)
         return Part(states, nodes, lingering, self._between(rows, states))
 
@@ -358,12 +391,14 @@ class Product:
         leaving, reaching, units = steps.sources, steps.targets, steps.units
         self.decision.enter("components")
         # Nobody goes round between pairs if not between their states.
-        _, of_state = components(len(states), leaving, reaching)
+        _, of_state = components(memory, len(states), leaving, reaching)
+        memory.afford(COLLECT_BYTES * len(leaving))
         kept = of_state[leaving] == of_state[reaching]
         leaving, reaching, units = leaving[kept], reaching[kept], units[kept]
         vertex: dict[int, Numbers] = {}
         count = 0
         owners: list[Ids] = []
+        memory.afford((PLACE_BYTES + 1) * len(states) * len(group))
         for node in group:
             bit = self._bit[node]
             has = (reached[states, bit // 64] & np.uint64(1 << bit % 64)) != 0
@@ -374,17 +409,19 @@ class Product:
             owners.append(mine)
         nodes = np.repeat(np.array(group, np.int32), [len(mine) for mine in owners])
         lingers = np.array([node in self.nodes[node].successors for node in range(len(self.nodes))])
-        memory.afford(VERTEX_BYTES * count)
+        memory.afford(PAIR_BYTES * count)
         made: list[Steps] = []
         size = 0
         for node, mine in zip(group, owners, strict=True):
+            memory.afford(ORDER_BYTES * len(leaving))
             out = np.flatnonzero(vertex[node][leaving] >= 0)
             one, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
             here: list[Steps] = []
             for after in self.nodes[node].successors:
                 if after not in vertex:
                     continue
-                memory.afford(STEP_BYTES * (size + len(out) + len(mine)))
+                fresh = sum(len(part.sources) for part in here) + len(out) + len(mine)
+                memory.afford(ORDER_BYTES * fresh + COLLECT_BYTES // 2 * size)
                 other = vertex[after][reached_here]
                 kept = other >= 0
                 here.append(Steps(one[kept], other[kept], counted[kept]))

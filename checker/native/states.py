@@ -129,7 +129,7 @@ class LocalStates(PackedStates):
         self._set_used: SetCode | None = None
         self._leading: Leading | None = None
         self.deadlock = False
-        self.inside, self.weigh = explorer.inside, memory.weigh
+        self.inside = explorer.inside
         self.stop, self.resume = explorer.stop, explorer.resume
 
     def _pause(self) -> None:
@@ -240,6 +240,14 @@ class LocalStates(PackedStates):
         return self.before(lambda packed: self.explorer.predecessors(level, packed), states)
 
     # ------------------------------------------------------------ limits
+
+    def weigh(self) -> None:
+        memory = self.explorer.memory
+        if self.watch.decision is None:
+            memory.weigh()
+        else:
+            # What decides behaviours takes memory that is not its own as well.
+            memory.afford(0)
 
     @contextmanager
     def timed(self, seconds: float | None) -> Generator[None]:

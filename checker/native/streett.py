@@ -12,13 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
+from fencepost.checker.native.components import components
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.spec.records import dataclass
 
 Flags = npt.NDArray[np.bool_]
+
+
+COMPARE_BYTES, INSIDE_BYTES, UNIT_BYTES, ONLY_BYTES = 9, 15, 62, 23
+"""The bytes for each step while the components of its ends are compared, for each one inside a
+component, for each one that counts for a unit, and for each while a part is made smaller.
+"""
+PAIR_BYTES = 40
+"""The bytes for each pair, without its units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,7 @@ class Streett:
     def fair(self, part: Part) -> Iterator[Fair]:
         """Sets of pairs round which a behaviour can go for ever, fairly."""
         waiting = [part]
+        memory = self._graph.memory
         self._decision.enter("components")
         while waiting:
             self._graph.explorer.pause()
@@ -107,10 +117,11 @@ class Streett:
             if not len(part.states):
                 continue
             size, steps = len(part.states), part.steps
-            self._graph.memory.afford(STEP_BYTES * len(steps.sources) + VERTEX_BYTES * size)
-            count, of_pair = components(size, steps.sources, steps.targets)
+            count, of_pair = components(memory, size, steps.sources, steps.targets)
             self._decision.components += count
+            memory.afford(COMPARE_BYTES * len(steps.sources))
             inside = of_pair[steps.sources] == of_pair[steps.targets]
+            memory.afford(INSIDE_BYTES * int(np.count_nonzero(inside)) + size)
             good = self._goes_on(part, count, of_pair, inside)
             if not good.any():
                 continue
@@ -118,9 +129,15 @@ class Streett:
             inside &= good[of_pair[steps.sources]]
             number = (np.cumsum(good) - 1).astype(np.int32)
             within = good[of_pair]
+            width = self._possible.shape[1]
+            memory.afford(
+                INSIDE_BYTES * int(np.count_nonzero(inside))
+                + (PAIR_BYTES + 24 * width) * int(np.count_nonzero(within))
+            )
             component = number[of_pair[within]]
             possible = self._possible[part.states[within]]
             taken = _taken(
+                memory,
                 number[of_pair[steps.sources[inside]]],
                 steps.units[inside],
                 int(good.sum()),
@@ -144,6 +161,7 @@ class Streett:
             again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
             again &= ~asking
             if again.any():
+                memory.afford(ONLY_BYTES * len(steps.sources) + PAIR_BYTES * size)
                 keep = np.zeros(size, np.bool_)
                 keep[np.flatnonzero(within)[again]] = True
                 waiting.append(part.only(keep))
@@ -162,9 +180,12 @@ class Streett:
         return good
 
 
-def _taken(component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int) -> Words:
+def _taken(
+    memory: Memory, component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int
+) -> Words:
     """For each component the bits of the units for which a step within it counts."""
     counts = units > 0
+    memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
     unit = units[counts].astype(np.int64) - 1
     made = np.zeros(count * width, np.uint64)
     bits = np.uint64(1) << (unit % 64).astype(np.uint64)

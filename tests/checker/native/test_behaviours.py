@@ -11,8 +11,8 @@ import pytest
 from tests.support.agreement import model_of
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import graph, lassos, product, streett
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.native import components, graph, lassos, product, streett
+from fencepost.checker.outcome import Outcome, Undecided, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
 
@@ -158,7 +158,23 @@ def test_a_way_round_what_is_left_of_a_component(
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(product, "STEP_BYTES"), (lassos, "PLACE_BYTES"), (lassos, "ROUND_BYTES")]
+    ("module", "name"),
+    [
+        (graph, "PLACE_BYTES"),
+        (graph, "CHOOSE_BYTES"),
+        (graph, "GATHER_BYTES"),
+        (product, "ROUND_WORDS"),
+        (product, "COLUMN_BYTES"),
+        (product, "COLLECT_BYTES"),
+        (components, "STEP_BYTES"),
+        (components, "VERTEX_BYTES"),
+        (streett, "COMPARE_BYTES"),
+        (streett, "INSIDE_BYTES"),
+        (streett, "UNIT_BYTES"),
+        (streett, "PAIR_BYTES"),
+        (lassos, "MARK_BYTES"),
+        (lassos, "ROUND_BYTES"),
+    ],
 )
 def test_a_property_for_which_there_is_no_memory_is_inconclusive(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
@@ -170,6 +186,7 @@ def test_a_property_for_which_there_is_no_memory_is_inconclusive(
     assert ended.verdict is Verdict.INCONCLUSIVE
     assert ended.cut is not None
     assert ended.cut.kind == "memory"
+    assert ended.undecided == Undecided((0,), None)
 
 
 @pytest.mark.parametrize("name", ["rounds", "fair", "spread"])
