@@ -136,4 +136,5 @@ def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))
         yield

@@ -57,6 +57,7 @@ from fencepost.checker.cli.terminal import (
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.engines import ENGINES
+from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
@@ -73,6 +74,7 @@ from fencepost.checker.search.interrupts import not_swallowed
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
+from fencepost.checker.user_key import Unusable, read_key
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
@@ -99,6 +101,8 @@ COMMANDS = {
     for name in names
 }
 """Commands with modules of their own, which are loaded when they are wanted."""
+KEYED = ("check", "conform", "drive", "explore", "graph", "mutate", "simulate", "sweep")
+"""Commands that use the user's key, for caches or checkpoints."""
 UNFORMATTED = 1
 COLLECT_AFTER = 100_000
 """Garbage is looked for when this many objects are new."""
@@ -189,6 +193,10 @@ def cli(context: click.Context) -> None:
     property, and shows the shortest way there."""
     if context.invoked_subcommand is None:
         say(context.get_help() + "\n")
+    if context.invoked_subcommand in KEYED:
+        key = read_key()
+        if isinstance(key, Unusable):
+            complain(f"note: {key}: nothing is cached, and checkpoints are not signed")
 
 
 SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=SPEC)
@@ -335,6 +343,10 @@ def _run(
     silent: bool,
 ) -> int:
     """One run: everything is refused first, then the checks run and are reported."""
+    if detail.every:
+        foreign, entries = Cache().foreign()
+        if foreign:
+            complain(f"note: {written_by_another_key(foreign, entries)}")
     writer = Writer(begun(request), outputs, detail)
     writer.run(Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=silent))
     writer.finish()

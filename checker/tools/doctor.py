@@ -1,6 +1,6 @@
 """What works on this machine: Python, memory, processors, and each engine on a small spec.
 
-It does not print, and it changes nothing.
+It does not print, and it changes nothing but that it creates the user's key.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import Literal
 from fencepost import __version__
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
+from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.units import size
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.resources import processors
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.job import Settings
+from fencepost.checker.user_key import Unusable, key_path, read_key
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
@@ -53,8 +55,28 @@ def findings() -> Iterator[Finding]:
     yield Finding("fencepost", "works", f"{__version__}, on Python {python} ({sys.executable})")
     yield Finding("processors", "works", str(processors()))
     yield Finding("memory", "works", _memory())
+    yield _key()
+    yield _cache()
     for name in ENGINES:
         yield _engine(name)
+
+
+def _key() -> Finding:
+    key = read_key()
+    if isinstance(key, Unusable):
+        return Finding("key", "missing", f"{key}: checkpoints are not signed")
+    return Finding("key", "works", f"{key_path()}")
+
+
+def _cache() -> Finding:
+    cache = Cache()
+    obstacle = cache.obstacle()
+    if obstacle is not None:
+        return Finding("cache", "missing", f"{obstacle}: nothing is cached")
+    foreign, entries = cache.foreign(whole=True)
+    if foreign:
+        return Finding("cache", "works", written_by_another_key(foreign, entries))
+    return Finding("cache", "works", f"{entries:,} {'entry' if entries == 1 else 'entries'}")
 
 
 def _memory() -> str:

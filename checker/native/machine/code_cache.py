@@ -1,14 +1,17 @@
 """Compiled code and models kept between runs, in the user's folder for caches; it may be deleted at
 any time.
 
-A piece is found by all that it depends on: of code its text, LLVM, the processor, this package. It
-is used only where no other user can have written it, and where it is whole.
+The name of an entry is a digest of all that it depends on: of code its text, LLVM, the processor,
+this package. An entry begins with a MAC of its name and content under the user's key, so an entry
+that was damaged, renamed or written by another user is not used. Without a key nothing is cached.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
+import re
 import stat
 import tempfile
 import time
@@ -18,13 +21,22 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
+
 try:
     import fcntl
 except ImportError:  # It is not everywhere.
     fcntl = None  # type: ignore[assignment]
 
 LOOK_SECONDS = 0.05
-MOST_BYTES = 1 << 28
+FORMAT = b"fencepost entry1"
+MAC_AT = len(FORMAT) + 16 + 32
+"""The offset of the MAC in an entry, after its head."""
+HEAD_BYTES = MAC_AT + 32
+"""The offset of the image in an entry, after the MAC."""
+ENTRY = re.compile(r"[0-9a-f]{64}")
+"""The names of entries."""
+MAX_BYTES = 1 << 28
 """The folder is kept below this size, or not much above it."""
 
 
@@ -33,39 +45,71 @@ class Cache:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = (folder or home()) / "fencepost" / "code"
+        self._key: Key | Unusable | None = None
 
     def read(self, parts: Sequence[str]) -> bytes | None:
         """The code that depends on these texts; None: there is none that can be trusted."""
-        if not self._private():
+        key = self._usable()
+        if key is None:
             return None
         path = self._path(parts)
         try:
-            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-                if not _own(os.fstat(file.fileno()), stat.S_IFREG):
-                    return None
-                content = file.read(MOST_BYTES)
+            content = _content(path, MAX_BYTES)
             os.utime(path)
         except OSError:
             return None
-        image = content[32:]
-        return image if hashlib.sha256(image).digest() == content[:32] else None
+        return _authentic(key, path.name, content)
 
     def write(self, parts: Sequence[str], image: bytes) -> None:
         """Keeps code; where that is not possible, nothing happens."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not self._private():
+            key = self._usable()
+            if key is None:
                 return
+            path = self._path(parts)
             handle, name = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(image).digest() + image)
-            path = self._path(parts)
+                file.write(_sealed(key, path.name, image))
             Path(name).replace(path)
             # To look through the folder takes longer than to write most files.
-            if path.name[0] == "0" or len(image) > MOST_BYTES // 16:
+            if path.name[0] == "0" or len(image) > MAX_BYTES // 16:
                 self._prune()
         except OSError:
             return
+
+    def obstacle(self) -> str | None:
+        """Why nothing can be cached; None if entries can be."""
+        key = read_key()
+        if isinstance(key, Unusable):
+            return str(key)
+        if os.path.lexists(self._folder) and not self._private():
+            return f"{self._folder} is not a folder that this user alone can use"
+        return None
+
+    def foreign(self, *, whole: bool = False) -> tuple[int, int]:
+        """How many entries another key has written, and how many there are in all.
+
+        Such an entry names the key of another user or another entry in its head; with ``whole``,
+        an entry also counts if its MAC is wrong.
+        """
+        key = self._usable()
+        if key is None:
+            return 0, 0
+        foreign = every = 0
+        for path in sorted(self._folder.iterdir()):
+            if not ENTRY.fullmatch(path.name):
+                continue
+            try:
+                content = _content(path, MAX_BYTES if whole else HEAD_BYTES)
+            except OSError:
+                continue
+            every += 1
+            if whole:
+                foreign += _authentic(key, path.name, content) is None
+            else:
+                foreign += content[:MAC_AT] != _head(key, path.name)
+        return foreign, every
 
     @contextmanager
     def turn(self, parts: Sequence[str], look: Callable[[], None]) -> Generator[None]:
@@ -75,7 +119,7 @@ class Cache:
         path = self._path(parts).with_suffix(".lock")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            mine = self._private()
+            mine = self._usable() is not None
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600) if mine else None
         except OSError:
             handle = None
@@ -101,6 +145,14 @@ class Cache:
             digest.update(len(data).to_bytes(8, "little") + data)
         return self._folder / digest.hexdigest()
 
+    def _usable(self) -> Key | None:
+        """The key, if there is one and the folder is private."""
+        if not self._private():
+            return None
+        if self._key is None:
+            self._key = read_key()
+        return self._key if isinstance(self._key, Key) else None
+
     def _private(self) -> bool:
         """Whether the folder is there, belongs to this user, and no other user can write to it;
         where the system has no such users, no folder is.
@@ -116,10 +168,44 @@ class Cache:
         """Drops what was not used for longest."""
         files = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
         total = sum(path.lstat().st_size for path in files)
-        while files and total > MOST_BYTES:
+        while files and total > MAX_BYTES:
             oldest = files.pop(0)
             total -= oldest.lstat().st_size
             oldest.unlink()
+
+
+def written_by_another_key(foreign: int, entries: int) -> str:
+    """A sentence about what `Cache.foreign` counts."""
+    return (
+        f"another key has written {foreign:,} of {entries:,} cache entries, which are not used, and"
+        " replaced when they are needed"
+    )
+
+
+def _content(path: Path, size: int) -> bytes:
+    """At most ``size`` bytes of a file that only this user can write. Raises `OSError`."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        if not _own(os.fstat(file.fileno()), stat.S_IFREG):
+            raise PermissionError
+        return file.read(size)
+
+
+def _head(key: Key, name: str) -> bytes:
+    """The head of the entry ``name``: the format, an identifier of the user's key, the name."""
+    return FORMAT + key.mac(Purpose.CACHE)[:16] + bytes.fromhex(name)
+
+
+def _sealed(key: Key, name: str, image: bytes) -> bytes:
+    head = _head(key, name)
+    return head + key.mac(Purpose.CACHE, head, image) + image
+
+
+def _authentic(key: Key, name: str, content: bytes) -> bytes | None:
+    """The image in the content of the entry ``name``; None if this user did not write it there."""
+    head, mac, image = content[:MAC_AT], content[MAC_AT:HEAD_BYTES], content[HEAD_BYTES:]
+    expected = key.mac(Purpose.CACHE, _head(key, name), image)
+    return image if head == _head(key, name) and hmac.compare_digest(mac, expected) else None
 
 
 def _locked(handle: int) -> bool:

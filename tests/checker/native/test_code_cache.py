@@ -69,7 +69,7 @@ def test_no_folder_can_be_made(tmp_path: Path) -> None:
 
 
 def test_the_folder_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_cache, "MOST_BYTES", 1000)
+    monkeypatch.setattr(code_cache, "MAX_BYTES", 1000)
     kept = Cache(tmp_path)
     for number in range(20):
         kept.write([str(number)], bytes(200))

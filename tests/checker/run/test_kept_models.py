@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import zlib
 from collections.abc import Callable
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.command import run
 from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import search
 from fencepost.checker.native.machine import build as build_code
+from fencepost.checker.native.machine import code_cache
 from fencepost.checker.native.machine.build import digest
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.search import ENGINE
@@ -24,6 +27,7 @@ from fencepost.checker.request import ignored
 from fencepost.checker.run import kept_models
 from fencepost.checker.run.check import load, prepare
 from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Program, build
@@ -218,3 +222,76 @@ def test_what_is_no_model_is_not_run(
     assert not made.exists()
     pickle.loads(zlib.decompress(harm))
     assert made.exists()
+
+
+# ---------------------------------------------------------------- entries under other names
+
+PAIR = """
+var n: 0..3 = 0
+action up:
+    require n < 2
+    n += {step}
+invariant Even: n != 1
+terminal: n > 1
+"""
+
+
+def entries(folder: Path, step: int) -> dict[str, Path]:
+    """The cache entries that a check of a spec leaves, by what they hold."""
+    (folder / "pair.fence").write_text(PAIR.format(step=step), encoding="utf-8")
+    cache = folder / f"cache-{step}"
+    ran = run(*PAIR_CHECK, folder=folder, environment={"XDG_CACHE_HOME": str(cache)})
+    assert ran.code in (Exit.OK, Exit.INVARIANT)
+    kinds = {"model": b"\x78", "code": b"\x7fELF"}
+    found: dict[str, Path] = {}
+    for path in (cache / "fencepost" / "code").iterdir():
+        image = path.read_bytes()[code_cache.HEAD_BYTES :]
+        found[next((k for k, start in kinds.items() if image.startswith(start)), "sizes")] = path
+    assert len(found) == 3
+    return found
+
+
+PAIR_CHECK = ("check", "pair.fence", "--no-progress", "--workers", "1", "--format", "json")
+SWAPPED = [
+    *({kind: (other, step)} for kind in ("model", "code", "sizes")
+      for step in (1, 2) for other in ("model", "code", "sizes") if (kind, 1) != (other, step)),
+    {kind: (kind, 2) for kind in ("model", "code", "sizes")},
+]  # fmt: skip
+
+
+def test_entries_under_the_names_of_others(tmp_path: Path) -> None:
+    """The check is violated, and that of the other spec is not: no entry of it may be used, nor one
+    of another kind; and each that was put there is replaced.
+    """
+    by_step = {step: entries(tmp_path, step) for step in (2, 1)}
+    names = by_step[1]
+    contents = {
+        (kind, step): path.read_bytes()
+        for step, found in by_step.items()
+        for kind, path in found.items()
+    }
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache-1")}
+    for swap in SWAPPED:
+        for kind, path in names.items():
+            path.write_bytes(contents[swap.get(kind, (kind, 1))])
+        ran = run(*PAIR_CHECK, "-v", folder=tmp_path, environment=cache)
+        assert ran.code == Exit.INVARIANT, (swap, ran)
+        assert json.loads(ran.stdout)["checks"][0]["verdict"] == "violated"
+        counted = f"another key has written {len(swap)} of 3 cache entries"
+        assert ran.stderr.startswith(f"note: {counted}"), (swap, ran)
+        ran = run(*PAIR_CHECK, "-v", folder=tmp_path, environment=cache)
+        assert (ran.code, ran.stderr) == (Exit.INVARIANT, ""), swap
+
+
+def test_entries_of_another_users_key(tmp_path: Path) -> None:
+    names = entries(tmp_path, 1)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache-1"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    before = {path: path.read_bytes() for path in names.values()}
+    said = run("doctor", folder=tmp_path, environment=cache).stdout
+    assert "another key has written 3 of 3 cache entries" in " ".join(said.split())
+    ran = run(*PAIR_CHECK, folder=tmp_path, environment=cache)
+    assert ran.code == Exit.INVARIANT
+    assert all(path.read_bytes() != content for path, content in before.items())
+    names["model"].write_bytes(names["model"].read_bytes()[:-1])
+    said = run("doctor", folder=tmp_path, environment=cache).stdout
+    assert "another key has written 1 of 3 cache entries" in " ".join(said.split())
