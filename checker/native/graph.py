@@ -278,7 +278,8 @@ class Rows:
         return int(self._counts.sum())
 
     def count(self, states: Ids) -> int:
-        """How many steps from some states were noted."""
+        """How many steps from some states were noted. Raises `Exhausted`."""
+        self._graph.memory.afford(8 * len(states))
         return int(self._counts[states, 0].sum())
 
     def make(self, states: Ids) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
 from fencepost.checker.native.machine.memory import words
-from fencepost.checker.native.product import Product, Round
+from fencepost.checker.native.product import COLUMN_BYTES, Product, Round
 from fencepost.checker.native.streett import Fair, Flags, filled
 from fencepost.checker.temporal.decide import unrepeated
 from fencepost.checker.temporal.lasso import Lasso
@@ -227,6 +227,7 @@ class _Component:
         self._marks = marks
         self._opened, self._fresh = graph.zeros(product.width), graph.zeros(product.width)
         self._opened[:] = marks
+        graph.memory.afford(COLUMN_BYTES * graph.states)
         states = np.flatnonzero(filled(marks))
         graph.memory.afford(ROUND_BYTES * len(states))
         self._places = graph.places()

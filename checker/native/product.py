@@ -371,10 +371,10 @@ class Product:
 
     def _between(self, rows: Rows, states: Ids) -> Steps:
         """The steps between some states, by their positions."""
-        self.graph.memory.afford(COLLECT_BYTES * rows.count(states) + PLACE_BYTES * len(states))
-        places = self.graph.places()
-        places[states] = np.arange(len(states), dtype=np.int32)
         self.decision.enter("edges", len(states))
+        places = self.graph.places()
+        self.graph.memory.afford(COLLECT_BYTES * rows.count(states) + PLACE_BYTES * len(states))
+        places[states] = np.arange(len(states), dtype=np.int32)
         return Steps(*rows.inside(states, places, self.decision.advance))
 
     def _lone(self, rows: Rows, states: Ids, node: int) -> Part:

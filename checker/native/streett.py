@@ -130,10 +130,8 @@ class Streett:
             number = (np.cumsum(good) - 1).astype(np.int32)
             within = good[of_pair]
             width = self._possible.shape[1]
-            memory.afford(
-                INSIDE_BYTES * int(np.count_nonzero(inside))
-                + (PAIR_BYTES + 24 * width) * int(np.count_nonzero(within))
-            )
+            pair_bytes = (PAIR_BYTES + 24 * width) * int(np.count_nonzero(within))
+            memory.afford(INSIDE_BYTES * int(np.count_nonzero(inside)) + pair_bytes)
             component = number[of_pair[within]]
             possible = self._possible[part.states[within]]
             taken = _taken(
@@ -143,6 +141,7 @@ class Streett:
                 int(good.sum()),
                 self._possible.shape[1],
             )
+            memory.afford(pair_bytes)
             always, ever = _gathered(component, possible, len(taken))
             good_weak = ~filled(always & ~taken & self._weak)
             owed = ever & ~taken & self._strong
@@ -151,6 +150,7 @@ class Streett:
                 met = np.zeros(len(taken), np.bool_)
                 met[component[meets]] = True
                 asking |= asks & ~met[component]
+            memory.afford(pair_bytes)
             clear = good_weak & ~filled(owed)
             clear[component[asking]] = False
             if clear.any():
