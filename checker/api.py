@@ -137,6 +137,7 @@ def check(
     session: object = None,
     checkpoint: str | None = None,
     resume: str | None = None,
+    resume_unsigned: bool = False,
     spill: str | None = None,
     save_states: str | None = None,
     ship_package: bool = False,
@@ -162,13 +163,13 @@ def check(
         save_states,
         ship=ship_package,
     )
-    _refuse_mistakes(cluster, checkpoint, resume)
+    _refuse_mistakes(cluster, checkpoint, resume, resume_unsigned)
     on = None if cluster == Cluster() else cluster
     default = () if cross_check else None
     cross = default if isinstance(cross_check, bool) else tuple(cross_check)
     settings = Settings(
         overrides, tuple(invariants), engine, limits, keep_going, on, cross, symmetry=symmetry,
-        saving=Saving.asked(checkpoint, resume),
+        saving=Saving.asked(checkpoint, resume, resume_unsigned),
     )  # fmt: skip
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
@@ -209,7 +210,9 @@ def _limits(
     return limits
 
 
-def _refuse_mistakes(cluster: Cluster, checkpoint: str | None, resume: str | None) -> None:
+def _refuse_mistakes(
+    cluster: Cluster, checkpoint: str | None, resume: str | None, unsigned: bool
+) -> None:
     mistakes: list[str] = []
     if cluster.partitions is not None and not 1 <= cluster.partitions <= MOST_PARTITIONS:
         mistakes.append(f"partitions={cluster.partitions}: it must be from 1 to {MOST_PARTITIONS}")
@@ -217,6 +220,8 @@ def _refuse_mistakes(cluster: Cluster, checkpoint: str | None, resume: str | Non
         mistakes.append("session: it is used as it is, without master or spark_conf")
     if checkpoint is not None and resume is not None:
         mistakes.append("resume: the search is saved there, too; leave out checkpoint")
+    if unsigned and resume is None:
+        mistakes.append("resume_unsigned: it is about resume, which is not given")
     if mistakes:
         raise Rejected([Problem("F021", None, mistake) for mistake in mistakes])
 

@@ -129,12 +129,14 @@ class Saving:
     """Whether it goes on from where it was saved last."""
     title: str = ""
     """The name of this search among others in the folder."""
+    unsigned: bool = False
+    """Whether an unsigned checkpoint is resumed, too."""
 
     @staticmethod
-    def asked(checkpoint: str | None, resume: str | None) -> Saving | None:
-        """What the values of both options mean, of which one at most is given."""
+    def asked(checkpoint: str | None, resume: str | None, unsigned: bool = False) -> Saving | None:
+        """What the values of the options mean, of which the first two exclude each other."""
         if resume is not None:
-            return Saving(resume, True)
+            return Saving(resume, True, unsigned=unsigned)
         return None if checkpoint is None else Saving(checkpoint)
 
     @property

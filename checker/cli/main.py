@@ -209,7 +209,8 @@ Paths = tuple[Path, ...]
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
-Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --spill DIR
+Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --resume-unsigned,
+--spill DIR
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
@@ -267,6 +268,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
 @click.option("--checkpoint", metavar="DIR", cls=Unlisted)
 @click.option("--resume", metavar="DIR", cls=Unlisted)
+@click.option("--resume-unsigned", "unsigned", is_flag=True, cls=Unlisted)
 @click.option("--spill", metavar="DIR", cls=Unlisted)
 @cluster_options
 def check(
@@ -303,16 +305,19 @@ def check(
     watching: bool,
     checkpoint: str | None,
     resume: str | None,
+    unsigned: bool,
     spill: str | None,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
+    if unsigned and resume is None:
+        raise click.UsageError("--resume-unsigned is about --resume DIR, which is not given")
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving, spill)
     settings = Settings(
         dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
-        symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume),
+        symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume, unsigned),
     )  # fmt: skip
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:

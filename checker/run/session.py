@@ -320,6 +320,7 @@ def command_line(request: Request) -> str:
         words += [option, value]
     if settings.saving is not None:
         words += settings.saving.given
+        words += ["--resume-unsigned"] if settings.saving.unsigned else []
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.jobs is not None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.saving import identity, notes
-from fencepost.checker.native.saving.identity import Identity, closed, opened
+from fencepost.checker.native.saving.identity import Identity
 from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
 from fencepost.checker.native.saving.notes import Malformed, Noted, Notes
 from fencepost.checker.search.account import Account
@@ -90,11 +90,11 @@ class Checkpoints:
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
                 try:
-                    found = opened(self._folder.read(name))
+                    manifest = self._identity.opened(self._folder.read(name))
                 except Refused as refused:
                     raise unusable(self.url, str(refused)) from None
-                if found is not None:
-                    return self._accepted(found, account, sizes)
+                if manifest is not None:
+                    return self._accepted(manifest.notes, account, sizes)
                 self._incomplete.append(name)
         return None
 
@@ -109,7 +109,7 @@ class Checkpoints:
             manifest = self._identity.notes | {
                 "level": level, "seen": seen, "folders": folders, "account": account,
             }  # fmt: skip
-            self._folder.write(f"manifest-{level:06}.json", closed(manifest))
+            self._folder.write(f"manifest-{level:06}.json", self._identity.closed(manifest))
         except Refused as refused:
             raise unusable(self.url, str(refused)) from None
         self._folders = folders

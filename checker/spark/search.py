@@ -7,6 +7,7 @@ partitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 from pyspark import SparkContext
@@ -38,6 +39,7 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import Saver, with_tables
 from fencepost.checker.spark.states import FirstStates, HandOver
+from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.core.ir import Model
 
 THRESHOLD_BYTES = 1 << 22
@@ -131,7 +133,8 @@ def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoint
     saving = request.saving
     if saving is None:
         return None
-    belongs = identity(FORMAT, request, code)
+    belongs = identity(FORMAT, request, code, Purpose.SPARK_CHECKPOINT, None)
+    belongs = replace(belongs, key=Unusable("the engine spark signs nothing"))
     checkpoints = Checkpoints(spark, saving.place, belongs, request.model)
     if not saving.resumed and checkpoints.begun:
         reason = "there is one already"

@@ -133,7 +133,7 @@ def test_what_is_no_key(kind: str, path: Path) -> None:
 def test_a_key_of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unlike(path)
     mine = os.getuid()
-    monkeypatch.setattr(user_key.os, "getuid", lambda: mine + 1)
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
     assert str(read_key()) == f"no usable key ({path} belongs to another user)"
 
 
@@ -147,7 +147,7 @@ def test_a_disk_without_links(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(user_key.os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     assert str(read_key()) == f"no usable key ({path}: Operation not permitted)"
     assert not [*path.parent.iterdir()]
 

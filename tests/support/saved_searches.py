@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.support.command import Ran
+
+from fencepost.checker.native.saving.identity import Identity
+from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -22,3 +29,26 @@ def assert_refused(resumed: Callable[[Path], Ran], folder: Path, told: str) -> N
     assert "Traceback" not in ran.stderr
     assert told in ran.stderr
     assert contents(folder) == before
+
+
+def figures(ran: Ran) -> list[str]:
+    """The verdict and the counts."""
+    return re.findall(r"violated \w+|[\d,]+ (?:distinct|generated)", ran.stdout)
+
+
+def closed(
+    notes: Mapping[str, Any],
+    purpose: Purpose = Purpose.LOCAL_CHECKPOINT,
+    key: Key | Unusable | None = None,
+) -> bytes:
+    """A manifest with these notes and a digest that fits. ``key`` signs it: the user's, if it is
+    None; without a usable key it is not signed.
+    """
+    key = key or read_key()
+    return Identity(0, "", {}, "", "", purpose, key, None).closed({**notes})
+
+
+def closed_before_signatures(notes: Mapping[str, Any]) -> bytes:
+    """The same in the format that had a CRC-32 and no signature."""
+    text = json.dumps({**notes}, sort_keys=True)
+    return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()

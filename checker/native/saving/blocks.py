@@ -1,4 +1,4 @@
-"""Files of states: blocks of them, each with its level, compressed; all behind one checksum.
+"""Files of states: blocks of them, each with its level, compressed; all under one digest.
 
 They are data only. What is read may have been written by anybody, or be damaged: a reader says so,
 at its end at the latest, and gives nothing larger than a block may be. It does not know what a
@@ -7,6 +7,7 @@ state is.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 import zlib
@@ -28,11 +29,13 @@ class Damaged(Exception):
 
 
 class File(NamedTuple):
-    """A file that is whole: its name, its bytes and their checksum."""
+    """A file that is whole: its name, its bytes and their SHA-256, in hexadecimal digits; or, in
+    the first format, their CRC-32.
+    """
 
     name: str
     bytes: int
-    sum: int
+    digest: str | int
 
 
 def packed(states: bytes) -> bytes:
@@ -46,13 +49,14 @@ class Writer:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.open("xb")
-        self._bytes = self._sum = 0
+        self._bytes = 0
+        self._digest = hashlib.sha256()
 
     def add(self, level: int, count: int, data: bytes) -> None:
         """Adds a block of ``count`` states, as `packed` gives them."""
         for part in (HEAD.pack(level, count, len(data)), data):
             self._file.write(part)
-            self._sum = zlib.crc32(part, self._sum)
+            self._digest.update(part)
             self._bytes += len(part)
 
     def end(self) -> File:
@@ -60,7 +64,7 @@ class Writer:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        return File(self._path.name, self._bytes, self._sum)
+        return File(self._path.name, self._bytes, self._digest.hexdigest())
 
     def discard(self) -> None:
         """Removes the file, ended or not."""
@@ -81,6 +85,7 @@ class Reader:
         self._state_bytes = state_bytes
         self._file = (folder / file.name).open("rb")
         self._bytes = self._sum = 0
+        self._digest = hashlib.sha256()
         self.level: int | None = None
         """The level of the next block; None: there is none."""
         try:
@@ -107,13 +112,17 @@ class Reader:
             self._next()
             yield states, count
 
-    def end(self) -> None:
-        """Closes the file, of which every block has been read. Raises `Damaged`."""
+    def end(self) -> File:
+        """Closes the file, of which every block has been read, and returns it with the SHA-256 of
+        what was read. Raises `Damaged`.
+        """
         self.close()
         if self.level is not None:
             raise Damaged(f"{self._told.name} has states of level {self.level}, out of order")
-        if (self._bytes, self._sum) != (self._told.bytes, self._told.sum):
+        digest, told = self._digest.hexdigest(), self._told.digest
+        if told != (digest if isinstance(told, str) else self._sum):
             raise Damaged(f"the checksum of {self._told.name} does not fit")
+        return self._told._replace(digest=digest)
 
     def close(self) -> None:
         """Closes the file, whatever has been read."""
@@ -136,5 +145,7 @@ class Reader:
         if len(data) != length:
             raise Damaged(f"{self._told.name} is shorter than it was")
         self._bytes += length
-        self._sum = zlib.crc32(data, self._sum)
+        self._digest.update(data)
+        if isinstance(self._told.digest, int):
+            self._sum = zlib.crc32(data, self._sum)
         return data

@@ -14,25 +14,28 @@ import uuid
 from collections.abc import Container, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.saving import identity, notes
 from fencepost.checker.native.saving.blocks import File, Writer
-from fencepost.checker.native.saving.identity import Identity, closed, opened
+from fencepost.checker.native.saving.identity import RESUME_UNSIGNED, Identity
 from fencepost.checker.native.saving.notes import Malformed, Noted, Notes, number
 from fencepost.checker.request import Saving
 from fencepost.checker.search.account import Account
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
-FORMAT = 1
+FORMAT = 2
+UNSIGNED_FORMAT = 1
+"""The format before signatures, which is still read."""
 MANIFEST, LOCK = "manifest.json", "lock"
 STATES = re.compile(r"states-\d{6,}-\d+-[0-9a-f]{12}")
 """The names of files of states."""
 OURS = re.compile(rf"{STATES.pattern}|{MANIFEST}|{MANIFEST}\.[0-9a-f]{{12}}|{LOCK}")
 """The names of all that is written into a folder."""
+DIGEST = re.compile(r"[0-9a-f]{64}")
 MOST_BYTES = 1 << 30
 """A manifest is smaller."""
 
@@ -47,11 +50,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A search that was saved: ``seen`` states, also those outside constraints."""
+    """A search that was saved: ``seen`` states, also those outside constraints; ``unsigned`` if it
+    relies on a checkpoint that was not signed.
+    """
 
     account: Noted
     seen: int
     parts: tuple[Part, ...]
+    unsigned: bool
 
 
 class Folder:
@@ -61,6 +67,8 @@ class Folder:
         self.place = saving.place
         self._folder = Path(self.place)
         self._identity = belongs
+        self.key = belongs.key
+        self._unsigned_accepted = saving.unsigned
         self._lock: int | None = None
         try:
             self._open(saving)
@@ -109,17 +117,20 @@ class Folder:
         """A new file of states up to a level. Raises `OSError`."""
         return Writer(self._folder / f"states-{level:06}-{worker}-{uuid.uuid4().hex[:12]}")
 
-    def publish(self, account: Notes, seen: int, parts: Sequence[Part]) -> None:
-        """Replaces the manifest; what it names is on the disk. Raises `OSError`."""
+    def publish(self, account: Notes, seen: int, parts: Sequence[Part], *, unsigned: bool) -> None:
+        """Replaces the manifest; what it names is on the disk. ``unsigned``: the search relies on
+        an unsigned checkpoint. Raises `OSError`.
+        """
         manifest = self._identity.notes | {
             "account": account,
             "seen": seen,
+            "unsigned": unsigned,
             "parts": [[part.level, [list(file) for file in part.files]] for part in parts],
         }
         made = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
         try:
             with made.open("xb") as file:
-                file.write(closed(manifest))
+                file.write(self._identity.closed(manifest))
                 file.flush()
                 os.fsync(file.fileno())
             made.replace(self._folder / MANIFEST)
@@ -153,15 +164,18 @@ class Folder:
             return None
         except OSError as error:
             raise self.unusable(reason(error)) from None
-        found = opened(content)
-        if found is None:
+        manifest = self._identity.opened(content)
+        if manifest is None:
             raise self.unusable("its manifest is damaged")
+        found = manifest.notes
         differs = self._identity.difference(found)
         if differs is not None:
             raise self.unusable(differs)
+        if manifest.unsigned is not None and not self._unsigned_accepted:
+            raise self.unusable(manifest.unsigned, RESUME_UNSIGNED)
         try:
             noted = notes.read(found.get("account"), account, layout, sizes)
-            seen, parts = number(found.get("seen")), _parts(found.get("parts"))
+            seen, parts = number(found.get("seen")), _parts(found)
             if [*sorted({part.level for part in parts})] != [part.level for part in parts]:
                 raise Malformed("its parts do not follow one another")
             if parts[-1].level != len(noted.levels):
@@ -171,17 +185,22 @@ class Folder:
                 raise Malformed("its account counts other states than it has")
         except (Malformed, TypeError, ValueError, IndexError) as error:
             raise self.unusable(f"its manifest is damaged: {error}") from None
-        return Saved(noted, seen, parts)
+        return Saved(noted, seen, parts, manifest.relies_on_unsigned)
 
 
-def _parts(told: Any) -> tuple[Part, ...]:
+def _parts(manifest: Notes) -> tuple[Part, ...]:
+    signable, told = manifest["format"] == FORMAT, manifest.get("parts")
     made: list[Part] = []
-    for level, files in told:
+    for level, files in cast("Sequence[Any]", told):
         named: list[File] = []
-        for name, size, checksum in files:
+        for name, size, digest in files:
             if not isinstance(name, str) or not STATES.fullmatch(name):
                 raise ValueError("it names files that are none of its own")
-            named.append(File(name, number(size, 1), number(checksum)))
+            if not signable:
+                number(digest)
+            elif not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+                raise ValueError("it names a file without a digest")
+            named.append(File(name, number(size, 1), digest))
         made.append(Part(number(level, 1), tuple(named)))
     return tuple(made)
 

@@ -1,4 +1,4 @@
-"""What a search that was saved belongs to, and its manifest: numbers and texts behind a checksum.
+"""What a search that was saved belongs to, and its manifest: numbers and texts under a MAC.
 
 It does not know where manifests are kept, nor what else they say.
 """
@@ -6,6 +6,7 @@ It does not know where manifests are kept, nor what else they say.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import zlib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from fencepost import __version__
 from fencepost.checker.native.saving.notes import Notes
 from fencepost.checker.request import Request
 from fencepost.checker.search.orbits import searched_in_orbits
+from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
@@ -31,6 +33,11 @@ class Identity:
     constants: Mapping[str, str]
     code: str
     asked: str
+    purpose: Purpose
+    key: Key | Unusable
+    """What signs manifests; `Unusable` if they are not signed."""
+    unsigned_form: int | None
+    """The number of an older format without signatures that is read, too."""
 
     @property
     def notes(self) -> Notes:
@@ -47,6 +54,8 @@ class Identity:
     def difference(self, theirs: Notes) -> str | None:
         """In what a manifest is not one of this search; None: it is."""
         mine = self.notes
+        if self.unsigned_form is not None and theirs.get("format") == self.unsigned_form:
+            mine["format"] = self.unsigned_form
         name = next((name for name in mine if theirs.get(name) != mine[name]), None)
         match name:
             case None:
@@ -68,6 +77,57 @@ class Identity:
             case _:
                 return "the spec has changed since"
 
+    def closed(self, manifest: Notes) -> bytes:
+        """A manifest with its digest, and its MAC if there is a key."""
+        text = json.dumps(manifest, sort_keys=True)
+        outer = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "manifest": text}
+        if isinstance(self.key, Key):
+            outer["mac"] = self.key.mac(self.purpose, text.encode()).hex()
+        return json.dumps(outer).encode()
+
+    def opened(self, content: bytes) -> Manifest | None:
+        """The content of a manifest; None if it is damaged."""
+        try:
+            outer = json.loads(content)
+            text = outer["manifest"].encode()
+            if "sha256" in outer:
+                whole = outer["sha256"] == hashlib.sha256(text).hexdigest()
+            else:
+                whole = outer["crc32"] == zlib.crc32(text)
+            if not whole:
+                return None
+            return Manifest({**json.loads(text)}, self._unsigned(text, outer))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+
+    def _unsigned(self, text: bytes, outer: Mapping[str, Any]) -> str | None:
+        """Why a manifest cannot be trusted; None if its MAC is right."""
+        if "sha256" not in outer:
+            return "it is of an older format, which is not signed"
+        if "mac" not in outer:
+            return "it is not signed"
+        if isinstance(self.key, Unusable):
+            return f"its signature cannot be verified: {self.key}"
+        mac = str(outer["mac"]).encode()
+        if hmac.compare_digest(mac, self.key.mac(self.purpose, text).hex().encode()):
+            return None
+        return "it was not signed with the key of this user"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest that is whole; ``unsigned`` says why it cannot be trusted, and is None if it is
+    signed.
+    """
+
+    notes: Notes
+    unsigned: str | None
+
+    @property
+    def relies_on_unsigned(self) -> bool:
+        """Whether this checkpoint, or an earlier one of the same search, is unsigned."""
+        return self.unsigned is not None or self.notes.get("unsigned") is not False
+
 
 def _other_constant(theirs: Any, now: Mapping[str, str]) -> str:
     try:
@@ -81,11 +141,14 @@ def _other_constant(theirs: Any, now: Mapping[str, str]) -> str:
     return "it was made with other constants"
 
 
-def identity(form: int, request: Request, code: str) -> Identity:
+def identity(
+    form: int, request: Request, code: str, purpose: Purpose, unsigned_form: int | None
+) -> Identity:
     """What a checkpoint of this search belongs to."""
     model = request.model
     constants = {one.path: show(one.value, one.type) for one in model.constants}
-    return Identity(form, model.name, constants, code, describe(request))
+    asked = describe(request)
+    return Identity(form, model.name, constants, code, asked, purpose, read_key(), unsigned_form)
 
 
 def describe(request: Request) -> str:
@@ -100,23 +163,7 @@ def describe(request: Request) -> str:
     return ", ".join(names or ["errors"]) + going + profiled + orbits
 
 
-def closed(manifest: Notes) -> bytes:
-    """A manifest behind its checksum."""
-    text = json.dumps(manifest, sort_keys=True)
-    return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()
-
-
-def opened(content: bytes) -> Notes | None:
-    """A manifest; None: it is not complete."""
-    try:
-        outer = json.loads(content)
-        text = outer["manifest"]
-        if zlib.crc32(text.encode()) != outer["crc32"]:
-            return None
-        manifest: Any = json.loads(text)
-        return {**manifest}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+RESUME_UNSIGNED = "--resume-unsigned resumes it, and every report of that search says so"
 
 
 def unusable(which: str, reason: str, *notes: str) -> Rejected:

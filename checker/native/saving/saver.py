@@ -17,7 +17,14 @@ from fencepost.checker.native.machine.build import CodeInUse, Compilation
 from fencepost.checker.native.machine.worker_context import Mark, Sizes
 from fencepost.checker.native.saving import notes
 from fencepost.checker.native.saving.blocks import OUTSIDE, Damaged, Reader, Writer, packed
-from fencepost.checker.native.saving.folder import FORMAT, Folder, Part, Saved, reason
+from fencepost.checker.native.saving.folder import (
+    FORMAT,
+    UNSIGNED_FORMAT,
+    Folder,
+    Part,
+    Saved,
+    reason,
+)
 from fencepost.checker.native.saving.identity import identity
 from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
 from fencepost.checker.native.saving.notes import Noted
@@ -28,6 +35,7 @@ from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.search.states import States
+from fencepost.checker.user_key import Purpose, Unusable
 
 TOGETHER = 64
 """The number of blocks that a worker reads before it is seen whether states are compressed."""
@@ -43,7 +51,8 @@ class Opened:
         self, request: Request, code: str, account: Account, layout: Layout, sizes: Sizes
     ) -> None:
         assert request.saving is not None
-        self._folder = folder = Folder(request.saving, identity(FORMAT, request, code))
+        belongs = identity(FORMAT, request, code, Purpose.LOCAL_CHECKPOINT, UNSIGNED_FORMAT)
+        self._folder = folder = Folder(request.saving, belongs)
         self._saved: Saved | None = None
         self._resumed = request.saving.resumed
         try:
@@ -125,7 +134,9 @@ class Saver:
         if self._refused is not None:
             notes.append(f"The search could not be saved in {place}: {self._refused}.")
         elif outcome.cut is not None and self._parts:
-            notes.append(f"The search is saved in {place} down to level {self._saved_level}.")
+            said = f"The search is saved in {place} down to level {self._saved_level}"
+            key = self._folder.key
+            notes.append(f"{said}, unsigned: {key}." if isinstance(key, Unusable) else f"{said}.")
         return tuple(notes)
 
     @property
@@ -153,7 +164,8 @@ class Saver:
             account = self._states.account
             said = notes.written(account, self._states.layout, self._tally, self._problems)
             outside = self._outside + sum(worker.dropped.count(level) for worker in workers)
-            self._folder.publish(said, sum(self._visited) + outside, made)
+            unsigned = self._saved is not None and self._saved.unsigned
+            self._folder.publish(said, sum(self._visited) + outside, made, unsigned=unsigned)
         except BaseException:
             for writer in writers:
                 writer.discard()
@@ -176,7 +188,7 @@ class Saver:
             return None
         noted, explorer = saved.account, self._explorer
         try:
-            self._read(saved)
+            parts = self._read(saved)
         except (Damaged, Unlawful) as error:
             raise folder.unusable(f"it is damaged: {error}") from None
         except OSError as error:
@@ -188,24 +200,27 @@ class Saver:
         explorer.count_from(mark, noted.initial_count, last)
         noted.put(states.account)
         states.first_stuck = noted.stuck
-        self._parts, self._outside = saved.parts, saved.seen - sum(noted.visited)
+        self._parts, self._outside = parts, saved.seen - sum(noted.visited)
         folder.tidy({file.name for part in saved.parts for file in part.files})
-        self.resumed = Resumed(folder.place, len(noted.levels), signed=False)
+        self.resumed = Resumed(folder.place, len(noted.levels), signed=not saved.unsigned)
         return states
 
-    def _read(self, saved: Saved) -> None:
+    def _read(self, saved: Saved) -> tuple[Part, ...]:
+        """Enters the states, and returns the files with the digests of what was read."""
         explorer = self._explorer
         lawful = CodeInUse(Compilation(text(self._states.layout)), workers=len(explorer.workers))
         try:
-            self._enter_parts(saved, lawful)
+            parts = self._enter_parts(saved, lawful)
         finally:
             lawful.cancel()
         if explorer.visited != saved.seen:
             raise Damaged(f"{explorer.visited} states were seen, not {saved.seen}")
+        return parts
 
-    def _enter_parts(self, saved: Saved, lawful: CodeInUse) -> None:
+    def _enter_parts(self, saved: Saved, lawful: CodeInUse) -> tuple[Part, ...]:
         explorer, sizes = self._explorer, saved.account.visited
         first = 1
+        entered: list[Part] = []
         for part in saved.parts:
             readers: list[Reader] = []
             try:
@@ -220,12 +235,12 @@ class Saver:
                     if found != sizes[level - 1]:
                         raise Damaged(f"{found} states at level {level}, not {sizes[level - 1]}")
                 self._enter_outside(lawful, readers)
-                for reader in readers:
-                    reader.end()
+                entered.append(Part(part.level, tuple(reader.end() for reader in readers)))
             finally:
                 for reader in readers:
                     reader.close()
             first = part.level + 1
+        return tuple(entered)
 
     def _enter_outside(self, lawful: CodeInUse, readers: Sequence[Reader]) -> None:
         """Enters states outside the constraints, which are of no level."""

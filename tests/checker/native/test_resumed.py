@@ -45,6 +45,7 @@ def in_json(text: str) -> bool:
     (check,) = json.loads(text)["checks"]
     assert check["resumed"]["from"] == "saved/spec-all"
     assert check["resumed"]["levels"] == 4
+    assert check["resumed"]["signed"] is True
     assert any(note.startswith("resumed: from saved/spec-all") for note in check["notes"])
     return True
 
@@ -79,7 +80,7 @@ def test_several_checks(folder: Path) -> None:
     words = [*CHECK, "--check", "rest", "--resume", "saved"]
     lines = run(*words, folder=folder).stdout.splitlines()
     line, *_ = [line for line in lines if line.startswith("all ")]
-    assert "checkpoint)" in line or "(resumed)" in line
+    assert "(resumed)" in line
     other, *_ = [line for line in lines if line.startswith("rest ")]
     assert "checkpoint" not in other
     assert "resumed" not in other

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import pickle
 import random
-import re
 import shutil
 import signal
 import time
@@ -30,14 +30,13 @@ from tests.support.command import Ran, run
 from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished, started
-from tests.support.saved_searches import assert_refused
+from tests.support.saved_searches import assert_refused, closed, figures
 from tests.support.whole_runs import Run, translated_once
 
 from fencepost.checker.engines import load
 from fencepost.checker.native import explorer, worker_pool
 from fencepost.checker.native.saving import blocks, saver
 from fencepost.checker.native.saving.blocks import HEAD
-from fencepost.checker.native.saving.identity import closed
 from fencepost.checker.native.search import Local
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.request import Limits, Saving
@@ -282,7 +281,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def change(folder: Path, how: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the manifest, with a checksum that fits."""
+    """Changes the manifest, and signs it."""
     notes = manifest(folder)
     how(notes)
     (inside(folder) / "manifest.json").write_bytes(closed(notes))
@@ -299,11 +298,6 @@ def test_a_check_that_was_not_saved_begins_anew_and_says_so(copy: Path) -> None:
     said = " ".join(ran.stdout.split())
     assert "Nothing was saved in saved/" in said
     assert "the search began from the initial states" in said
-
-
-def figures(ran: Ran) -> list[str]:
-    """The verdict and the counts."""
-    return re.findall(r"violated \w+|[\d,]+ (?:distinct|generated)", ran.stdout)
 
 
 def test_a_folder_that_nobody_touched(copy: Path) -> None:
@@ -386,7 +380,7 @@ def test_forged_with_checksums_that_fit(damage: str, copy: Path) -> None:
         for _, files in notes["parts"]:
             for file in files:
                 if file[0] == path.name:
-                    file[1:] = [len(data), zlib.crc32(data)]
+                    file[1:] = [len(data), hashlib.sha256(data).hexdigest()]
 
     change(copy, named)
     assert_refused(resumed, copy, told)
@@ -411,6 +405,7 @@ WRONG: list[tuple[tuple[str | int, ...], object]] = [
     (("parts", 0, 1, 0, 0), "manifest.json"),
     (("parts", 0, 1, 0, 1), -1),
     (("parts", 0, 1, 0, 2), 1.5),
+    (("parts", 0, 1, 0, 2), "00"),
     (("account",), None),
     (("account", "levels"), [1]),
     (("account", "levels", 2), 10**30),
