@@ -57,6 +57,10 @@ class Decision:
         self.enter("automaton")
         self._spent = {}
 
+    def end(self) -> None:
+        """No property is being decided any more."""
+        self.property = None
+
     def enter(self, phase: Phase, total: int = 0) -> None:
         """Starts a phase; ``total`` is the size of its work (0: unknown)."""
         now = self._clock()

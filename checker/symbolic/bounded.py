@@ -8,6 +8,7 @@ reference interpreter before it is shown: what does not replay is a mistake of o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from fencepost.checker.outcome import (
     Limit,
     Outcome,
     Statistics,
+    Undecided,
     Verdict,
 )
 from fencepost.checker.request import Request, refuse_refinements
@@ -95,6 +97,7 @@ class BoundedSearch:
         self.violated: set[int] = set()
         self._endless: dict[int, Finding] = {}
         self._outside = False
+        self._decided = 0.0
         self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
         self._ending = False
         self.searched = model.searched(request.properties)
@@ -143,7 +146,11 @@ class BoundedSearch:
             most = self.limits.depth
             last = most is not None and len(self.levels) > most
             if self._lassos is not None:
-                self._behaviours(self._lassos, stays=not last)
+                began = time.monotonic()
+                try:
+                    self._behaviours(self._lassos, stays=not last)
+                finally:
+                    self._decided += time.monotonic() - began
             if last:
                 raise Cut(Limit("depth", most))
             self._step()
@@ -256,11 +263,14 @@ class BoundedSearch:
         for number in self.searched.behaviours:
             if number in self._endless:
                 continue
+            self.watch.decision.begin(number)
+            self.watch.decision.enter("lasso")
             ways = lassos.ways(self.levels, constraints, number, stays)
             model = self.ask(terms.either(*ways))
             if model is not None:
                 loop = next(n for n, truth in enumerate(ways) if terms.truth_in(model, truth))
                 self._endless[number] = self._lasso(number, loop, model)
+        self.watch.decision.end()
 
     def _lasso(self, number: int, loop: int, model: Any) -> Finding:
         """What is to be reported of a lasso, which is judged by itself first."""
@@ -458,10 +468,17 @@ class BoundedSearch:
             if not depth:
                 notes.append("There is no initial state, so everything holds.")
         seconds = self.watch.seconds
-        statistics = Statistics(0, 0, depth, (), (), seconds, peak_bytes(), counted=False)
+        statistics = Statistics(
+            0, 0, depth, (), (), seconds, peak_bytes(), counted=False,
+            decided_seconds=self._decided if self.searched.behaviours else None,
+        )  # fmt: skip
         coverage = Coverage(
             (0,) * len(self.model.actions), frozenset(), reached=frozenset(self.reached)
         )
+        undecided = None
+        if cut is not None and self.watch.decision.property is not None:
+            left = self.searched.behaviours
+            undecided = Undecided(left[left.index(self.watch.decision.property) :], cut)
         script = self.solver.script() if self.limits.solving.record else None
         return Outcome(
             verdict,
@@ -472,6 +489,7 @@ class BoundedSearch:
             cut == INTERRUPTED,
             notes=tuple(notes),
             script=script,
+            undecided=undecided,
         )
 
 

@@ -9,6 +9,7 @@ from fencepost.checker.outcome import INTERRUPTED, Limit
 from fencepost.checker.request import Progress, Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Cut
+from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.choice_points import Run
@@ -24,6 +25,7 @@ class Watch:
     def __init__(self, request: Request) -> None:
         self.limits = request.limits
         self.level = 0
+        self.decision = Decision(request.model)
         self.interrupts = Interrupts()
         self.started = self._told = time.monotonic()
         self._progress = request.progress
@@ -48,7 +50,12 @@ class Watch:
         if now - self._told > PROGRESS_SECONDS:
             self._told = now
             passed = now - self.started
-            self._progress(Progress(self.level, 0, 0, 0, passed, peak_bytes(), counted=False))
+            deciding = None if self.decision.property is None else self.decision.now()
+            self._progress(
+                Progress(
+                    self.level, 0, 0, 0, passed, peak_bytes(), counted=False, deciding=deciding
+                )
+            )
 
     def left(self) -> float | None:
         """The seconds that are left (None: any number). Raises `Cut` where none are."""

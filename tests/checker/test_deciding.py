@@ -1,0 +1,151 @@
+"""The decision phase, by every engine: what it counts, what it reports, and how it is cut."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.agreement import model_of
+
+import fencepost
+from fencepost.checker.engines import load
+from fencepost.checker.native.behaviours import Behaviours
+from fencepost.checker.outcome import INTERRUPTED, Limit, Undecided, Verdict
+from fencepost.checker.reference import search
+from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.search import limits
+from fencepost.checker.search.account import Cut
+from fencepost.checker.symbolic import run_limits
+from fencepost.checker.symbolic.lassos import Lassos
+
+SPEC = """
+var n: 0..3 = 0
+fair action up:
+    require n < 3
+    n += 1
+property First: eventually n == 3
+property Second: always (n == 3 implies always n == 3)
+property Third: eventually n == 2
+terminal: n == 3
+"""
+DECIDES = {
+    "interpreter": (search, "violation", 1),
+    "local": (Behaviours, "violation", 1),
+    "bmc": (Lassos, "ways", 3),
+}
+"""Where each engine decides a property, and the position of its number among the arguments."""
+ENGINES = pytest.mark.parametrize("engine", DECIDES)
+SECONDS = 0.1
+
+
+def numbers() -> list[int]:
+    """The numbers of the properties of behaviours."""
+    return [n for n, p in enumerate(model_of(SPEC).properties) if p.kind.of_behaviours]
+
+
+def before_deciding(
+    patch: pytest.MonkeyPatch, engine: str, number: int, error: BaseException | None
+) -> None:
+    """Waits before a property is decided, and raises an error if there is one."""
+    owner, name, place = DECIDES[engine]
+    decide = getattr(owner, name)
+
+    def late(*arguments: object, **options: object) -> object:
+        if arguments[place] == number:
+            time.sleep(SECONDS)
+            if error is not None:
+                raise error
+        return decide(*arguments, **options)
+
+    patch.setattr(owner, name, late)
+
+
+@ENGINES
+def test_figures_cover_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    before_deciding(monkeypatch, engine, numbers()[1], None)
+    outcome = load(engine).run(Request(model_of(SPEC), frozenset(numbers())))
+    statistics = outcome.statistics
+    assert outcome.verdict is Verdict.OK
+    assert statistics.decided_seconds is not None
+    assert SECONDS <= statistics.decided_seconds <= statistics.seconds
+    assert statistics.searched_seconds + statistics.decided_seconds == pytest.approx(
+        statistics.seconds
+    )
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_memory_covers_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    """What is allocated while a property is decided counts in the peak."""
+    owner, name, _ = DECIDES[engine]
+    decide, size = getattr(owner, name), 64 << 20
+    peaks: list[int] = []
+
+    def large(*arguments: object, **options: object) -> object:
+        peaks.append(limits.peak_bytes())
+        kept = b"\x01" * (peaks[0] + size)
+        assert kept
+        return decide(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, large)
+    outcome = load(engine).run(Request(model_of(SPEC), frozenset(numbers())))
+    assert outcome.statistics.peak_bytes >= peaks[0] + size
+
+
+@ENGINES
+def test_progress_names_what_is_decided(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    for module in (limits, run_limits):
+        monkeypatch.setattr(module, "PROGRESS_SECONDS", 0.0)
+    shown: list[Progress] = []
+    load(engine).run(Request(model_of(SPEC), frozenset(numbers()), progress=shown.append))
+    deciding = [progress.deciding for progress in shown if progress.deciding is not None]
+    assert {one.property for one in deciding} >= {"property First", "property Third"}
+    assert shown[0].deciding is None or engine == "local"
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("limit", "ended"),
+    [(Limit("timeout", 5), "cut by --timeout 5"), (INTERRUPTED, "interrupted")],
+)
+def test_what_was_cut(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: str, limit: Limit, ended: str
+) -> None:
+    _, second, third = numbers()
+    before_deciding(monkeypatch, engine, second, Cut(limit))
+    spec = tmp_path / "counter.fence"
+    spec.write_text(SPEC, "utf-8")
+    result = fencepost.check(spec, engine=engine, depth=6 if engine == "bmc" else None)
+    (check,) = result.checks
+    outcome = check.outcome
+    counted = engine != "bmc"
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert outcome.interrupted is (limit == INTERRUPTED)
+    assert outcome.undecided == Undecided((second, third), None if counted else limit)
+    text, (report,) = str(result), json.loads(json.dumps(result.to_json()))["checks"]
+    assert f"not decided   property Second ({ended}); property Third" in text
+    if counted:
+        assert f"deciding property Second was {ended}, after all 4 states were visited" in text
+        assert "every reachable state (exact)" in text
+    else:
+        assert f"deciding property Second was {ended} after 1 level" in text
+        assert "of the longest not every lasso" in text
+    assert "nothing is known beyond" not in text
+    assert report["undecided"] == {
+        "properties": ["property Second", "property Third"],
+        "cut": str(limit),
+    }
+    assert report["times"]["decided"] >= SECONDS
+    assert report["seconds"] >= report["times"]["decided"]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_a_search_that_was_cut_before(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    first, second, third = numbers()
+    before_deciding(monkeypatch, engine, first, Cut(Limit("timeout", 5)))
+    request = Request(model_of(SPEC), frozenset(numbers()), limits=Limits(depth=2))
+    outcome = load(engine).run(request)
+    assert outcome.cut == Limit("timeout", 5)
+    assert outcome.undecided == Undecided((first, second, third), Limit("depth", 2))
+    assert outcome.search_cut == Limit("depth", 2)
