@@ -265,6 +265,48 @@ def test_a_limit_gives_no_ok(engine: str, tmp_path: Path) -> None:
         assert searched(model, engine, limits).verdict.value == "inconclusive"
 
 
+BOUNDED = """
+import m
+var x: 0..5 = 0
+fair action up:
+    require x < 5
+    x += 1
+action jump:
+    require x == 3
+    x = 5
+constraint C: x < 4
+refinement R: m where hour = {}
+step invariant S: next(x) > x
+property P: eventually x == 3
+terminal: true
+check c:
+    properties: {}
+"""
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+@pytest.mark.parametrize(
+    ("image", "property", "expected", "notes"),
+    [
+        # As a step invariant, a refinement is checked on steps out of the constraint as well.
+        ("min(x, 4) % 3", "R", "ok", True),
+        ("min(x, 4) % 3", "S", "ok", True),
+        ("(if x == 5 then 2 else x) % 3", "R", "violated", False),
+        ("min(x, 4) % 3", "P", "inconclusive", False),
+    ],
+)
+def test_within_a_constraint(
+    engine: str, image: str, property: str, expected: str, notes: bool, tmp_path: Path
+) -> None:
+    written(tmp_path, BOUNDED.format(image, property))
+    result = fencepost.check(tmp_path / "spec.fence", engine=engine)
+    (check,) = json.loads(json.dumps(result.to_json()))["checks"]
+    assert check["verdict"] == expected
+    within = ["within constraint C: 2 states lie outside"]
+    assert check["within"] == (within if notes else [])
+    assert "cut: 2 states outside constraint C: checked, not expanded" in check["notes"]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_with_others_and_to_the_end(engine: str, tmp_path: Path) -> None:
     """With --continue each is reported once; of one depth, before the invariants."""
