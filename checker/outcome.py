@@ -234,8 +234,8 @@ class Statistics:
 @dataclass(frozen=True, slots=True)
 class Undecided:
     """Properties of behaviours that were not decided, since `Outcome.cut` ended the run while the
-    first of them was. ``searched`` is the limit that had cut the search before; None: the search
-    was complete.
+    first of them was. ``searched`` is the limit that cut the search of states or paths as well;
+    None: the search was complete.
     """
 
     properties: tuple[int, ...]

@@ -15,6 +15,7 @@ from fencepost.checker.native.behaviours import Behaviours
 from fencepost.checker.outcome import INTERRUPTED, Limit, Undecided, Verdict
 from fencepost.checker.reference import search
 from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search import limits
 from fencepost.checker.search.account import Cut
 from fencepost.checker.symbolic import run_limits
@@ -83,7 +84,7 @@ def test_memory_covers_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str
     peaks: list[int] = []
 
     def large(*arguments: object, **options: object) -> object:
-        peaks.append(limits.peak_bytes())
+        peaks.append(peak_bytes())
         kept = b"\x01" * (peaks[0] + size)
         assert kept
         return decide(*arguments, **options)

@@ -74,6 +74,26 @@ c  ok, as expected                                     180 distinct, 346 generat
     )
 
 
+@pytest.mark.parametrize(
+    ("seconds", "decided", "head", "took"),
+    [
+        (60.0, 50.0, "60.00 s (searched 10.00, decided 50.00)", "18 states/s, 1 kB of memory"),
+        # A search of less than five seconds says nothing of the rate.
+        (60.0, 58.0, "60.00 s (searched 2.00, decided 58.00)", "interpreter, 1 kB of memory"),
+        (9.0, 0.9, "depth 15, 9.00 s\n", "22 states/s, 1 kB of memory"),
+        (9.0, None, "depth 15, 9.00 s\n", "20 states/s, 1 kB of memory"),
+    ],
+)
+def test_the_decision_of_properties_is_told_apart(
+    seconds: float, decided: float | None, head: str, took: str
+) -> None:
+    result = judge(job(check()), outcome())
+    statistics = replace(result.outcome.statistics, seconds=seconds, decided_seconds=decided)
+    shown = report(replace(result, outcome=replace(result.outcome, statistics=statistics)))
+    assert head in shown
+    assert took in shown
+
+
 def test_a_counterexample() -> None:
     result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
     assert (
