@@ -19,7 +19,6 @@ from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.machine.memory import words
 from fencepost.checker.native.worker import Worker
-from fencepost.checker.native.worker_pool import Stopped
 from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
@@ -133,12 +132,7 @@ def _time(explorer: Explorer, worker: Worker, action: int, states: Any) -> float
         explorer.pause()
         now = states[done : done + some]
         began = time.thread_time()
-        try:
-            worker.call("apart", action, now.ctypes.data, len(now))
-        except Stopped:
-            # Raises why.
-            explorer.pause()
-            raise
+        worker.call("apart", action, now.ctypes.data, len(now))
         spent += time.thread_time() - began
         done += len(now)
         some = min(2 * some, AT_ONCE)

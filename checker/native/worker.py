@@ -63,7 +63,7 @@ class Crew(Protocol):
     threaded: bool
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises `Stopped` when every worker has to return."""
+        """Called often. Raises when every worker has to return."""
         ...
 
     def fail(self, error: BaseException) -> None:

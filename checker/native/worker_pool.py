@@ -35,6 +35,10 @@ class Crew:
         self.workers: list[Worker] = []
         self._look = look
         self._error: BaseException | None = None
+        # `fail` comes from any thread, at any time, and must not fall within `resume`: workers
+        # would be stopped without an error, and return partial results as whole ones.
+        self._failing = threading.Lock()
+        self._running = False
         self._tasks: list[SimpleQueue[Phase | None]] = []
         self._done: SimpleQueue[int] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -43,6 +47,13 @@ class Crew:
 
     def run(self, phase: Phase, threaded: bool) -> None:
         """Has every worker do its part. Raises what stopped it, once all have stopped."""
+        self._running = True
+        try:
+            self._run(phase, threaded)
+        finally:
+            self._running = False
+
+    def _run(self, phase: Phase, threaded: bool) -> None:
         self.threaded = threaded and len(self.workers) > 1
         waiting = 0
         if self.threaded:
@@ -70,10 +81,11 @@ class Crew:
 
     def resume(self) -> None:
         """Makes the workers fit for another phase, after one that was stopped."""
-        self._error = None
-        for worker in self.workers:
-            worker.forget_messages()
-            worker.stop(False)
+        with self._failing:
+            self._error = None
+            for worker in self.workers:
+                worker.forget_messages()
+                worker.stop(False)
 
     def pause(self) -> None:
         """Looks whether to go on, while no worker is at work; raises what stops the work."""
@@ -91,18 +103,21 @@ class Crew:
     # ------------------------------------------------------------ called by workers
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises `Stopped` when every worker has to return."""
+        """Called often. Raises when every worker has to return: within `run` `Stopped`, as `run`
+        itself raises the error; outside it, where a worker is called directly, the error.
+        """
         if self._error is not None:
-            raise Stopped
+            raise Stopped if self._running else self._error
         if worker.number == 0 or not self.threaded:
             self._look()
 
     def fail(self, error: BaseException) -> None:
         """Stops everybody; `run` raises the first error."""
-        if self._error is None and not isinstance(error, Stopped):
-            self._error = error
-            for worker in self.workers:
-                worker.stop()
+        with self._failing:
+            if self._error is None and not isinstance(error, Stopped):
+                self._error = error
+                for worker in self.workers:
+                    worker.stop()
 
     # ------------------------------------------------------------ threads
 

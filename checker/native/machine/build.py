@@ -186,7 +186,7 @@ class _Compilation(Generic[K]):
     def quick(self) -> K:
         """Code as it comes."""
         target = _machine(0)
-        return _load(self._quick(target), target, self._kind)
+        return load(self._quick(target), target, self._kind)
 
     def _quick(self, target: Any) -> bytes:
         parts = [*self._parts(target), "quick"] if self._name else []
@@ -201,12 +201,12 @@ class _Compilation(Generic[K]):
         """Better code that an earlier run has left behind."""
         target = _machine(2)
         image = self._cache.read(self._parts(target))
-        return None if image is None else _load(image, target, self._kind)
+        return None if image is None else load(image, target, self._kind)
 
     def best(self) -> K:
         """Code on which LLVM has worked."""
         target = _machine(2)
-        return _load(self._improved(target), target, self._kind)
+        return load(self._improved(target), target, self._kind)
 
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
@@ -245,7 +245,7 @@ class _Compilation(Generic[K]):
                 if image is None:
                     image = self._improved(target)
                     self._cache.write(parts, image)
-            self._better = _load(image, target, self._kind)
+            self._better = load(image, target, self._kind)
             host.rest()
         except _Cancelled:
             return
@@ -361,7 +361,7 @@ def _machine(level: int) -> Any:
     )
 
 
-def _load(image: bytes, target: Any, kind: type[K]) -> K:
+def load(image: bytes, target: Any, kind: type[K]) -> K:
     """The kernels of an object file made for the same target."""
     # With the memory manager that takes room for all sections at once: sections that lie further
     # apart than 2 GB cannot reach each other, and LLVM ends the process.
