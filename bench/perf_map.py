@@ -68,7 +68,7 @@ def mapped(image: bytes, code: build.Code | build.SetCode) -> Iterator[tuple[int
 
 def install() -> None:
     """Has all code that is loaded from now on written to the map of this process."""
-    load, number = build._load, 0  # pyright: ignore[reportPrivateUsage]
+    load, number = build.load, 0
 
     def watched(image: bytes, target: Any, kind: Any) -> Any:
         nonlocal number
@@ -81,7 +81,7 @@ def install() -> None:
 
     # Types hold this name for a constant, which it is everywhere else.
     engine: Any = build
-    engine._load = watched
+    engine.load = watched
 
 
 if __name__ == "__main__":
