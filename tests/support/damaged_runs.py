@@ -1,0 +1,285 @@
+"""What the command and the language server make of a damaged spec.
+
+A failure is an internal error, a spec that `fmt` changes or never finishes formatting, and a
+request of an editor without an answer. Crashes and hangs end the process; the campaign
+(`bench.damaged_specs`) runs this in a child process and observes them.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+from unicodedata import category
+
+from pygls.uris import from_fs_path
+from tests.support.command import Ran, run
+from tests.support.damaged_specs import Damaged
+from tests.support.processes import COMMAND, finished
+from tests.support.server_session import LocalServer, local_server
+
+from fencepost.checker.run.judge import Exit
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import BREAK, COMMENT, scan
+from fencepost.spec.text.library import read
+from fencepost.spec.text.source import Source
+
+NAME = "damaged.fence"
+MAX_STATES = 30
+TIMEOUT = 10
+"""Seconds of ``--timeout``: a check has to end soon after."""
+CONTROL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Categories of characters that no message may send to a terminal."""
+PHASES = ("check", "fmt", "lsp")
+ASKED = 6
+"""Requests of an editor for each spec, chosen by chance."""
+NAMED = re.compile(r"^(?:check|scenario) (\w+)", re.M)
+FRAME = re.compile(
+    r'File "[^"]*?/(?P<file>(?:checker|spec|pygls)/[^"]+)", line \d+, in (?P<name>\w+)'
+)
+REQUESTS = (
+    "hover", "definition", "references", "documentHighlight", "prepareRename", "rename",
+    "completion", "signatureHelp", "documentSymbol", "foldingRange", "semanticTokens/full",
+    "formatting", "codeAction", "codeLens",
+)  # fmt: skip
+POINTED = frozenset(REQUESTS[:8])
+"""The requests that are about a position."""
+RARE = "completion"
+"""A request that takes longer than all others together is made for one spec of `SELDOM`."""
+SELDOM = 8
+UNLIKELY = 0.05
+"""The share of positions that are outside the text."""
+INTERNAL_ERROR = -32603
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure: its phase, its kind, the place in the code if known, and all details."""
+
+    phase: str
+    kind: str
+    place: str
+    details: str
+
+    @property
+    def key(self) -> str:
+        """Failures with the same key are one fault."""
+        return f"{self.phase}: {self.kind}: {self.place}"
+
+
+def place_in(details: str) -> str:
+    """The innermost frame of a traceback that is in the package, and the exception's type."""
+    frames = list(FRAME.finditer(details))
+    raised = re.findall(
+        r"^(\w[\w.]*(?:Error|Exception|Interrupt|Iteration|Stopped))\b", details, re.M
+    )
+    error = raised[-1].rpartition(".")[2] if raised else ""
+    return f"{frames[-1]['file']} {frames[-1]['name']} {error}".strip() if frames else error
+
+
+@dataclass(slots=True)
+class Trials:
+    """A folder for damaged specs, and a language server that has it open.
+
+    ``begun`` is called with the name of each phase when it begins.
+    """
+
+    begun: Callable[[str], object] = lambda phase: None
+    codes: dict[str, int] = field(default_factory=dict[str, int])
+    _folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=tempfile.TemporaryDirectory[str]
+    )
+    _server: LocalServer | None = None
+    _turn: int = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.begun("end")
+        if self._server is not None:
+            self._server.end()
+        self._folder.cleanup()
+
+    def failures(
+        self,
+        spec: Damaged,
+        seed: int,
+        phases: Sequence[str] = PHASES,
+        engine: str = "interpreter",
+        process: bool = False,
+    ) -> list[Failure]:
+        """Tries a damaged spec; `codes` are then the exit codes by phase.
+
+        With ``process``, the command also runs as a process and must end with the same code.
+        """
+        self._turn += 1
+        self.codes = {}
+        folder = Path(self._folder.name) / str(self._turn)
+        folder.mkdir()
+        for name, text in spec.original.modules.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        path = folder / NAME
+        path.write_bytes(spec.text)
+        random = Random(seed)
+        tried = {
+            "check": lambda: self._checked(spec, path, random, engine, process),
+            "fmt": lambda: self._formatted(path),
+            "lsp": lambda: self._edited(spec, path, random),
+        }
+        found: list[Failure] = []
+        for phase in phases:
+            self.begun(phase)
+            found += tried[phase]()
+        for child in sorted(folder.rglob("*"), reverse=True):
+            child.rmdir() if child.is_dir() else child.unlink()
+        folder.rmdir()
+        return found
+
+    # ------------------------------------------------------------ the command
+
+    def _checked(
+        self, spec: Damaged, path: Path, random: Random, engine: str, process: bool
+    ) -> Iterator[Failure]:
+        words = ["check", path.name, "--engine", engine, "--max-states", str(MAX_STATES)]
+        words += ["--timeout", f"{TIMEOUT}s", "--no-progress", "--no-symmetry"][
+            : random.choice((3, 4))
+        ]
+        if spec.original.folder is not None:
+            words += ["--path", str(spec.original.folder)]
+        names = NAMED.findall(spec.text.decode("utf-8", "replace"))
+        if len(names) > 1:
+            words += ["--check", random.choice(names)]
+        ran = self._run("check", words, path.parent)
+        yield from _judged("check", ran)
+        if process:
+            self.begun("process")
+            child = finished(*COMMAND, *words, folder=path.parent, COLUMNS="100")
+            if child.returncode != ran.code or "Traceback" in child.stderr:
+                details = f"{ran.code} in this process\n{child.returncode}: {child.stderr}"
+                yield Failure("process", "exit code", place_in(child.stderr), details)
+
+    def _formatted(self, path: Path) -> Iterator[Failure]:
+        before = path.read_bytes()
+        ran = self._run("fmt", ["fmt", path.name], path.parent)
+        yield from _judged("fmt", ran)
+        if ran.code != Exit.OK:
+            if path.read_bytes() != before:
+                yield Failure("fmt", "a refused spec was changed", "", "")
+            return
+        after = read(path)
+        old = Source(path.name, before.decode("utf-8-sig"))
+        if parse(old) != parse(after):
+            yield Failure("fmt", "another meaning", "", after.text)
+        if _tokens(old.text) != _tokens(after.text):
+            yield Failure("fmt", "other tokens", "", after.text)
+        if formatted(after) != after.text:
+            yield Failure("fmt", "formatted twice is not formatted once", "", after.text)
+
+    def _run(self, phase: str, words: Sequence[str], folder: Path) -> Ran:
+        ran = run(*words, folder=folder, environment={"FENCEPOST_TRACEBACK": "1"})
+        self.codes[phase] = ran.code
+        return ran
+
+    # ------------------------------------------------------------ the language server
+
+    def _edited(self, spec: Damaged, path: Path, random: Random) -> Iterator[Failure]:
+        """An editor opens the spec, often as it was before the damage, and asks everything."""
+        if self._server is None:
+            self._server = local_server(Path(self._folder.name), {"delay": 0})
+        session, errors = self._server.session, self._server.errors
+        text = spec.text.decode("utf-8", "replace")
+        uri = from_fs_path(str(path))
+        first = text if random.random() < 0.5 else spec.original.text.decode("utf-8", "replace")
+        document = {"uri": uri, "languageId": "fencepost", "version": 1, "text": first}
+        session.notify("textDocument/didOpen", {"textDocument": document})
+        if first != text:
+            document = {"uri": uri, "version": 2}
+            change = {"textDocument": document, "contentChanges": [{"text": text}]}
+            session.notify("textDocument/didChange", change)
+        asked: dict[int, str] = {}
+        methods = random.sample(REQUESTS, ASKED)
+        if random.randrange(SELDOM) and RARE in methods:
+            methods.remove(RARE)
+        for method in methods:
+            point = _point(text.split("\n"), random)
+            params = {"textDocument": {"uri": uri}, **_further(method, point)}
+            asked[session.ask(f"textDocument/{method}", params)] = f"{method} at {point}"
+        for number in session.wait(list(asked)):
+            yield Failure("lsp", "no answer", asked[number].split()[0], asked[number])
+        # The server logs the exception that an internal error in an answer is about.
+        wrong = [number for number in asked if _is_internal(session.answered.pop(number, {}))]
+        for details in errors.details:
+            yield Failure("lsp", "internal error", place_in(details), details)
+        if wrong and not errors.details:
+            yield Failure("lsp", "internal error", asked[wrong[0]].split()[0], asked[wrong[0]])
+        errors.details.clear()
+        session.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+
+def _is_internal(answer: Mapping[str, Any]) -> bool:
+    error: Mapping[str, Any] = answer.get("error") or {}
+    return error.get("code") == INTERNAL_ERROR
+
+
+def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
+    """A position in a text, seldom one that no text has."""
+    line = random.randrange(len(lines))
+    character = random.randrange(len(lines[line]) + 1)
+    if random.random() < UNLIKELY:
+        line, character = random.choice(((line, 10**6), (10**6, character)))
+    return {"line": line, "character": character}
+
+
+def _further(method: str, point: Mapping[str, int]) -> Mapping[str, Any]:
+    """The parameters of a request besides the document."""
+    position = {"position": point} if method in POINTED else {}
+    match method:
+        case "references":
+            return {**position, "context": {"includeDeclaration": True}}
+        case "rename":
+            return {**position, "newName": "renamed"}
+        case "formatting":
+            return {"options": {"tabSize": 4, "insertSpaces": True}}
+        case "codeAction":
+            whole = {"start": {"line": 0, "character": 0}, "end": {"line": 10**6, "character": 0}}
+            return {"range": whole, "context": {"diagnostics": []}}
+        case _:
+            return position
+
+
+def _judged(phase: str, ran: Ran) -> Iterator[Failure]:
+    said = ran.stdout + ran.stderr
+    known = False
+    with suppress(ValueError):
+        known = Exit(ran.code) is not Exit.INTERNAL
+    if not known or "Traceback (most recent call last)" in ran.stderr:
+        yield Failure(phase, f"exit code {ran.code}", place_in(ran.stderr), ran.stderr)
+    elif "out of memory" in ran.stderr:
+        yield Failure(phase, "out of memory", "", ran.stderr)
+    strange = sorted({char for char in said if char != "\n" and category(char) in CONTROL})
+    if strange:
+        yield Failure(phase, "control characters", repr(strange), said)
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """The tokens of a text without line breaks; comments without blanks at their end."""
+    return [
+        (token.kind, token.text.rstrip() if token.kind == COMMENT else token.text)
+        for token in scan(text)
+        if token.kind != BREAK
+    ]
