@@ -291,8 +291,11 @@ def _shown(seed: int, failure: Failure, text: str) -> str:
 def main() -> None:
     """Runs the campaign and prints its totals."""
     if sys.argv[1:] == ["--child"]:
-        child()
-        return
+        try:
+            child()
+        finally:
+            # Threads of a server that was not ended would be waited for.
+            os._exit(0)
     parser = argparse.ArgumentParser(prog="python -m bench.damaged_specs", description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)

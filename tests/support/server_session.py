@@ -51,9 +51,17 @@ class Session:
     answered: dict[int, Message] = field(default_factory=dict[int, Message])
     _received: Queue[Message] = field(default_factory=Queue[Message])
     _sent: int = 0
+    _receiving: Thread = field(init=False)
 
     def __post_init__(self) -> None:
-        Thread(target=self._receive, daemon=True).start()
+        self._receiving = Thread(target=self._receive, daemon=True)
+        self._receiving.start()
+
+    def close(self) -> None:
+        """Closes the connection, after the server has."""
+        self.requests.close()
+        self._receiving.join(PATIENCE)
+        self.answers.close()
 
     def _receive(self) -> None:
         while head := self.answers.readline():
@@ -126,6 +134,7 @@ class LocalServer:
         assert not left
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
+        self.session.close()
 
 
 def local_server(folder: Path, options: Mapping[str, Any]) -> LocalServer:
