@@ -11,7 +11,7 @@ from tests.naive.values import belongs, every
 from tests.support.agreement import Chosen
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bag, Map, Record, Seq, State, Type, Value
+from fencepost.spec.core.types import Bag, Map, Record, Seq, Set, State, Type, Value
 
 
 class Failed(Exception):
@@ -31,7 +31,7 @@ class Course:
     """
 
     at: Place
-    chosen: tuple[tuple[str | None, Value], ...] = ()
+    chosen: tuple[tuple[str | None, Value, Type], ...] = ()
     marks: frozenset[int] = frozenset()
     leaving: int | None = None
     disabled: int | None = None
@@ -48,7 +48,7 @@ class Course:
     @property
     def shown(self) -> Chosen:
         """The choices that traces show."""
-        return tuple((label, value) for label, value in self.chosen if label is not None)
+        return tuple((label, value) for label, value, _ in self.chosen if label is not None)
 
     def with_state(self, state: State) -> Course:
         return replace(self, at=replace(self.at, state=state))
@@ -85,8 +85,9 @@ def _courses(course: Course, statement: ir.Statement) -> Iterator[Course]:
                 offered = sorted(set(offered))
             if not offered:
                 yield replace(course, disabled=guard)
+            assert isinstance(domain.type, Set | Bag | Seq)
             for x in offered:
-                chosen = (*course.chosen, (label, x))
+                chosen = (*course.chosen, (label, x, domain.type.element))
                 yield from courses(replace(course, at=at.bind(slot, x), chosen=chosen), body)
         case ir.Require(condition, guard):
             yield course if at.truth(condition) else replace(course, disabled=guard)
@@ -170,6 +171,6 @@ def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value, .
     return any(
         # A step that fails before it has made all these choices fails whatever they are.
         one.disabled is None
-        and all(made == asked for (_, made), asked in zip(one.chosen, first, strict=False))
+        and all(made == asked for (_, made, _), asked in zip(one.chosen, first, strict=False))
         for one in courses(start, model.actions[action].body)
     )

@@ -1,0 +1,485 @@
+"""Whether some fair behaviour violates a formula, from the definition in docs/language.md.
+
+The graph of the model is explored by the second interpreter. Its product with the tableau of the
+formula has a node for each state and each guess which ``until`` formulas hold from there on; local
+rules say which guesses fit a state and which fit a step. A violation is a reachable strongly
+connected set of nodes in which what was guessed comes true and every unit of fairness gets what it
+is owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias, assert_never
+
+from tests.naive.expressions import Place
+from tests.naive.statements import Course, courses, is_enabled
+
+from fencepost.spec.core import formulas, ir
+from fencepost.spec.core.formulas import Formula
+from fencepost.spec.core.types import (
+    Bag,
+    Map,
+    Option,
+    Record,
+    Scalar,
+    Seq,
+    Set,
+    State,
+    Type,
+    Union,
+    Value,
+)
+
+Unit: TypeAlias = tuple[int, tuple[Value, ...]]
+"""An action, and the first choices of its steps."""
+MAX_NODES = 30_000
+
+
+class TooLarge(Exception):
+    """The graph or the product has more than `MAX_NODES` nodes."""
+
+
+class Fails(Exception):
+    """A step fails: behaviours of the model are not defined."""
+
+
+# ---------------------------------------------------------------- the graph
+
+
+@dataclass(slots=True)
+class Graph:
+    """The states inside the constraints, from the initial ones on.
+
+    `steps` has for each state its successors and the units for which the step counts; `possible`
+    the units of which a step that counts is possible there. `cut` if a state is outside.
+    """
+
+    initial: list[State] = field(default_factory=list[State])
+    steps: dict[State, dict[State, frozenset[Unit]]] = field(
+        default_factory=dict[State, "dict[State, frozenset[Unit]]"]
+    )
+    possible: dict[State, frozenset[Unit]] = field(default_factory=dict[State, "frozenset[Unit]"])
+    cut: bool = False
+
+    def units(self) -> frozenset[Unit]:
+        return frozenset[Unit]().union(*self.possible.values())
+
+
+def graph_of(model: ir.Model) -> Graph:
+    """Explores a model. Raises `Fails`, `Undefined` and `TooLarge`."""
+    constraints = [prop.body for prop in model.properties if str(prop.kind) == "constraint"]
+
+    def inside(state: State) -> bool:
+        return all(_place(model, state).truth(body) for body in constraints)
+
+    graph = Graph()
+    nothing: State = (False,) * len(model.variables)
+    started = {course.at.state for course in _completed(model, nothing, model.initial)}
+    graph.initial = sorted(filter(inside, started))
+    graph.cut = len(graph.initial) < len(started)
+    waiting = list(graph.initial)
+    while waiting:
+        state = waiting.pop()
+        if state in graph.steps:
+            continue
+        counting: dict[State, set[Unit]] = {}
+        for number, action in enumerate(model.actions):
+            for course in _completed(model, state, action.body):
+                after = course.at.state
+                units = counting.setdefault(after, set())
+                fair = action.fairness
+                if fair is not None and _seen(model, state) != _seen(model, after):
+                    shown = [one for one in course.chosen if one[0] is not None]
+                    choices = (plain(value, kind) for _, value, kind in shown[: fair.choices])
+                    units.add((number, tuple(choices)))
+        graph.possible[state] = frozenset[Unit]().union(*counting.values())
+        graph.steps[state] = {
+            after: frozenset(units) for after, units in sorted(counting.items()) if inside(after)
+        }
+        graph.cut |= len(graph.steps[state]) < len(counting)
+        waiting += graph.steps[state]
+        if len(graph.steps) > MAX_NODES:
+            raise TooLarge
+    return graph
+
+
+def _place(model: ir.Model, state: State) -> Place:
+    return Place(model, state, enabled=is_enabled)
+
+
+def _completed(model: ir.Model, state: State, body: ir.Statement) -> Iterator[Course]:
+    for course in courses(Course(Place(model, state)), body):
+        if course.failed is not None:
+            raise Fails
+        if course.completed:
+            yield course
+
+
+def _seen(model: ir.Model, state: State) -> tuple[Value, ...]:
+    """A state without its ghosts."""
+    pairs = zip(model.variables, state, strict=True)
+    return tuple(plain(value, variable.type) for variable, value in pairs if not variable.ghost)
+
+
+def plain(value: Value, kind: Type) -> Value:
+    """A value without its ghost fields."""
+    if isinstance(kind, Scalar):
+        return value
+    assert isinstance(value, tuple)
+    match kind:
+        case Record(fields=fields):
+            pairs = zip(fields, value, strict=True)
+            return tuple(plain(part, one.type) for one, part in pairs if not one.ghost)
+        case Union(variants=variants):
+            tag, *payload = value
+            assert isinstance(tag, int)
+            pairs = zip(variants[tag].fields, payload, strict=True)
+            return tag, *(plain(part, one.type) for one, part in pairs if not one.ghost)
+        case Option(element) | Seq(element):
+            return tuple(plain(part, element) for part in value)
+        case Bag(element):
+            return tuple(sorted(plain(part, element) for part in value))
+        case Set(element):
+            return tuple(sorted({plain(part, element) for part in value}))
+        case Map(value=element):
+            return tuple(plain(part, element) for part in value)
+        case _:
+            assert_never(kind)
+
+
+# ---------------------------------------------------------------- formulas
+
+Truth = tuple[str, int]
+"""The value of a predicate."""
+Core: TypeAlias = "Truth | tuple[str, Core] | tuple[str, Core, Core]"
+"""A formula of predicates, ``not``, ``and`` and ``until`` alone."""
+ALWAYS_TRUE: Core = ("true", 0)
+
+
+def core(formula: Formula) -> Core:
+    """A formula by the definitions of the other operators."""
+    match formula:
+        case formulas.Holds(number):
+            return "holds", number
+        case formulas.Chosen(body=body):
+            return core(body)
+        case formulas.Not(operand):
+            return "not", core(operand)
+        case formulas.And(parts):
+            return _conjunction([core(part) for part in parts])
+        case formulas.Or(parts):
+            return "not", _conjunction([("not", core(part)) for part in parts])
+        case formulas.Implies(left, right):
+            return _implies(core(left), core(right))
+        case formulas.Iff(left, right):
+            one, other = core(left), core(right)
+            return "and", _implies(one, other), _implies(other, one)
+        case formulas.Always(operand):
+            return "not", ("until", ALWAYS_TRUE, ("not", core(operand)))
+        case formulas.Eventually(operand):
+            return "until", ALWAYS_TRUE, core(operand)
+        case formulas.Until(left, right):
+            return "until", core(left), core(right)
+        case formulas.LeadsTo(left, right):
+            return core(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
+        case _:
+            assert_never(formula)
+
+
+def _conjunction(parts: Sequence[Core]) -> Core:
+    made = ALWAYS_TRUE
+    for part in parts:
+        made = ("and", made, part)
+    return made
+
+
+def _implies(left: Core, right: Core) -> Core:
+    return "not", ("and", left, ("not", right))
+
+
+def untils(formula: Core) -> list[Core]:
+    """The ``until`` formulas inside one, each behind those inside it."""
+    found: list[Core] = []
+
+    def look(part: Core) -> None:
+        for inner in part[1:]:
+            if isinstance(inner, tuple):
+                look(inner)
+        if part[0] == "until" and part not in found:
+            found.append(part)
+
+    look(formula)
+    return found
+
+
+def true(formula: Core, predicates: frozenset[int], guess: dict[Core, bool]) -> bool:
+    """Whether a formula holds where these predicates do, and the ``until`` formulas as guessed."""
+    match formula:
+        case ("true", _):
+            return True
+        case ("holds", int(number)):
+            return number in predicates
+        case ("not", tuple(operand)):
+            return not true(operand, predicates, guess)
+        case ("and", tuple(left), tuple(right)):
+            return true(left, predicates, guess) and true(right, predicates, guess)
+        case _:
+            return guess[formula]
+
+
+# ---------------------------------------------------------------- the product
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state with a guess: for each ``until`` formula whether it holds, its left and its right."""
+
+    state: State
+    holds: tuple[bool, ...]
+    left: tuple[bool, ...]
+    right: tuple[bool, ...]
+
+
+@dataclass(slots=True)
+class Product:
+    """The graph and the tableau of a formula."""
+
+    model: ir.Model
+    graph: Graph
+    formula: Core
+    _until: list[Core] = field(default_factory=list[Core])
+    _nodes: dict[State, list[Node]] = field(default_factory=dict[State, list[Node]])
+
+    def __post_init__(self) -> None:
+        self._until = untils(self.formula)
+
+    def true_in(self, state: State) -> frozenset[int]:
+        """The predicates of the formula that are true in a state."""
+        numbers: set[int] = set()
+
+        def look(part: Core) -> None:
+            if part[0] == "holds":
+                assert isinstance(part[1], int)
+                numbers.add(part[1])
+            for inner in part[1:]:
+                if isinstance(inner, tuple):
+                    look(inner)
+
+        look(self.formula)
+        place = _place(self.model, state)
+        return frozenset(n for n in numbers if place.truth(self.model.properties[n].body))
+
+    def nodes(self, state: State) -> list[Node]:
+        """The state with every guess that fits it."""
+        known = self._nodes.get(state)
+        if known is not None:
+            return known
+        predicates = self.true_in(state)
+        guesses: list[dict[Core, bool]] = [{}]
+        for until in self._until:
+            _, left, right = until
+            grown: list[dict[Core, bool]] = []
+            for guess in guesses:
+                if true(right, predicates, guess):
+                    options = (True,)
+                elif not true(left, predicates, guess):
+                    options = (False,)
+                else:
+                    options = (False, True)
+                grown += [{**guess, until: option} for option in options]
+            guesses = grown
+            if len(guesses) > MAX_NODES:
+                raise TooLarge
+        self._nodes[state] = [
+            Node(
+                state,
+                tuple(guess[until] for until in self._until),
+                tuple(true(until[1], predicates, guess) for until in self._until),
+                tuple(true(until[2], predicates, guess) for until in self._until),
+            )
+            for guess in guesses
+        ]
+        return self._nodes[state]
+
+    def violating(self) -> list[Node]:
+        """The nodes of initial states from which the formula does not hold."""
+        return [
+            node
+            for state in self.graph.initial
+            for node in self.nodes(state)
+            if not true(
+                self.formula,
+                self.true_in(state),
+                dict(zip(self._until, node.holds, strict=True)),
+            )
+        ]
+
+    def after(self, node: Node) -> Iterator[Node]:
+        """The nodes that a step may lead to: what waits goes on waiting."""
+        for state in self.graph.steps[node.state]:
+            for other in self.nodes(state):
+                if all(
+                    other_holds == holds
+                    for holds, left, right, other_holds in zip(
+                        node.holds, node.left, node.right, other.holds, strict=True
+                    )
+                    if left and not right
+                ):
+                    yield other
+
+    def reachable(self) -> dict[Node, list[Node]]:
+        """The nodes reachable from those where the formula does not hold, with their successors."""
+        found: dict[Node, list[Node]] = {}
+        waiting = self.violating()
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found[node] = list(self.after(node))
+                waiting += found[node]
+                if len(found) > MAX_NODES:
+                    raise TooLarge
+        return found
+
+    def fair(self, nodes: set[Node], edges: dict[Node, list[Node]]) -> set[Node] | None:
+        """A strongly connected set of some of these nodes that a fair behaviour may visit for ever.
+
+        One node is such a set, too: a behaviour may stay where it is.
+        """
+        left = [nodes]
+        while left:
+            for part in components(left.pop(), edges):
+                taken = {
+                    unit
+                    for node in part
+                    for other in edges[node]
+                    if other in part
+                    for unit in self.graph.steps[node.state][other.state]
+                }
+                possible = [self.graph.possible[node.state] for node in part]
+                often = frozenset[Unit]().union(*possible) - taken
+                if any(
+                    not self._strong(unit) for unit in frozenset.intersection(*possible) - taken
+                ):
+                    continue
+                bad = {
+                    node
+                    for node in part
+                    if any(self._strong(unit) for unit in self.graph.possible[node.state] & often)
+                }
+                for number in range(len(self._until)):
+                    if not any(node.right[number] for node in part):
+                        bad |= {node for node in part if node.holds[number]}
+                if not bad:
+                    return part
+                left.append(part - bad)
+        return None
+
+    def _strong(self, unit: Unit) -> bool:
+        fairness = self.model.actions[unit[0]].fairness
+        assert fairness is not None
+        return fairness.strong
+
+
+def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set[Node]]:
+    """The strongly connected components of a part of the product (Kosaraju's algorithm)."""
+    inside = set(nodes)
+    order: list[Node] = []
+    visited: set[Node] = set()
+    for root in inside:
+        stack = [(root, iter(edges[root]))] if root not in visited else []
+        visited.add(root)
+        while stack:
+            node, others = stack[-1]
+            other = next((one for one in others if one in inside and one not in visited), None)
+            if other is None:
+                order.append(node)
+                stack.pop()
+            else:
+                visited.add(other)
+                stack.append((other, iter(edges[other])))
+    back: dict[Node, list[Node]] = {node: [] for node in inside}
+    for node in inside:
+        for other in edges[node]:
+            if other in inside:
+                back[other].append(node)
+    found: list[set[Node]] = []
+    for root in reversed(order):
+        if root not in visited:
+            continue
+        visited.remove(root)
+        part, waiting = {root}, [root]
+        while waiting:
+            for other in back[waiting.pop()]:
+                if other in visited:
+                    visited.remove(other)
+                    part.add(other)
+                    waiting.append(other)
+        found.append(part)
+    return found
+
+
+def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
+    """Whether a fair behaviour of the graph violates a formula."""
+    made = Product(model, graph, core(formula))
+    for state in graph.steps:
+        made.true_in(state)
+    edges = made.reachable()
+    return made.fair(set(edges), edges) is not None
+
+
+# ---------------------------------------------------------------- lassos
+
+
+def wrong_lasso(
+    model: ir.Model, graph: Graph, formula: Formula, states: Sequence[State], loop: int
+) -> str | None:
+    """Why a trace is no fair behaviour that violates the formula; None if it is one.
+
+    ``states`` are those of the trace, whose last state is also the one before position ``loop``.
+    """
+    stays = loop == len(states) - 1
+    word = list(states) if stays else list(states[:-1])
+    back = len(word) - 1 if stays else loop - 1
+    if not stays and states[loop - 1] != states[-1]:
+        return "the cycle does not end where it begins"
+    if states[0] not in graph.initial:
+        return "the first state is not initial"
+    for one, other in pairwise(states):
+        if other not in graph.steps[one]:
+            return f"no step leads from {one} to {other}"
+    if _along(Product(model, graph, core(formula)), word, back):
+        return "the formula holds along the trace"
+    cycle = [] if stays else [*states[loop - 1 :]]
+    round_ = {unit for one, other in pairwise(cycle) for unit in graph.steps[one][other]}
+    possible = [graph.possible[state] for state in word[back:]]
+    for unit in graph.units() - round_:
+        fairness = model.actions[unit[0]].fairness
+        assert fairness is not None
+        owed = any if fairness.strong else all
+        if owed(unit in some for some in possible):
+            return f"not fair to {model.actions[unit[0]].name} {unit[1]}"
+    return None
+
+
+def _along(made: Product, word: Sequence[State], back: int) -> bool:
+    """Whether the formula holds along a word; after its last state comes the one at ``back``."""
+    predicates = [made.true_in(state) for state in word]
+    values: list[dict[Core, bool]] = [{} for _ in word]
+    for until in untils(made.formula):
+        _, left, right = until
+        for start in range(len(word)):
+            place = start
+            holds = False
+            # Whoever waits through the whole word and the cycle waits for ever.
+            for _ in range(2 * len(word)):
+                if true(right, predicates[place], values[place]):
+                    holds = True
+                    break
+                if not true(left, predicates[place], values[place]):
+                    break
+                place = place + 1 if place + 1 < len(word) else back
+            values[start][until] = holds
+    return true(made.formula, predicates[0], values[0])
