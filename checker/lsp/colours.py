@@ -38,6 +38,7 @@ _KINDS: dict[Kind, str] = {
     "property": "function",
     "module": "namespace",
     "check": "event",
+    "scenario": "event",
 }
 _READONLY = ("constant", "parameter", "local", "enum member")
 

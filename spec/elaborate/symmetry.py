@@ -33,8 +33,10 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     bodies += [(action.body, action.span) for action in model.actions]
     # What refines another model is searched in full, and compares names with names.
     bodies += [(one.body, one.span) for one in model.properties if one.abstract is None]
+    # Without variables the initial statements are conditions, which have spans.
+    first = model.variables[0].span if model.variables else None
     for body, span in bodies:
-        _Look(work).at(body, span or model.variables[0].span)
+        _Look(work).at(body, span or first)
     return of_all_elements(model)
 
 
@@ -81,7 +83,7 @@ class _Look:
         self.work = work
         self.counted: set[int] = set()
 
-    def at(self, node: Node, span: Span) -> None:
+    def at(self, node: Node, span: Span | None) -> None:
         """Reports what depends on order in ``node``; ``span`` is where it stands if it has none."""
         if isinstance(node, ir.Node) and node.span is not None:
             span = node.span
@@ -121,10 +123,11 @@ class _Look:
     def _count(self, inner: ir.Expr) -> None:
         self.counted.add(id(inner))
 
-    def _tell(self, code: str, span: Span, message: str) -> None:
+    def _tell(self, code: str, span: Span | None, message: str) -> None:
+        assert span is not None, message
         self.work.report(code, span, message)
 
-    def _ordered(self, span: Span, kind: str, cure: str) -> None:
+    def _ordered(self, span: Span | None, kind: str, cure: str) -> None:
         what = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
         self._tell("F846", span, f"{what}; {cure}")
 

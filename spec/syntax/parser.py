@@ -89,7 +89,10 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
     declaration is wrong before.
     """
     before = f"{text[:offset]}{_NO_TOKEN}"
-    *_, chunk = chunks(lines(before))
+    *_, chunk = (None, *chunks(lines(before)))
+    if chunk is None:
+        # There are only comments, and the place is in one of them.
+        return frozenset()
     first, last = _member(chunk, offset)
     rest = chunk.lines[first:last]
     source = Source("", before)

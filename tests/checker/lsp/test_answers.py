@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from textwrap import dedent
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pytest
 from lsprotocol import types as lsp
@@ -23,6 +23,7 @@ from fencepost.checker.lsp.rewriting import layout
 from fencepost.spec.elaborate.built_in import BUILT_IN
 from fencepost.spec.elaborate.calls import METHODS
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.references import Kind
 from fencepost.spec.text.library import package_root
 
 T = TypeVar("T")
@@ -151,6 +152,7 @@ COMPLETED = {
                               "Ask Answer", "expect"),
     "what a scenario expects": (played("expect ‸"),
                                 "Client counter", "Low"),
+    "in a comment above all declarations": ("# a w‸ord\nvar x: 0..1 = 0\n", "", ""),
     "in a quantifier": (replaced("Client[w].place.at <= 2", "Client[‸"), "w Ada Ben", ""),
 }  # fmt: skip
 
@@ -395,6 +397,17 @@ def test_colours(tmp_path: Path) -> None:
         ("action", "keyword", ""), ("a", "method", "declaration"), ("to", "variable", ""),
         ("E", "type", ""), ("A", "enumMember", "readonly"),
     ]  # fmt: skip
+
+
+def test_every_kind_of_name_has_a_colour(tmp_path: Path) -> None:
+    text = played("Client[Ada].ask(1)") + "procedure p(x: 0..1): skip\n"
+    opened = Opened(tmp_path, text)
+
+    def coloured(view: View) -> set[str]:
+        assert tokens(view)
+        return {one.kind for one in view.references.declarations.values()}
+
+    assert opened.seen(coloured) | {"module"} == {*get_args(Kind)}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

@@ -131,3 +131,16 @@ terminal: true
 invariant I: {condition}
 """
     assert verdict(spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("", []),
+        ("var lock Lock", ["F101"]),
+        ("initially: forall c in C: c == c", []),
+        ("initially: min(C) == max(C)", ["F846", "F846"]),
+    ],
+)
+def test_a_spec_without_variables(declaration: str, expected: list[str]) -> None:
+    assert codes(f"symmetric type C = {{c1, c2}}\naction a: skip\n{declaration}\n") == expected
