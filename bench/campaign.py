@@ -1,6 +1,8 @@
 """Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
 
-With ``--behaviours`` they are specs with fairness and a property of behaviours. Each seed's result
+With ``--behaviours`` they are specs with fairness and a property of behaviours. With ``--oracle
+behaviours`` or ``--oracle symmetry``, oracles that share no code with the engines know the answers,
+and some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). Each seed's result
 is a line of a file, so that a campaign goes on where it was stopped: seeds that the file has are
 passed over. What disagrees is written there, and counted at the end.
 """
@@ -23,6 +25,8 @@ from tests.support.agreement import bounded, loaded, outcome
 from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
 from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
 from tests.support.failing_places import place_of_error
+from tests.support.oracle_runs import ANSWERS, ORACLES
+from tests.support.oracle_runs import ENGINES as ORACLE_ENGINES
 from tests.support.whole_runs import assert_runs_agree_in_short
 
 from fencepost.checker.request import Limits
@@ -76,12 +80,28 @@ def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
     return row
 
 
+def ask_oracle(seed: int, oracle: str) -> dict[str, Any]:
+    """The answers of the oracle and of the engines; machine code runs every other spec."""
+    engines = ORACLE_ENGINES[: 1 + seed % 2]
+    try:
+        return ORACLES[oracle](seed, engines)
+    except FAULTS as error:
+        return {"verdict": _disagreement(error)}
+
+
+FAULTS = (AssertionError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError,
+          AttributeError)  # fmt: skip
+
+
 def _tried(ask: Callable[[], str]) -> str:
     try:
         return ask()
-    except (AssertionError, RecursionError, ArithmeticError, LookupError, TypeError,
-            ValueError, AttributeError) as error:  # fmt: skip
-        return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
+    except FAULTS as error:
+        return _disagreement(error)
+
+
+def _disagreement(error: Exception) -> str:
+    return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
 
 
 def _local(model: Model, check: Check, limits: Limits, turn: int) -> str:
@@ -109,6 +129,7 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--behaviours", action="store_true")
+    parser.add_argument("--oracle", choices=sorted(ORACLES))
     given = parser.parse_args()
     path: Path = given.file
     engines = tuple(str(given.engines).split(","))
@@ -122,7 +143,12 @@ def main() -> None:
             if seed in done:
                 continue
             started, worked = time.monotonic(), time.process_time()
-            made = behave(seed, engines) if given.behaviours else run(grown(seed), engines, seed)
+            if given.oracle:
+                made = ask_oracle(seed, given.oracle)
+            elif given.behaviours:
+                made = behave(seed, engines)
+            else:
+                made = run(grown(seed), engines, seed)
             row = {"seed": seed, **made}
             row["seconds"] = round(time.monotonic() - started, 2)
             row["worked"] = round(time.process_time() - worked, 2)
@@ -130,7 +156,8 @@ def main() -> None:
             done[seed] = row
             print(json.dumps(row), file=file, flush=True)
     rows = [row for seed, row in done.items() if given.first <= seed < given.first + given.count]
-    for name in ("verdict", "place", *engines):
+    names = ("verdict", "place", *(ANSWERS if given.oracle else engines))
+    for name in names:
         told = Counter(_short(row[name]) for row in rows if name in row)
         if told:
             print(name, dict(told.most_common()))

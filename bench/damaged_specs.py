@@ -3,8 +3,9 @@
     python -m bench.damaged_specs FIRST COUNT --file damaged.jsonl
 
 Specs run in a child process, a batch in each, with limits on memory and processor time. Each seed's
-result is a line of the file, so that a campaign continues where it was stopped. At the end the
-totals are printed, and for each distinct failure a shrunk spec. The exit code is 1 if there are any.
+result is a line of the file, so that a campaign continues where it was stopped. Each distinct
+failure is printed with a shrunk spec, and the totals at the end. The exit code is 1 if there are
+failures.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ class Task:
 
 
 def child() -> None:
-    """Tries the specs of the tasks on standard input and writes a line for each phase and result."""
+    """Tries the specs of the tasks from standard input; writes a line for each phase and result."""
     output = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     os.setsid()
@@ -124,7 +124,7 @@ class Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors = _file()
         self._left = 0
 
     def run(self, task: Task) -> Row:
@@ -169,7 +169,7 @@ class Child:
         self._process = None
 
     def _start(self) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._errors = _file()
         words = [sys.executable, "-m", "bench.damaged_specs", "--child"]
         self._process = subprocess.Popen(
             words,
@@ -206,6 +206,11 @@ class Child:
             kind = f"more than {SECONDS} s"
         failure = Failure(phase, kind or f"process ends with {code}", place_in(details), details)
         return {"codes": {}, "failures": [asdict(failure)], "worked": SECONDS}
+
+
+def _file() -> IO[bytes]:
+    """A file without a name, which ends with its last user."""
+    return os.fdopen(os.memfd_create("errors"), "w+b")
 
 
 def shrunk(text: bytes, fails: Callable[[bytes], bool], seconds: float) -> bytes:

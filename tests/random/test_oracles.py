@@ -1,0 +1,118 @@
+"""Random specs with properties of behaviours or symmetric types, and oracles that know the answers.
+
+`tests.naive` is written from the definitions and shares nothing with the engines. Some runs are
+disturbed. ``FENCEPOST_ORACLES`` is the number of specs of each kind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from tests.naive.behaviours import graph_of, violated, wrong_lasso
+from tests.strategies.behaviours import behaviour_spec
+from tests.support.amounts import amount
+from tests.support.behaviour_runs import Behaved, behaved, lasso_in
+from tests.support.oracle_runs import ENGINES, ORACLES, REFUSED, TOO_LARGE, truth_of
+
+from fencepost.spec.core.formulas import Not
+
+FIRST, SPECS, TOGETHER = amount("FIRST", 0), amount("ORACLES", 40), 20
+
+
+@pytest.mark.parametrize("start", range(FIRST, FIRST + SPECS, TOGETHER))
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_engines_give_the_answers_of_oracles(oracle: str, start: int) -> None:
+    verdicts: Counter[str] = Counter()
+    for seed in range(start, start + TOGETHER):
+        row = ORACLES[oracle](seed, ENGINES[: 1 + (seed % 4 == 0)])
+        verdicts[row["verdict"]] += 1
+    assert verdicts["ok"]
+    assert verdicts["violated"]
+    assert verdicts[REFUSED] + verdicts[TOO_LARGE] < TOGETHER / 4
+
+
+LOOP = """\
+var x: 0..2 = 0
+{0}action up:
+    require x < 2
+    x += 1
+{1}action down:
+    require x > 0
+    x -= 1
+{2}action toggle:
+    require x != 1
+    x = 2 - x
+property P: {3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fairness", "formula", "verdict"),
+    [
+        (("", "", ""), "always x == 0", "violated"),
+        (("", "", ""), "eventually x > 0", "violated"),
+        (("fair ", "", ""), "eventually x > 0", "ok"),
+        (("fair ", "", ""), "eventually x == 2", "violated"),
+        (("strongly fair ", "", ""), "eventually x == 2", "violated"),
+        (("fair ", "", "fair "), "x == 1 leads to x == 2", "violated"),
+        (("", "fair ", ""), "always eventually x == 0", "violated"),
+        (("", "", "fair "), "eventually x == 2", "violated"),
+        (("fair ", "fair ", "fair "), "x == 1 leads to x == 0", "violated"),
+        (("fair ", "fair ", "strongly fair "), "x == 1 leads to x == 0", "ok"),
+        (("fair ", "", "fair "), "always eventually x == 0", "violated"),
+        (("fair ", "", "strongly fair "), "always eventually x == 0", "ok"),
+        (("", "", ""), "x < 2 until x == 2", "violated"),
+        (("", "", ""), "(x < 2 until x == 2) or always x < 2", "ok"),
+        (("", "", ""), "(always eventually x == 1) implies eventually x == 1", "ok"),
+    ],
+)
+def test_what_the_oracle_says(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
+    """Worked out by hand."""
+    assert truth_of(behaved(LOOP.format(*fairness, formula))) == verdict
+
+
+STRENGTH_MATTERS = (218, 255, 268, 292)
+"""Specs whose answer is another one if weak and strong fairness are exchanged; they are few."""
+
+
+def test_the_oracle_distinguishes_kinds_of_fairness() -> None:
+    for seed in STRENGTH_MATTERS:
+        spec = behaved(behaviour_spec(Random(seed)))
+        assert _is_violated(spec, True) != _is_violated(spec, False)
+
+
+def test_the_oracle_refuses_other_lassos() -> None:
+    refused = 0
+    for seed in range(25):
+        spec = behaved(behaviour_spec(Random(seed)))
+        lasso = lasso_in(spec.by("interpreter"))
+        if lasso is None:
+            continue
+        graph, states, loop = graph_of(spec.model), lasso.states, lasso.loop
+        assert wrong_lasso(spec.model, graph, spec.formula, states, loop) is None
+        # It ends elsewhere, begins elsewhere, or violates something else.
+        for others, formula in (
+            (states[:-1], spec.formula),
+            (states[1:], spec.formula),
+            (states, Not(spec.formula)),
+        ):
+            if 0 < loop < len(others):
+                assert wrong_lasso(spec.model, graph, formula, others, loop) is not None
+                refused += 1
+    assert refused > 10
+
+
+def _is_violated(spec: Behaved, exchanged: bool) -> bool:
+    actions = tuple(
+        action
+        if action.fairness is None
+        else replace(
+            action, fairness=replace(action.fairness, strong=action.fairness.strong ^ exchanged)
+        )
+        for action in spec.model.actions
+    )
+    model = replace(spec.model, actions=actions)
+    return violated(model, graph_of(model), spec.formula)
