@@ -267,7 +267,7 @@ def tried(first: int, count: int, path: Path) -> Iterator[Row]:
                 yield done[seed]
                 continue
             began = time.monotonic()
-            row = {"seed": seed, **tries.run(Task(seed))}
+            row: Row = {"seed": seed, **tries.run(Task(seed))}
             row["kinds"] = damaged(seed).kinds
             row["seconds"] = round(time.monotonic() - began, 2)
             for one in row["failures"]:

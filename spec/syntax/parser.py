@@ -89,10 +89,11 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
     declaration is wrong before.
     """
     before = f"{text[:offset]}{_NO_TOKEN}"
-    *_, chunk = (None, *chunks(lines(before)))
-    if chunk is None:
+    declarations = list(chunks(lines(before)))
+    if not declarations:
         # There are only comments, and the place is in one of them.
         return frozenset()
+    chunk = declarations[-1]
     first, last = _member(chunk, offset)
     rest = chunk.lines[first:last]
     source = Source("", before)

@@ -152,82 +152,102 @@ def plain(value: Value, kind: Type) -> Value:
 
 # ---------------------------------------------------------------- formulas
 
-Truth = tuple[str, int]
-"""The value of a predicate."""
-Core: TypeAlias = "Truth | tuple[str, Core] | tuple[str, Core, Core]"
-"""A formula of predicates, ``not``, ``and`` and ``until`` alone."""
-ALWAYS_TRUE: Core = ("true", 0)
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """Property number ``number`` of the model is true."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    operand: Core
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """All ``parts`` hold; without parts it is true."""
+
+    parts: tuple[Core, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    left: Core
+    right: Core
+
+
+Core: TypeAlias = Predicate | Negation | Conjunction | Until
+"""A formula in the operators that the tableau knows."""
+TRUE = Conjunction(())
 
 
 def core(formula: Formula) -> Core:
     """A formula by the definitions of the other operators."""
     match formula:
         case formulas.Holds(number):
-            return "holds", number
+            return Predicate(number)
         case formulas.Chosen(body=body):
             return core(body)
         case formulas.Not(operand):
-            return "not", core(operand)
+            return Negation(core(operand))
         case formulas.And(parts):
-            return _conjunction([core(part) for part in parts])
+            return Conjunction(tuple(map(core, parts)))
         case formulas.Or(parts):
-            return "not", _conjunction([("not", core(part)) for part in parts])
+            return Negation(Conjunction(tuple(Negation(core(part)) for part in parts)))
         case formulas.Implies(left, right):
             return _implies(core(left), core(right))
         case formulas.Iff(left, right):
             one, other = core(left), core(right)
-            return "and", _implies(one, other), _implies(other, one)
+            return Conjunction((_implies(one, other), _implies(other, one)))
         case formulas.Always(operand):
-            return "not", ("until", ALWAYS_TRUE, ("not", core(operand)))
+            return Negation(Until(TRUE, Negation(core(operand))))
         case formulas.Eventually(operand):
-            return "until", ALWAYS_TRUE, core(operand)
+            return Until(TRUE, core(operand))
         case formulas.Until(left, right):
-            return "until", core(left), core(right)
+            return Until(core(left), core(right))
         case formulas.LeadsTo(left, right):
             return core(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
         case _:
             assert_never(formula)
 
 
-def _conjunction(parts: Sequence[Core]) -> Core:
-    made = ALWAYS_TRUE
-    for part in parts:
-        made = ("and", made, part)
-    return made
-
-
 def _implies(left: Core, right: Core) -> Core:
-    return "not", ("and", left, ("not", right))
+    return Negation(Conjunction((left, Negation(right))))
 
 
-def untils(formula: Core) -> list[Core]:
-    """The ``until`` formulas inside one, each behind those inside it."""
-    found: list[Core] = []
+def parts_of(formula: Core) -> Iterator[Core]:
+    """A formula and all that is inside it, the innermost first."""
+    match formula:
+        case Predicate():
+            inner: tuple[Core, ...] = ()
+        case Negation(operand):
+            inner = (operand,)
+        case Conjunction(parts):
+            inner = parts
+        case Until(left, right):
+            inner = left, right
+        case _:
+            assert_never(formula)
+    for part in inner:
+        yield from parts_of(part)
+    yield formula
 
-    def look(part: Core) -> None:
-        for inner in part[1:]:
-            if isinstance(inner, tuple):
-                look(inner)
-        if part[0] == "until" and part not in found:
-            found.append(part)
 
-    look(formula)
-    return found
-
-
-def true(formula: Core, predicates: frozenset[int], guess: dict[Core, bool]) -> bool:
+def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) -> bool:
     """Whether a formula holds where these predicates do, and the ``until`` formulas as guessed."""
     match formula:
-        case ("true", _):
-            return True
-        case ("holds", int(number)):
+        case Predicate(number):
             return number in predicates
-        case ("not", tuple(operand)):
+        case Negation(operand):
             return not true(operand, predicates, guess)
-        case ("and", tuple(left), tuple(right)):
-            return true(left, predicates, guess) and true(right, predicates, guess)
-        case _:
+        case Conjunction(parts):
+            return all(true(part, predicates, guess) for part in parts)
+        case Until():
             return guess[formula]
+        case _:
+            assert_never(formula)
 
 
 # ---------------------------------------------------------------- the product
@@ -250,27 +270,19 @@ class Product:
     model: ir.Model
     graph: Graph
     formula: Core
-    _until: list[Core] = field(default_factory=list[Core])
+    until: list[Until] = field(default_factory=list[Until])
+    _predicates: set[int] = field(default_factory=set[int])
     _nodes: dict[State, list[Node]] = field(default_factory=dict[State, list[Node]])
 
     def __post_init__(self) -> None:
-        self._until = untils(self.formula)
+        parts = list(parts_of(self.formula))
+        self.until = list(dict.fromkeys(part for part in parts if isinstance(part, Until)))
+        self._predicates = {part.number for part in parts if isinstance(part, Predicate)}
 
     def true_in(self, state: State) -> frozenset[int]:
         """The predicates of the formula that are true in a state."""
-        numbers: set[int] = set()
-
-        def look(part: Core) -> None:
-            if part[0] == "holds":
-                assert isinstance(part[1], int)
-                numbers.add(part[1])
-            for inner in part[1:]:
-                if isinstance(inner, tuple):
-                    look(inner)
-
-        look(self.formula)
         place = _place(self.model, state)
-        return frozenset(n for n in numbers if place.truth(self.model.properties[n].body))
+        return frozenset(n for n in self._predicates if place.truth(self.model.properties[n].body))
 
     def nodes(self, state: State) -> list[Node]:
         """The state with every guess that fits it."""
@@ -278,17 +290,15 @@ class Product:
         if known is not None:
             return known
         predicates = self.true_in(state)
-        guesses: list[dict[Core, bool]] = [{}]
-        for until in self._until:
-            _, left, right = until
-            grown: list[dict[Core, bool]] = []
+        guesses: list[dict[Until, bool]] = [{}]
+        for until in self.until:
+            grown: list[dict[Until, bool]] = []
             for guess in guesses:
-                if true(right, predicates, guess):
+                options: tuple[bool, ...] = (False, True)
+                if true(until.right, predicates, guess):
                     options = (True,)
-                elif not true(left, predicates, guess):
+                elif not true(until.left, predicates, guess):
                     options = (False,)
-                else:
-                    options = (False, True)
                 grown += [{**guess, until: option} for option in options]
             guesses = grown
             if len(guesses) > MAX_NODES:
@@ -296,9 +306,9 @@ class Product:
         self._nodes[state] = [
             Node(
                 state,
-                tuple(guess[until] for until in self._until),
-                tuple(true(until[1], predicates, guess) for until in self._until),
-                tuple(true(until[2], predicates, guess) for until in self._until),
+                tuple(guess[until] for until in self.until),
+                tuple(true(until.left, predicates, guess) for until in self.until),
+                tuple(true(until.right, predicates, guess) for until in self.until),
             )
             for guess in guesses
         ]
@@ -313,7 +323,7 @@ class Product:
             if not true(
                 self.formula,
                 self.true_in(state),
-                dict(zip(self._until, node.holds, strict=True)),
+                dict(zip(self.until, node.holds, strict=True)),
             )
         ]
 
@@ -359,17 +369,16 @@ class Product:
                     for unit in self.graph.steps[node.state][other.state]
                 }
                 possible = [self.graph.possible[node.state] for node in part]
-                often = frozenset[Unit]().union(*possible) - taken
-                if any(
-                    not self._strong(unit) for unit in frozenset.intersection(*possible) - taken
-                ):
+                owed = frozenset[Unit]().union(*possible) - taken
+                everywhere = {unit for unit in owed if all(unit in units for units in possible)}
+                if not all(self._strong(unit) for unit in everywhere):
                     continue
                 bad = {
                     node
                     for node in part
-                    if any(self._strong(unit) for unit in self.graph.possible[node.state] & often)
+                    if any(self._strong(unit) for unit in self.graph.possible[node.state] & owed)
                 }
-                for number in range(len(self._until)):
+                for number in range(len(self.until)):
                     if not any(node.right[number] for node in part):
                         bad |= {node for node in part if node.holds[number]}
                 if not bad:
@@ -467,18 +476,17 @@ def wrong_lasso(
 def _along(made: Product, word: Sequence[State], back: int) -> bool:
     """Whether the formula holds along a word; after its last state comes the one at ``back``."""
     predicates = [made.true_in(state) for state in word]
-    values: list[dict[Core, bool]] = [{} for _ in word]
-    for until in untils(made.formula):
-        _, left, right = until
+    values: list[dict[Until, bool]] = [{} for _ in word]
+    for until in made.until:
         for start in range(len(word)):
             place = start
             holds = False
-            # Whoever waits through the whole word and the cycle waits for ever.
+            # What does not come within the word and the cycle never comes.
             for _ in range(2 * len(word)):
-                if true(right, predicates[place], values[place]):
+                if true(until.right, predicates[place], values[place]):
                     holds = True
                     break
-                if not true(left, predicates[place], values[place]):
+                if not true(until.left, predicates[place], values[place]):
                     break
                 place = place + 1 if place + 1 < len(word) else back
             values[start][until] = holds

