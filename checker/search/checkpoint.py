@@ -13,6 +13,13 @@ from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.search.states import States
 
 
+def still_good(level: int) -> str:
+    """What a resumed search can rely on after a save failed; level 0: on no earlier save."""
+    if level:
+        return f"the save down to level {level} is still good"
+    return "no earlier save of this search exists"
+
+
 class Saver(Protocol):
     """Saves a search between two levels, and brings it back."""
 

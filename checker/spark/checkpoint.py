@@ -76,6 +76,8 @@ class Checkpoints:
         except Refused as refused:
             raise unusable(url, str(refused)) from None
         self._folders: tuple[str, ...] = ()
+        self.level = 0
+        """The last level of the newest complete checkpoint."""
         self._incomplete: list[str] = []
 
     @property
@@ -112,12 +114,12 @@ class Checkpoints:
             self._folder.write(f"manifest-{level:06}.json", self._identity.closed(manifest))
         except Refused as refused:
             raise unusable(self.url, str(refused)) from None
-        self._folders = folders
+        self._folders, self.level = folders, level
         return self._start(level, seen, tuple(account["levels"]))
 
     def start(self, saved: Saved) -> Start:
         """Levels that begin with a checkpoint."""
-        self._folders = saved.folders
+        self._folders, self.level = saved.folders, saved.level
         return self._start(saved.level, saved.seen, saved.account.levels)
 
     def _start(self, level: int, seen: int, sizes: tuple[int, ...]) -> Start:

@@ -11,10 +11,12 @@ from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.saving import notes
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Resumed
 from fencepost.checker.search.account import Cut
+from fencepost.checker.search.checkpoint import still_good
 from fencepost.checker.search.states import States
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.states import FirstStates
+from fencepost.spec.text.problem import Rejected
 
 
 class Saver:
@@ -50,7 +52,12 @@ class Saver:
             return False
         account, tally = states.account, worker_context.combined(states.sizes, states.tallies())
         said = notes.written(account, states.layout, tally, account.candidates.values())
-        states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, said))
+        try:
+            states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, said))
+        except Rejected as rejected:
+            note = (None, still_good(checkpoints.level))
+            noted = [replace(one, notes=(*one.notes, note)) for one in rejected.problems]
+            raise type(rejected)(noted) from None
         return True
 
     def cut(self) -> None:

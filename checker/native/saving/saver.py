@@ -34,6 +34,7 @@ from fencepost.checker.native.worker import Worker
 from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
+from fencepost.checker.search.checkpoint import still_good
 from fencepost.checker.search.states import States
 from fencepost.checker.user_key import Purpose, Unusable
 
@@ -118,7 +119,9 @@ class Saver:
             # The search goes on; what was saved before is as it was.
             self._explorer.resume()
             self._refused = reason(error)
-        self._states.remark = (self._refused and f"not saved: {self._refused}") or ""
+        self._states.remark = ""
+        if self._refused is not None:
+            self._states.remark = f"not saved: {self._refused}; {still_good(self._saved_level)}"
         return True
 
     def cut(self) -> None:
@@ -132,7 +135,8 @@ class Saver:
         if self._begun_anew:
             notes.append(f"Nothing was saved in {place}: the search began from the initial states.")
         if self._refused is not None:
-            notes.append(f"The search could not be saved in {place}: {self._refused}.")
+            good = still_good(self._saved_level)
+            notes.append(f"The search could not be saved in {place}: {self._refused}; {good}.")
         elif outcome.cut is not None and self._parts:
             said = f"The search is saved in {place} down to level {self._saved_level}"
             key = self._folder.key

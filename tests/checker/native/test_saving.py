@@ -499,11 +499,22 @@ def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
         assert_same(wanted, at(run, tmp_path, True, 2).by(every_level()), "resumed")
 
 
-def test_what_is_said_of_a_full_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("room", "good"),
+    [
+        (0, "no earlier save of this search exists"),
+        (100, "the save down to level LEVEL is still good"),
+    ],
+)
+def test_what_is_said_of_a_full_disk(room: int, good: str, tmp_path: Path) -> None:
+    """The note names the save that a resumed search can rely on."""
     run = run_of(CONSTRAINED)
-    said: list[str] = []
-    full = Full(0)
-    with full.writing():
+    with Full(room).writing():
         found = at(run, tmp_path, False, 1, depth=3).outcome(every_level())
-    said += found.notes
-    assert said == [f"The search could not be saved in {tmp_path}: No space left on device."]
+    level = 0
+    if room:
+        outer = json.loads((tmp_path / "manifest.json").read_bytes())
+        level = json.loads(outer["manifest"])["parts"][-1][0]
+        assert level > 0
+    said = f"The search could not be saved in {tmp_path}: No space left on device; {good}."
+    assert list(found.notes) == [said.replace("LEVEL", str(level))]

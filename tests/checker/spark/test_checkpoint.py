@@ -20,9 +20,11 @@ from tests.support.spread import LENGTH, here
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.spark import records, search
+from fencepost.checker.spark import saved as saved_searches
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
 from fencepost.checker.spark.records import Kind
 from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Problem, Rejected
 
 SPEC = """
 enum Colour: Red, Green, Blue
@@ -255,3 +257,20 @@ def test_a_manifest_that_is_not_complete_is_passed_by(content: bytes, copy: Path
     path.with_name("manifest-999999.json").write_bytes(content)
     assert resumed(copy).code == 0
     assert not path.with_name("manifest-999999.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("level", "good"),
+    [(0, "no earlier save of this search exists"), (4, "the save down to level 4 is still good")],
+)
+def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> None:
+    first, checkpoints = mock.Mock(), mock.Mock(level=level)
+    failed = Rejected([Problem("F034", None, "Spark gave up: No space left on device")])
+    first.there.levels.save.side_effect = failed
+    with (
+        mock.patch.object(saved_searches.notes, "written"),
+        mock.patch.object(saved_searches.worker_context, "combined"),
+        pytest.raises(Rejected) as caught,
+    ):
+        saved_searches.Saver(first, checkpoints, None).save()
+    assert [note for _, note in caught.value.problems[0].notes] == [good]
