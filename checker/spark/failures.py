@@ -6,7 +6,9 @@ is one line.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 
 from fencepost.checker.native.saving import identity
 from fencepost.checker.request import CannotRun
@@ -29,6 +31,22 @@ CAUSE = re.compile(
     r"([\w.]+(?:Error|Exception|Incomplete|Missing|Lost|Broken|Damaged|Full)): (.+)"
 )
 MOST_CHARACTERS = 300
+HERE = sys.executable
+SHIP = "where only fencepost itself is missing, --ship-package brings it"
+WRONG_PYTHON = (
+    (
+        r"No module named '(\w+)",
+        "the Python of its executors has no module {}",
+        "it needs fencepost, llvmlite and NumPy",
+    ),
+    (
+        r"Python in worker has different version:? \(?(\d[\d., ]*\d)\)? than that in driver:? "
+        r"\(?(\d[\d., ]*\d)",
+        "its executors run Python {}, and fencepost runs Python {}",
+    ),
+    (r'Cannot run program "([^"]+)"', 'its executors have no program "{}"'),
+)
+"""What Spark says if executors run the wrong Python: a pattern, the message and further notes."""
 
 
 class Failed(Exception):
@@ -65,14 +83,20 @@ def gave_up(failed: Failed) -> Rejected:
     damaged = re.search(r"Damaged: (.+)", failed.text)
     if damaged is not None:
         return identity.unusable("the checkpoint", damaged[1][:MOST_CHARACTERS])
-    found = re.search(r"No module named '([\w.]+)'", failed.text)
-    if found is not None:
-        library = found[1].partition(".")[0]
-        note = "--ship-package brings fencepost to them"
-        if library != "fencepost":
-            note = f'install {library} there, or bring it with "--spark-conf spark.archives=..."'
-        return unusable(f"its executors have no module {library}", note)
+    for pattern, what, *notes in WRONG_PYTHON:
+        found = re.search(pattern, failed.text)
+        if found is not None:
+            parts = [part.replace(", ", ".") for part in found.groups()]
+            alone = [SHIP] if parts[0] == "fencepost" else []
+            return unusable(what.format(*parts), python_of_executors(), *notes, *alone)
     return Rejected(unusable(f"Spark gave up: {reason(failed.text)}").problems)
+
+
+def python_of_executors() -> str:
+    """Which Python executors run, and how to choose another."""
+    name = os.environ.get("PYSPARK_PYTHON")
+    now = "it is not set, so they run python3" if name is None else f"it is {name}"
+    return f"PYSPARK_PYTHON names the Python of executors ({now}); that of fencepost is {HERE}"
 
 
 def reason(text: str) -> str:
