@@ -42,7 +42,7 @@ LimitKind: TypeAlias = Literal[
     "interrupt",
     "outside",
 ]
-"""What may end a search: the options of these names, "machine" (there is no more memory to be had),
+"""What may end a search: the options of these names, "machine" (the system gives no more memory),
 "solver" (it gave up), an "interrupt" by the user, or, where behaviours are asked for, that
 there are states "outside" a constraint.
 """
@@ -56,7 +56,7 @@ class Limit:
     number: float | None = None
     """Steps, states, seconds or bytes as given; None for the kinds that are no option."""
     reason: str = ""
-    """For a "solver": which one gave up, and why."""
+    """For a "solver": which one gave up, and why. For a "machine": what bounds the memory."""
     constant: str = ""
     """``E0 = 5`` where one search of several met the limit: that with this value of the symbolic
     constant. Empty: the limit is that of the whole check.
@@ -71,7 +71,7 @@ class Limit:
             case "memory":
                 text = f"--memory {as_given(int(self.number or 0))}"
             case "machine":
-                text = "the memory of this machine"
+                text = self.reason
             case "solver":
                 text = self.reason
             case "interrupt":
@@ -92,7 +92,8 @@ def as_given(number: int) -> str:
 
 
 INTERRUPTED = Limit("interrupt")
-OUT_OF_MEMORY = Limit("machine")
+NO_INITIAL_STATE = "There is no initial state, so everything holds."
+"""A note of an outcome: the verdict says nothing about the steps of the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,9 @@ class Exhausted(Exception):
 
 def peak_bytes() -> int:
     """The most memory that this process has held; 0 where the system does not tell."""
-    if sys.platform == "linux":
-        # The other figure begins with what the process held that started this one.
-        with suppress(OSError, StopIteration, ValueError):
-            with open("/proc/self/status", encoding="ascii") as status:
-                line = next(line for line in status if line.startswith("VmHWM:"))
-            return int(line.split()[1]) * 1024
+    # The figure of `resource` begins with what the process held that started this one.
+    if peak := _status("VmHWM"):
+        return peak
     if resource is None:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -77,6 +74,39 @@ def memory_bytes() -> int:
             line = next(line for line in info if line.startswith("MemAvailable:"))
         return min(int(line.split()[1]) * 1024, _spare_in_group())
     return _installed() or sys.maxsize
+
+
+def memory_bound() -> str:
+    """What bounds the memory of this process most closely now: ``the memory of this machine``."""
+    rooms = [(memory_bytes(), "the memory of this machine")]
+    group = _spare_in_group()
+    if group < sys.maxsize:
+        rooms.insert(0, (group, f"the memory of this container ({GROUP}/memory.max)"))
+    for name, option, used, words in LIMITED:
+        if resource is None:
+            continue
+        most = resource.getrlimit(getattr(resource, name))[0]
+        if most != resource.RLIM_INFINITY:
+            rooms.append((most - _status(used), f"{words} (ulimit -{option} {most // 1024})"))
+    return min(rooms, key=lambda row: row[0])[1]
+
+
+LIMITED = (
+    ("RLIMIT_AS", "v", "VmSize", "the address space that this process may use"),
+    ("RLIMIT_DATA", "d", "VmData", "the data that this process may have"),
+)
+"""The limits of the shell on memory: each by its name in Python, its option of ``ulimit``, the line
+of ``/proc/self/status`` that says how much of it is used, and in words.
+"""
+
+
+def _status(name: str) -> int:
+    """Bytes in a line of what Linux says about this process; 0 where it does not."""
+    with suppress(OSError, StopIteration, ValueError):
+        with open("/proc/self/status", encoding="ascii") as status:
+            line = next(line for line in status if line.startswith(f"{name}:"))
+        return int(line.split()[1]) * 1024
+    return 0
 
 
 def _installed() -> int | None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from fencepost.checker.outcome import (
     INTERRUPTED,
+    NO_INITIAL_STATE,
     Coverage,
     Finding,
     Limit,
@@ -219,7 +220,7 @@ class Account:
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
         if not self.initial_count and not findings and cut is None:
-            notes.append("There is no initial state, so everything holds.")
+            notes.append(NO_INITIAL_STATE)
         statistics = Statistics(
             sum(self.levels),
             self.initial_count + sum(self.transitions),

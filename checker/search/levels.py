@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf
 
-from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.resources import Exhausted
 from fencepost.checker.search.account import Cut, Expired
 from fencepost.checker.search.checkpoint import Checkpoint
-from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.search.limits import Watch, no_memory, out_of_memory
 from fencepost.checker.search.states import Counts, States
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -99,7 +99,7 @@ class LevelSearch:
         except Exhausted:
             return out_of_memory(self.watch.limits)
         except MemoryError:
-            return OUT_OF_MEMORY
+            return no_memory()
         return None
 
     # ------------------------------------------------------------ the loop

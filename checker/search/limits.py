@@ -10,9 +10,9 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from fencepost.checker.estimate import estimated
-from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit
+from fencepost.checker.outcome import INTERRUPTED, Limit
 from fencepost.checker.request import Limits, Phase, Progress, Request
-from fencepost.checker.resources import peak_bytes
+from fencepost.checker.resources import memory_bound, peak_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
@@ -120,5 +120,10 @@ class Watch:
 
 
 def out_of_memory(limits: Limits) -> Limit:
-    """What cuts a search that is allowed no more memory, or finds no more."""
-    return OUT_OF_MEMORY if limits.memory is None else Limit("memory", limits.memory)
+    """What cuts a search that passes ``--memory``, or gets no more memory from the system."""
+    return no_memory() if limits.memory is None else Limit("memory", limits.memory)
+
+
+def no_memory() -> Limit:
+    """What cuts a search to which the system gives no more memory."""
+    return Limit("machine", reason=memory_bound())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import resource
+import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -47,3 +50,35 @@ def test_calls_nest_in_it_as_deep_as_elsewhere() -> None:
         return 0 if depth == 0 else 1 + nested(depth - 1)
 
     assert roomy(nested)(500) == 500
+
+
+GB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("limits", "group", "available", "expected"),
+    [
+        ({}, None, GB, "the memory of this machine"),
+        ({"RLIMIT_AS": GB}, None, 9 * GB, "the address space that this process may use"),
+        ({"RLIMIT_AS": GB}, None, 9 * GB, "(ulimit -v 1048576)"),
+        ({"RLIMIT_DATA": GB}, None, 9 * GB, "the data that this process may have (ulimit -d 1"),
+        ({"RLIMIT_AS": 99 * GB}, None, GB, "the memory of this machine"),
+        ({}, GB, 9 * GB, "the memory of this container"),
+        ({"RLIMIT_AS": GB // 4}, GB, 9 * GB, "ulimit -v"),
+    ],
+)
+def test_what_bounds_memory(
+    limits: dict[str, int], group: int | None, available: int, expected: str
+) -> None:
+    def limit(number: int) -> tuple[int, int]:
+        names = [name for name in limits if getattr(resource, name) == number]
+        return (limits[names[0]] if names else resource.RLIM_INFINITY, 0)
+
+    spare = sys.maxsize if group is None else group
+    with (
+        mock.patch.object(resource, "getrlimit", limit),
+        mock.patch.object(resources, "memory_bytes", return_value=min(available, spare)),
+        mock.patch.object(resources, "_spare_in_group", return_value=spare),
+        mock.patch.object(resources, "_status", return_value=0),
+    ):
+        assert expected in resources.memory_bound()
