@@ -22,6 +22,7 @@ from fencepost.checker.cli.options import (
     SPEC,
     at_least,
     one_check,
+    refuse_exchanged,
     report_form,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
@@ -47,7 +48,7 @@ from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_recording import history_document
-from fencepost.spec.text.library import is_folder
+from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
 ENDINGS = (".jsonl", ".jsonl.gz")
@@ -134,6 +135,10 @@ def conform(
 ) -> int:
     """Read recordings (FILE: JSON lines, plain or gz, or a folder of them), and say of each history
     in them whether SPEC allows it: whether some run of the model shows exactly its events."""
+    for file in files:
+        refuse_exchanged("conform", spec, file, spec_first=True)
+        if file.endswith(SUFFIX) and is_file(Path(file)):
+            raise Rejected([Problem("F047", None, f"{file} is a spec, not a recording")])
     outputs = outputs_of(forms, output)
     for path in (*(path for _, path in outputs.files), trace):
         if path is not None:

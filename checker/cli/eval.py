@@ -9,7 +9,15 @@ from pathlib import Path
 import click
 
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    one_check,
+    refuse_exchanged,
+)
 from fencepost.checker.cli.terminal import complain, new_page, say
 from fencepost.checker.cli.trace import content
 from fencepost.checker.run.judge import Exit
@@ -50,6 +58,7 @@ def eval(
 ) -> int:
     """Print the value of EXPRESSION, as it could stand in a property of SPEC, in initial states,
     or in a state of a saved trace."""
+    refuse_exchanged("eval", spec, expression, spec_first=True)
     if step is not None and trace is None:
         notes = ((None, "--trace FILE names a trace that `fencepost check --trace` has saved"),)
         raise Rejected([Problem("F021", None, "--step is a state of a trace", notes)])

@@ -241,8 +241,7 @@ class _Terminal:
         page.line()
         options = self.exploration.options
         if not options:
-            what = "nothing can follow" if self.walk.ended else "no action can be taken here"
-            page.line(("  " + what, "warn"))
+            page.line(("  " + self.exploration.nothing(), "warn"))
             return
         if not self.walk.path:
             page.line("  ", ("initial states", "title"))

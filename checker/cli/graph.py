@@ -67,6 +67,8 @@ def graph(
         problems = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
         complain(str(Rejected(problems)))
         return Exit.EVALUATION
+    if not made.vertices:
+        complain("there is no initial state, so the graph is empty")
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     drawn = graph_html(made, shown) if form == "html" else graph_dot(made)
     if output is None:

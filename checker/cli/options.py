@@ -6,6 +6,7 @@ It does not know what the options mean.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +18,8 @@ from click.shell_completion import CompletionItem
 from fencepost.checker.cli import completing
 from fencepost.checker.printing import units
 from fencepost.checker.search.interrupts import deferred
-from fencepost.spec.text.library import is_file, is_folder, shipped, shipped_models
-from fencepost.spec.text.problem import Problem, listing, suggestion
+from fencepost.spec.text.library import SUFFIX, is_file, is_folder, shipped, shipped_models
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -141,6 +142,18 @@ class _Spec(click.Path):
 
 
 SPEC = _Spec(path_type=Path, readable=False)
+
+
+def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first: bool) -> None:
+    """Raises `Rejected` if ``other`` is a spec and ``spec`` is none: the user exchanged them."""
+    if spec.suffix == SUFFIX or not str(other).endswith(SUFFIX) or not is_file(Path(other)):
+        return
+    ordered = (other, spec) if spec_first else (spec, other)
+    words = shlex.join(["fencepost", *command.split(), *map(str, ordered)])
+    what = f"{other} is a spec and {spec} is not, so these two arguments are exchanged"
+    raise Rejected([Problem("F021", None, what, ((None, f"write: {words}"),))])
+
+
 PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )

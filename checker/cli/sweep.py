@@ -44,7 +44,9 @@ from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_ROWS = 1000
-RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*")
+RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+MAX_DIGITS = 40
+"""Longer bounds of a range are not converted: they fit no type of integers."""
 
 Values = Mapping[str, str]
 
@@ -124,6 +126,12 @@ def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
 def _values(name: str, text: str) -> list[str]:
     """The values that a text stands for, each once: of a range of integers, of a list, or one."""
     span = RANGE.fullmatch(text)
+    if span is None and ".." in text and not any(bracket in text for bracket in "([{"):
+        what = f"--const {name}={text}: a range has an integer on each side, like 3..8"
+        raise Rejected([Problem("F021", None, what)])
+    if span is not None and max(map(len, span.groups())) > MAX_DIGITS:
+        what = f"--const {name}: the bounds of a range have at most {MAX_DIGITS} digits"
+        raise Rejected([Problem("F021", None, what)])
     if span is not None:
         low, high = map(int, span.groups())
         if high < low:

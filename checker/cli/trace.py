@@ -11,7 +11,15 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup, one_check
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    SuggestingGroup,
+    one_check,
+    refuse_exchanged,
+)
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
@@ -32,6 +40,7 @@ from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import spelling
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
+from fencepost.spec.text.library import SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MOST_NAMED = 6
@@ -91,6 +100,7 @@ def replay_command(
     """Take the steps of FILE again, one after the other, on SPEC as it is now; where the trace
     stops fitting, say at which step and which guard is false there. The constants are those of
     the check that the trace is of, unless told otherwise."""
+    refuse_exchanged("trace replay", spec, file, spec_first=False)
     data = content(file)
     document = itf.read(data, str(file))
     program = loaded(spec, search)
@@ -207,17 +217,21 @@ def _made(document: TraceDocument, name: str, form: str, shown: bool) -> str:
 
 def content(file: Path) -> bytes:
     """What is in a trace file, as far as it would be read; raises `Rejected`."""
+    if file.suffix == SUFFIX and os.path.exists(file):
+        raise Rejected([Problem("F028", None, f"{file} is a spec, not a saved trace")])
     try:
         with file.open("rb") as opened:
             return opened.read(itf.MOST_BYTES + 1)
     except OSError as error:
-        near = [str(file.with_name(p)) for p in _siblings(file)]
-        hint = suggestion(str(file), near) if not os.path.exists(file) else ""
-        what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
+        what = f"cannot read {file}: {error.strerror or 'the system refuses'}"
+        if isinstance(error, FileNotFoundError):
+            near = [] if file.is_symlink() else [str(file.with_name(n)) for n in _siblings(file)]
+            what = f"{absence(file)}{suggestion(str(file), near)}"
         raise Rejected([Problem("F026", None, what)]) from None
 
 
 def _siblings(file: Path) -> list[str]:
     with suppress(OSError):
-        return sorted(os.listdir(file.parent))[:1000]
+        names = sorted(os.listdir(file.parent))[:1000]
+        return [name for name in names if os.path.exists(file.with_name(name))]
     return []

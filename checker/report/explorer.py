@@ -93,6 +93,7 @@ def view(exploration: Exploration, at: int, said: str = "") -> dict[str, Json]:
         "wrong": wrong,
         "data": step_data(made),
         "options": _options(exploration),
+        "nothing": exploration.nothing(),
         "more": max(0, len(exploration.options) - MOST_OPTIONS),
         "watched": [
             {

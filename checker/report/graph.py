@@ -26,6 +26,8 @@ SPACE, LEVEL, RADIUS = 54, 92, 17
 
 def summary(graph: StateGraph) -> str:
     """``180 states, 345 steps, 15 levels, 2 states with a problem``."""
+    if not graph.vertices:
+        return "no initial state: 0 states"
     steps = sum(len(edge.labels) for edge in graph.edges)
     levels, states = plural(len(graph.levels), "level"), plural(len(graph.vertices), "state")
     bad = sum(vertex.bad for vertex in graph.vertices)

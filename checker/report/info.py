@@ -8,7 +8,7 @@ from math import log2
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.layout import WORD, Large, Layout, Small, shape
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import NO_INITIAL_STATE, Outcome, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
@@ -57,6 +57,8 @@ def write_reached(page: Page, outcome: Outcome) -> None:
         return
     if outcome.findings:
         said = f"at least {found} can be reached: a search met a problem there, and ended"
+    elif NO_INITIAL_STATE in outcome.notes:
+        said = "no state can be reached: there is no initial state"
     elif outcome.cut is None:
         inside = ", within the constraints" if outcome.coverage.cut else ""
         said = f"{found}, all that can be reached{inside}, in {plural(counted.depth, 'level')}"

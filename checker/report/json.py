@@ -88,6 +88,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "exact": outcome.exact,
         "notes": _notes(result),
         "trace": trace,
+        **_also(result),
         **_undecided(result),
         **_resumed(result),
         **_endless(result),
@@ -105,6 +106,20 @@ def _times(statistics: Statistics) -> dict[str, Json]:
         return {}
     parts = {"searched": statistics.searched_seconds, "decided": decided}
     return {"times": {name: round(seconds, 6) for name, seconds in parts.items()}}
+
+
+def _also(result: CheckResult) -> dict[str, Json]:
+    """The problems found after the first, if there are any."""
+    properties = result.job.model.properties
+    also: list[Json] = [
+        {
+            "verdict": finding.verdict.value,
+            "property": None if finding.property is None else properties[finding.property].name,
+            "depth": finding.depth,
+        }
+        for finding in result.outcome.findings[1:]
+    ]
+    return {"also": also} if also else {}
 
 
 def _undecided(result: CheckResult) -> dict[str, Json]:

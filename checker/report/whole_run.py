@@ -13,7 +13,7 @@ from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.checker.run.words import plural, resumed
-from fencepost.checker.trace.findings import goes_on
+from fencepost.checker.trace.findings import goes_on, headline
 from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import is_file
@@ -119,13 +119,16 @@ RULES = {
 
 
 def sentence(result: CheckResult) -> str:
-    """Why a check is not as expected: what was found, how far away, for which values."""
+    """Why a check is not as expected: what was found, how far away, for which values, and which
+    other problems were found.
+    """
     parts = [result.explanation or "as expected"]
     finding = result.finding
     if finding is not None and rule(result) != "counts":
         endless = finding.trace is not None and finding.trace.loop is not None
         if finding.trace is not None and finding.fit is None and not endless:
-            parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
+            steps = len(finding.trace.steps) - 1
+            parts.append(f"after {plural(steps, 'step')}" if steps else "in an initial state")
         if finding.instance:
             values = (f"{c.label} = {show(c.value, c.type)}" for c in finding.instance)
             parts.append(f"for {', '.join(values)}")
@@ -133,7 +136,20 @@ def sentence(result: CheckResult) -> str:
             parts[-1] += f": {finding.site.message}"
         if finding.trace is not None and endless:
             parts[-1] += goes_on(finding.trace)
-    return f"{result.job.title}: {' '.join(parts)}"
+    others = "".join(f"; also, {text}" for text, _ in other_problems(result))
+    return f"{result.job.title}: {' '.join(parts)}{others}"
+
+
+def other_problems(result: CheckResult) -> list[tuple[str, Span | None]]:
+    """The findings after the first, each as a headline with the place of its property or error."""
+    model = result.job.model
+    found: list[tuple[str, Span | None]] = []
+    for finding in result.outcome.findings[1:]:
+        prop = None if finding.property is None else model.properties[finding.property]
+        where = prop.span if prop is not None else finding.failing
+        where = finding.site.span if finding.site is not None else where
+        found.append((headline(model, finding, prop), where))
+    return found
 
 
 def spot(result: CheckResult) -> str:
@@ -168,6 +184,9 @@ def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
     if finding.site is not None:
         for call in reversed(finding.site.calls):
             yield call, "called from here"
+    for text, span in other_problems(result):
+        if span is not None and span != first:
+            yield span, text
 
 
 def _places(result: CheckResult, finding: Finding) -> Iterator[Span]:

@@ -1,12 +1,12 @@
 """What an `ok` holds within, where the search kept inside bounds that the system itself may not
-have: channels that were full, and constraints.
+have: channels that were full, constraints, and initial states that no value satisfies.
 
 Behind what was blocked or cut there may be a violation, so this belongs to the verdict.
 """
 
 from __future__ import annotations
 
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import NO_INITIAL_STATE, Outcome, Verdict
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import plural
 from fencepost.spec.core import ir
@@ -21,6 +21,8 @@ def within(result: CheckResult) -> tuple[str, ...]:
     outcome, model = result.outcome, result.job.model
     if outcome.verdict not in (Verdict.OK, Verdict.UNREACHED):
         return ()
+    if NO_INITIAL_STATE in outcome.notes:
+        return ("there is no initial state, so nothing was checked",)
     said = [
         f"within the capacity of {name}: {plural(times, 'send')} {_were(times)} blocked"
         for name, times in _blocked(model, outcome).items()

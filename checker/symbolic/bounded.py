@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.checker.outcome import (
     INTERRUPTED,
+    NO_INITIAL_STATE,
     Coverage,
     Finding,
     Limit,
@@ -466,7 +467,7 @@ class BoundedSearch:
                 cut = Limit("outside")
                 verdict = verdict if unmet else Verdict.INCONCLUSIVE
             if not depth:
-                notes.append("There is no initial state, so everything holds.")
+                notes.append(NO_INITIAL_STATE)
         seconds = self.watch.seconds
         statistics = Statistics(
             0, 0, depth, (), (), seconds, peak_bytes(), counted=False,

@@ -208,6 +208,12 @@ class Exploration:
             found.append("changes nothing")
         return found
 
+    def nothing(self) -> str:
+        """Why there are no options."""
+        if not self.walk.path:
+            return "there is no initial state, so no walk can begin"
+        return "nothing can follow" if self.walk.ended else "no action can be taken here"
+
     def wrong(self) -> list[tuple[str, Site | None]]:
         """What is wrong where the walk stands: sentences, and places of what has no value."""
         properties, judgement = self.model.properties, self.walk.judgement()

@@ -93,7 +93,8 @@ def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
                     variable.name, tree(wanted, variable.type), tree(value, variable.type)
                 )
             ]
-            rows.append((name, f"leads elsewhere: {', '.join(differ)}"))
+            what = "leads elsewhere:" if one.action is not None else "the most similar one has"
+            rows.append((name, f"{what} {', '.join(differ)}"))
         elif one.site is not None:
             site = there.sites[one.site]
             rows.append((name, f"fails: {site.message}  ({place(site.span)})"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -173,8 +174,11 @@ def _assembled(
     for item in check.constants if check else ():
         new[tuple(part.text for part in item.path)] = (item.value, None)
     for path, text in (overrides or {}).items():
-        source = Source(f"--const {path}", text)
-        new[tuple(path.split("."))] = (parse_expression(source), None)
+        source = Source(f"{OVERRIDE}{path}", text)
+        try:
+            new[tuple(path.split("."))] = (parse_expression(source), None)
+        except Rejected as rejected:
+            raise Rejected(list(map(_explained, rejected.problems))) from None
     assembly: Assembly | None = None
     model: ir.Model | None = None
 
@@ -199,10 +203,27 @@ def _assembled(
     errors = [problem for problem in work.problems if not problem.warning]
     if errors or model is None or assembly is None:
         tree = program.files.files[program.files.root]
-        raise Rejected([*work.problems, *_unknown_properties(tree, check)])
+        problems = map(_explained, work.problems)
+        raise Rejected([*problems, *_unknown_properties(tree, check)])
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)
     return assembly, model
+
+
+OVERRIDE = "--const "
+"""The name of the source of a value from the command line begins so."""
+SEVERAL_VALUES = re.compile(r"\s*-?\w+\s*(\.\.|,)\s*-?\w+.*")
+
+
+def _explained(problem: Problem) -> Problem:
+    """The problem, with a note if several values are given for one constant."""
+    source = None if problem.span is None else problem.span.source
+    if source is None or not source.name.startswith(OVERRIDE):
+        return problem
+    if SEVERAL_VALUES.fullmatch(source.text) is None:
+        return problem
+    note = (None, '"fencepost sweep" runs a check once for each of several values')
+    return replace(problem, notes=(*problem.notes, note))
 
 
 def _known_constant(

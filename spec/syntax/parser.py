@@ -23,16 +23,21 @@ from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
 """Of a file with more syntax errors only these are reported; it may not be a spec at all."""
-TLA_MODULE = re.compile(r"\s*(-{4,}[ \t]*MODULE\b)")
-"""How a module of TLA+ begins."""
+OTHER_FORMATS = (
+    (re.compile(r"\s*(-{4,}[ \t]*MODULE\b)"), syntax_errors.tla_module),
+    (re.compile(r"\s*(\{)\s*[\"}]"), syntax_errors.json_text),
+    (re.compile(r"\s*(\[)\s*[\[{\"]"), syntax_errors.json_text),
+)
+"""How files in other formats begin, and what explains them."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     """The tree of a file without its broken declarations, and what is wrong with those."""
-    header = TLA_MODULE.match(source.text)
-    if header is not None:
-        other = syntax_errors.tla_module(source, header.start(1), header.end())
-        return File(source, None, (), Broken(frozenset())), (other,)
+    for pattern, explain in OTHER_FORMATS:
+        header = pattern.match(source.text)
+        if header is not None:
+            other = explain(source, *header.span(1))
+            return File(source, None, (), Broken(frozenset())), (other,)
     docstring: str | None = None
     declarations: list[Declaration] = []
     problems: list[Problem] = []

@@ -55,6 +55,15 @@ def tla_module(source: Source, start: int, end: int) -> Problem:
     return Problem("F101", Span(source, start, end), message)
 
 
+def json_text(source: Source, start: int, end: int) -> Problem:
+    """A file that holds JSON: a trace, a recording or a report."""
+    notes: tuple[Note, ...] = (
+        (None, "fencepost trace show FILE prints a saved trace"),
+        (None, "fencepost conform SPEC FILE compares a recording with a spec"),
+    )
+    return Problem("F101", Span(source, start, end), "this file is JSON, not a spec", notes)
+
+
 def late_docstring(source: Source, token: Token) -> Problem:
     """A text in triple quotes that is not the first thing in its file."""
     message = "the text that describes a file stands before everything else; use # for remarks"

@@ -65,7 +65,7 @@ def _stored(path: Path, name: str) -> bytes:
         if path.is_dir():
             raise _refused("F003", f"{name} is a folder, not a spec")
         if not path.exists():
-            raise _refused("F001", f"there is no file {name}{_sibling(path)}")
+            raise _refused("F001", absence(path) + ("" if path.is_symlink() else _sibling(path)))
         if not path.is_file():
             raise _refused("F004", f"{name} is not a regular file")
         if path.stat().st_size > MAX_BYTES:
@@ -102,12 +102,20 @@ def _refused(code: str, message: str) -> Rejected:
     return Rejected([Problem(code, None, message)])
 
 
+def absence(path: Path) -> str:
+    """Why there is no file at ``path``: no entry of that name, or a link without a target."""
+    if path.is_symlink():
+        return f"{path} is a link to {os.readlink(path)}, which does not exist"
+    return f"there is no file {path}"
+
+
 def _sibling(path: Path) -> str:
     """A suggestion for a missing file: a spec beside it with a similar name, or one that comes
     with the package.
     """
     try:
-        beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or is_folder(p)]
+        near = (p for p in path.parent.iterdir() if p.name != path.name)
+        beside = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
     except OSError:
         beside = []
     # The suffix, which all have, would make any two names seem alike.

@@ -94,8 +94,10 @@ def harmless(text: str) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the known word most like ``word``, or nothing."""
-    names = sorted(set(known))
+    """``; did you mean "x"?`` for the known word most like ``word``, or nothing. Never suggests
+    ``word`` itself.
+    """
+    names = sorted(set(known) - {word})
     by_case = [name for name in names if name.lower() == word.lower()]
     close = by_case or get_close_matches(word, names, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -76,7 +76,7 @@
       parts.push(group);
     }
     if (now.more) parts.push(element("p", `and ${now.more} more, which are not listed`, "why"));
-    if (!now.options.length) parts.push(element("p", "nothing can follow", "bad"));
+    if (!now.options.length) parts.push(element("p", now.nothing, "bad"));
     options.replaceChildren(...parts);
   }
 

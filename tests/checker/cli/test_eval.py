@@ -66,7 +66,7 @@ def test_values(folder: Path, expression: str, words: str, value: str) -> None:
         ("digits", "--trace t.itf.json --step 9", 151, "--step 9: t.itf.json has 3 steps"),
         ("digits", "--trace t.itf.json --step 0", 151, "is no whole number from 1 up"),
         ("digits", "--trace t.itf.json --const N=1", 151, "does not fit the spec at step 3"),
-        ("digits", "--trace no.itf.json", 151, "cannot read no.itf.json"),
+        ("digits", "--trace no.itf.json", 151, "there is no file no.itf.json"),
         ("digits", "--check lo", 151, 'no check "lo"; did you mean "low"?'),
     ],
 )

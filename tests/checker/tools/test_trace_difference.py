@@ -143,7 +143,7 @@ def test_files_that_cannot_be_compared(name: str, tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     ran = run("trace", "diff", "a.json", "a.json", folder=tmp_path)
-    assert (ran.code, "F026]: cannot read a.json" in ran.stderr) == (151, True)
+    assert (ran.code, "F026]: there is no file a.json" in ran.stderr) == (151, True)
 
 
 def test_side_by_side(tmp_path: Path, request: pytest.FixtureRequest) -> None:
