@@ -335,7 +335,7 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     return build.Compilation(lambda: written, len(written), name), sizes
 
 
-SHARES: Mapping[Phase, float] = {"graph": 0.05, "product": 0.35, "edges": 0.2, "components": 0.4}
+SHARES: Mapping[Phase, float] = {"graph": 0.07, "product": 0.33, "edges": 0.15, "components": 0.45}
 """The shares of the phases in the time in which a property of behaviours is decided, about."""
 
 KEPT = "<6q"
