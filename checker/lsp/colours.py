@@ -8,7 +8,6 @@ from lsprotocol import types as lsp
 
 from fencepost.checker.lsp.desk import View
 from fencepost.spec.elaborate.built_in import BUILT_IN
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS
 from fencepost.spec.elaborate.references import Kind
 from fencepost.spec.syntax.formatter import keyword_starts
 from fencepost.spec.syntax.tokens import COMMENT, DOCSTRING, INTEGER, NAME, STRING, Token, scan
@@ -85,6 +84,5 @@ def _known(view: View) -> Iterator[tuple[Token, str, tuple[str, ...]]]:
             readonly = ("readonly",) if one.kind in _READONLY else ()
             yield token, _KINDS[one.kind], (*modifiers, *readonly)
         elif token.text in BUILT_IN:
-            kind = "function" if token.text in FUNCTION_WORDS else "method"
-            kind = "type" if token.text in TYPE_WORDS else kind
-            yield token, "keyword" if token.text == "quiescent" else kind, ("defaultLibrary",)
+            kind = BUILT_IN[token.text].kind
+            yield token, "keyword" if kind == "value" else kind, ("defaultLibrary",)

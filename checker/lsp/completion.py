@@ -26,8 +26,7 @@ from fencepost.spec.core.types import (
     Union,
     describe,
 )
-from fencepost.spec.elaborate.built_in import BUILT_IN
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.built_in import BUILT_IN, FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.references import Declaration, Kind
 from fencepost.spec.elaborate.scopes import locals_of, path_to
 from fencepost.spec.elaborate.symbols import (
@@ -496,8 +495,8 @@ def _is_type(parent: syntax.Node, name: syntax.Node) -> bool:
 
 def _built_in(words: Iterable[str]) -> Iterator[_Item]:
     for word in words:
-        form, meaning = BUILT_IN[word]
+        row = BUILT_IN[word]
         kind = lsp.CompletionItemKind.Function
-        if word in TYPE_WORDS:
+        if row.kind == "type":
             kind = lsp.CompletionItemKind.Struct
-        yield _Item(word, kind, form, meaning)
+        yield _Item(word, kind, row.form, row.meaning)

@@ -37,8 +37,8 @@ def hover(view: View, offset: int) -> lsp.Hover | None:
         place = f"\n\n`{word}` {PLACES[word]}." if word in PLACES else ""
         return _hover(f"```fence\n{FORMS[word]}\n```{place}", where)
     if word in BUILT_IN and start not in keyword_starts(text):
-        form, meaning = BUILT_IN[word]
-        return _hover(f"```fence\n{form}\n```\n\n{meaning}", where)
+        row = BUILT_IN[word]
+        return _hover(f"```fence\n{row.form}\n```\n\n{row.meaning}", where)
     types = view.references.type_at(view.source, offset) if view.source else ()
     return _hover(" or ".join(f"`{kind}`" for kind in types), None) if types else None
 
@@ -55,8 +55,8 @@ async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.Si
         return None
     callee, argument, named = found
     if callee.text in BUILT_IN:
-        form, meaning = BUILT_IN[callee.text]
-        written = lsp.SignatureInformation(form, documentation=meaning)
+        row = BUILT_IN[callee.text]
+        written = lsp.SignatureInformation(row.form, documentation=row.meaning)
         return lsp.SignatureHelp([written], 0, 0)
     rows: list[lsp.SignatureInformation] = []
     for one in await _declarations(desk, path, text, callee, offset):

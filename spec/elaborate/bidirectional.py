@@ -6,7 +6,8 @@ from enum import IntEnum
 
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Option, Type
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
+from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, TYPE_WORDS
+from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.symbols import LocalName, Operand
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax

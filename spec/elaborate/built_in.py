@@ -1,38 +1,116 @@
-"""What every spec knows without declaring it: how it is written, and what it means, in a line."""
+"""The names that every spec knows without declaring them, one row each.
+
+Elaboration, completion, hover, colours and the manual read this table. What a function computes is
+in `functions`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
-BUILT_IN: Mapping[str, tuple[str, str]] = {
-    "bool": ("bool", "true or false"),
-    "int": ("int", "an integer, in a parameter; int[N] is a machine integer of N bits, 2 to 64"),
-    "int8": ("int8", "a machine integer of 8 bits; + - * wrap"),
-    "int16": ("int16", "a machine integer of 16 bits; + - * wrap"),
-    "int32": ("int32", "a machine integer of 32 bits; + - * wrap"),
-    "int64": ("int64", "a machine integer of 64 bits; + - * wrap"),
-    "set": ("set[T] or set[T, N]", "a set of values of T, of at most N elements"),
-    "seq": ("seq[T, N]", "a sequence of at most N values of T"),
-    "bag": ("bag[T, N]", "a multiset of at most N values of T"),
-    "map": ("map[K, V]", "a value of V for each value of K, a finite type"),
-    "quiescent": ("quiescent", "no action but those of the environment is enabled"),
-    "len": ("len(c)", "the number of elements of a collection"),
-    "count": ("count(c) or count(c, e)", "the number of elements, or of those equal to e"),
-    "indices": ("indices(q)", "the positions of a sequence, from 0"),
-    "first": ("first(q)", "the first element; an evaluation error if there is none"),
-    "last": ("last(q)", "the last element; an evaluation error if there is none"),
-    "sum": ("sum(c)", "the sum of the integers in a collection"),
-    "min": ("min(c) or min(a, b)", "the least element; an evaluation error if there is none"),
-    "max": ("max(c) or max(a, b)", "the greatest element; an evaluation error if there is none"),
-    "next": ("next(e)", "the value of e after the step, in a step invariant"),
-    "subsets": ("subsets(s)", "the set of all subsets of a set"),
-    "enabled": ("enabled(R.a)", "whether the action can be taken, in a property"),
-    "add": ("s.add(e)", "puts an element into a set or bag, as a statement"),
-    "remove": ("s.remove(e)", "takes an element out of a set or bag, as a statement"),
-    "append": ("q.append(e)", "puts an element at the end of a sequence, as a statement"),
-    "prepend": ("q.prepend(e)", "puts an element in front of a sequence, as a statement"),
-    "pop_last": ("q.pop_last()", "takes the last element off a sequence, as a statement"),
-    "pop_first": ("q.pop_first()", "takes the first element off a sequence, as a statement"),
-    "clear": ("c.clear()", "empties a collection, as a statement"),
-}
-"""Types, values, functions and methods by their names."""
+from fencepost.spec.records import dataclass
+
+Kind: TypeAlias = Literal["type", "value", "function", "method"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One name: its kind, how it is written, and its meaning in a line.
+
+    Nothing that is called may have the name of a function, and nothing at all that of a type or
+    value. A method is a statement that changes a collection.
+    """
+
+    name: str
+    kind: Kind
+    form: str
+    meaning: str
+    arity: tuple[int, ...] = ()
+    """The numbers of arguments that a function takes."""
+
+
+_ROWS = (
+    BuiltIn("bool", "type", "bool", "true or false"),
+    BuiltIn(
+        "int", "type", "int",
+        "an integer, in a parameter; int[N] is a machine integer of N bits, 2 to 64",
+    ),
+    *(
+        BuiltIn(f"int{n}", "type", f"int{n}", f"a machine integer of {n} bits; + - * wrap")
+        for n in (8, 16, 32, 64)
+    ),
+    BuiltIn("set", "type", "set[T] or set[T, N]", "a set of values of T, of at most N elements"),
+    BuiltIn("seq", "type", "seq[T, N]", "a sequence of at most N values of T"),
+    BuiltIn("bag", "type", "bag[T, N]", "a multiset of at most N values of T"),
+    BuiltIn("map", "type", "map[K, V]", "a value of V for each value of K, a finite type"),
+    BuiltIn(
+        "quiescent", "value", "quiescent", "no action but those of the environment is enabled"
+    ),
+    BuiltIn("len", "function", "len(c)", "the number of elements of a collection", (1,)),
+    BuiltIn(
+        "count", "function", "count(c) or count(c, e)",
+        "the number of elements, or of those equal to e", (1, 2),
+    ),
+    BuiltIn("indices", "function", "indices(q)", "the positions of a sequence, from 0", (1,)),
+    BuiltIn(
+        "first", "function", "first(q)",
+        "the first element; an evaluation error if there is none", (1,),
+    ),
+    BuiltIn(
+        "last", "function", "last(q)",
+        "the last element; an evaluation error if there is none", (1,),
+    ),
+    BuiltIn("sum", "function", "sum(c)", "the sum of the integers in a collection", (1,)),
+    BuiltIn(
+        "min", "function", "min(c) or min(a, b)",
+        "the least element; an evaluation error if there is none", (1, 2),
+    ),
+    BuiltIn(
+        "max", "function", "max(c) or max(a, b)",
+        "the greatest element; an evaluation error if there is none", (1, 2),
+    ),
+    BuiltIn(
+        "next", "function", "next(e)", "the value of e after the step, in a step invariant", (1,)
+    ),
+    BuiltIn(
+        "enabled", "function", "enabled(R.a)",
+        "whether the action can be taken, in a property", (1,),
+    ),
+    BuiltIn("subsets", "function", "subsets(s)", "the set of all subsets of a set", (1,)),
+    BuiltIn(
+        "add", "method", "s.add(e)", "puts an element into a set or bag, as a statement"
+    ),
+    BuiltIn(
+        "remove", "method", "s.remove(e)", "takes an element out of a set or bag, as a statement"
+    ),
+    BuiltIn(
+        "append", "method", "q.append(e)",
+        "puts an element at the end of a sequence, as a statement",
+    ),
+    BuiltIn(
+        "prepend", "method", "q.prepend(e)",
+        "puts an element in front of a sequence, as a statement",
+    ),
+    BuiltIn(
+        "pop_first", "method", "q.pop_first()",
+        "takes the first element off a sequence, as a statement",
+    ),
+    BuiltIn(
+        "pop_last", "method", "q.pop_last()",
+        "takes the last element off a sequence, as a statement",
+    ),
+    BuiltIn("clear", "method", "c.clear()", "empties a collection, as a statement"),
+)  # fmt: skip
+
+BUILT_IN: Mapping[str, BuiltIn] = {row.name: row for row in _ROWS}
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    return tuple(row.name for row in _ROWS if row.kind == kind)
+
+
+TYPE_WORDS = _names("type")
+VALUE_WORDS = _names("value")
+FUNCTION_WORDS = _names("function")
+METHODS = _names("method")

@@ -22,8 +22,9 @@ from fencepost.spec.core.types import (
 from fencepost.spec.elaborate import constructors, functions, other_languages
 from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.bidirectional import open_ended
+from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, METHODS
 from fencepost.spec.elaborate.collections import comprehension
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, Context, role_locals
+from fencepost.spec.elaborate.context import Context, role_locals
 from fencepost.spec.elaborate.members import index_of, member_named
 from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.partiality import coerced
@@ -44,9 +45,6 @@ from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
-
-METHODS = ("add", "remove", "append", "prepend", "pop_first", "pop_last", "clear")
-"""What changes a collection, as a statement."""
 
 Arguments = tuple[syntax.Argument, ...]
 

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MOST_EXPANDED, MOST_NESTED
 from fencepost.spec.core.types import Type
+from fencepost.spec.elaborate.built_in import BUILT_IN, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.other_languages import ANYWHERE
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import (
@@ -33,20 +34,6 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Span
-
-TYPE_WORDS = (
-    "bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map",
-)  # fmt: skip
-"""Names of types that every spec knows; nothing else may have them."""
-
-VALUE_WORDS = ("quiescent",)
-"""Names of values that every spec knows; nothing else may have them."""
-
-FUNCTION_WORDS = (
-    "len", "count", "indices", "first", "last", "sum", "min", "max", "next", "enabled",
-    "subsets",
-)  # fmt: skip
-"""Functions that every spec knows; nothing that is called may have their names."""
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 """Where an expression stands: what it may look at depends on it."""
@@ -422,8 +409,7 @@ def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
 
 def reserved(text: str) -> str:
     """The sentence for a new name that the language has taken."""
-    kind = "type" if text in TYPE_WORDS else "function" if text in FUNCTION_WORDS else "value"
-    return f'"{text}" is a {kind} of the language; choose another name'
+    return f'"{text}" is a {BUILT_IN[text].kind} of the language; choose another name'
 
 
 def first_ghost(*operands: Operand | None) -> Ghost | None:

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from fencepost.spec.elaborate.context import (
-    FUNCTION_WORDS,
-    TYPE_WORDS,
-    VALUE_WORDS,
-    Elaboration,
-    hiding,
-    reserved,
-)
+from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.context import Elaboration, hiding, reserved
 from fencepost.spec.elaborate.symbols import (
     ActionEntity,
     BrokenEntity,

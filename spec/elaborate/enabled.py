@@ -19,9 +19,6 @@ from fencepost.spec.text.source import Span
 
 def enabled(context: Context, node: syntax.Call) -> Operand | None:
     """``enabled(a)``, ``enabled(R[i].a)``, ``enabled(R[i].a(x))``."""
-    if len(node.arguments) != 1:
-        wrong_number(context, "enabled", 1, len(node.arguments), node.span)
-        return None
     if context.place not in ("property", "step") or context.after:
         message = "enabled(...) is known in properties only"
         if context.after:

@@ -23,6 +23,7 @@ from fencepost.spec.core.types import (
 from fencepost.spec.elaborate import arithmetic
 from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.bidirectional import pair
+from fencepost.spec.elaborate.built_in import BUILT_IN, FUNCTION_WORDS
 from fencepost.spec.elaborate.collections import comprehension, elements
 from fencepost.spec.elaborate.comparison import subset
 from fencepost.spec.elaborate.context import Context, first_ghost
@@ -46,23 +47,18 @@ from fencepost.spec.text.source import Span
 
 
 def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
-    """A call of the function of the language called ``name``."""
+    """A call of the built-in function ``name``."""
     if named(context, node.arguments):
+        return None
+    count, arity = len(node.arguments), BUILT_IN[name].arity
+    if count not in arity:
+        wrong_number(context, name, arity[0], count, node.span)
         return None
     return _FUNCTIONS[name](context.inner(), node)
 
 
-def _count_is(context: Context, node: syntax.Call, *wanted: int) -> bool:
-    given = len(node.arguments)
-    if given not in wanted:
-        wrong_number(context, node.function.span.text, wanted[0], given, node.span)
-    return given in wanted
-
-
 def _collection(context: Context, node: syntax.Call) -> Operand | None:
     """The only argument: a collection, where a list is always a sequence."""
-    if not _count_is(context, node, 1):
-        return None
     value = node.arguments[0].value
     if isinstance(value, syntax.Comprehension):
         return comprehension(context, value, None, sequence=True)
@@ -90,8 +86,6 @@ def _length(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def _count(context: Context, node: syntax.Call) -> Operand | None:
-    if not _count_is(context, node, 1, 2):
-        return None
     if len(node.arguments) == 1:
         return _length(context, node)
     first = context.expression(node.arguments[0].value)
@@ -184,8 +178,6 @@ def _sum(context: Context, node: syntax.Call) -> Operand | None:
 
 def _extreme(greatest: bool) -> Callable[[Context, syntax.Call], Operand | None]:
     def build(context: Context, node: syntax.Call) -> Operand | None:
-        if not _count_is(context, node, 1, 2):
-            return None
         if len(node.arguments) == 2:
             return _of_two(context, node, greatest)
         operand = _collection(context, node)
@@ -256,8 +248,6 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def _next(context: Context, node: syntax.Call) -> Operand | None:
-    if not _count_is(context, node, 1):
-        return None
     if context.place != "step" or context.after:
         message = "next(...) is known in step invariants only"
         if context.after:
@@ -332,3 +322,4 @@ _FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
     "enabled": enabled,
     "subsets": _subsets,
 }
+assert set(_FUNCTIONS) == set(FUNCTION_WORDS)

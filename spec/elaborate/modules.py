@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.spec.core.types import Bool, Int, describe
+from fencepost.spec.elaborate.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.constants import value_of
-from fencepost.spec.elaborate.context import TYPE_WORDS, Context, Elaboration
+from fencepost.spec.elaborate.context import Context, Elaboration
 from fencepost.spec.elaborate.declarations import Gathering, refuse_hiding
 from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.roles import denoted

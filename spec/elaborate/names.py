@@ -6,11 +6,12 @@ from typing import assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Enum, Map, Type, Union
+from fencepost.spec.elaborate.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.calls import expanded
 from fencepost.spec.elaborate.channels import channel_index
 from fencepost.spec.elaborate.collections import universe
 from fencepost.spec.elaborate.constants import symbol, value_of
-from fencepost.spec.elaborate.context import TYPE_WORDS, Context
+from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.fields import field_of, indexed
 from fencepost.spec.elaborate.members import index_of, member_named, member_names, member_value
 from fencepost.spec.elaborate.roles import Through, denoted, member, process, through

@@ -12,7 +12,8 @@ from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate import assignments, channels
 from fencepost.spec.elaborate.assignments import Opening, Result, forget
 from fencepost.spec.elaborate.boolean import known, truth
-from fencepost.spec.elaborate.calls import METHODS, bound_arguments, entered
+from fencepost.spec.elaborate.built_in import METHODS
+from fencepost.spec.elaborate.calls import bound_arguments, entered
 from fencepost.spec.elaborate.collections import elements
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.ghosts import going_through, ordinary

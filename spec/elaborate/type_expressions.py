@@ -29,8 +29,9 @@ from fencepost.spec.core.types import (
     describe,
     has_ghost,
 )
+from fencepost.spec.elaborate.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.constants import integer
-from fencepost.spec.elaborate.context import TYPE_WORDS, Context, Elaboration
+from fencepost.spec.elaborate.context import Context, Elaboration
 from fencepost.spec.elaborate.size_checks import bounded, map_type
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,

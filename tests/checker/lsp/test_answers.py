@@ -20,9 +20,6 @@ from fencepost.checker.lsp.hover import hover, signatures
 from fencepost.checker.lsp.outline import folds, symbols
 from fencepost.checker.lsp.places import Text, changed
 from fencepost.checker.lsp.rewriting import layout
-from fencepost.spec.elaborate.built_in import BUILT_IN
-from fencepost.spec.elaborate.calls import METHODS
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.references import Kind
 from fencepost.spec.text.library import package_root
 
@@ -226,11 +223,6 @@ def test_signatures(tmp_path: Path, marked: str, label: str, active: int) -> Non
     )
     assert found is not None
     assert (found.signatures[0].label, found.active_parameter) == (label, active)
-
-
-def test_every_word_of_the_language_is_explained() -> None:
-    words = {*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS}
-    assert BUILT_IN.keys() == words
 
 
 # ---------------------------------------------------------------- renaming

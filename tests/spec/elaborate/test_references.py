@@ -13,8 +13,7 @@ import pytest
 from tests.support.shipped import MODELS, has_many_checks, is_port
 
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.calls import METHODS
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.files import Files, read_files
 from fencepost.spec.elaborate.program import build, load, scanned
 from fencepost.spec.elaborate.recorder import Recorder

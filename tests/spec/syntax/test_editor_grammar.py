@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.support.paths import ROOT
 
-from fencepost.spec.elaborate.calls import METHODS
-from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.syntax.lalr import keywords
 
 EDITOR = ROOT / "editors" / "vscode"
