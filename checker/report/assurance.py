@@ -5,7 +5,7 @@ The same remarks go to the text report and to the notes of the JSON report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Outcome, Verdict
@@ -344,11 +344,8 @@ def _never(result: CheckResult) -> Iterator[Remark]:
         ]
         if missed:
             yield Remark(f"{never} reached", ", ".join(missed), listed=True)
-    # A procedure that is called twice has each mark twice: a dict keeps one of equal texts.
     grouped: dict[tuple[str, str], dict[str, None]] = {}
-    for number, mark in enumerate(model.marks):
-        if number in coverage.marks or not counted:
-            continue
+    for mark in unset_marks(model, coverage.marks) if counted else ():
         text = described(mark, str(result.job.program.path))
         if mark.kind == "antecedent":
             if mark.owner in result.job.properties:
@@ -360,6 +357,20 @@ def _never(result: CheckResult) -> Iterator[Remark]:
             grouped.setdefault((topic, name), {})[text] = None
     for (topic, name), texts in grouped.items():
         yield Remark(topic, f"{name}: {', '.join(texts)}")
+
+
+def unset_marks(model: Model, marked: Set[int]) -> Iterator[CoverageMark]:
+    """The coverage marks that were not set, once per place in an action or property.
+
+    An action that calls a procedure twice has each mark of the procedure twice, with one place: the
+    mark counts as set if either is.
+    """
+    places = {(mark.kind, mark.owner, mark.span) for mark in map(model.marks.__getitem__, marked)}
+    for mark in model.marks:
+        place_of = (mark.kind, mark.owner, mark.span)
+        if place_of not in places:
+            places.add(place_of)
+            yield mark
 
 
 def described(mark: CoverageMark, path: str) -> str:

@@ -13,7 +13,7 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.verdicts import Judged, Layer, Verdict, Waiting
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
-from fencepost.checker.report.assurance import Remark, described
+from fencepost.checker.report.assurance import Remark, described, unset_marks
 from fencepost.checker.report.text import write_remarks
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.words import plural
@@ -156,8 +156,8 @@ def _unused(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     model, recording = mapped.model, mapped.recording
     totals = found.findings.totals
     grouped: dict[tuple[str, str], dict[str, None]] = {}
-    for number, mark in enumerate(model.marks):
-        if number in totals.marked or mark.kind == "antecedent" or not totals.taken[mark.owner]:
+    for mark in unset_marks(model, totals.marked):
+        if mark.kind == "antecedent" or not totals.taken[mark.owner]:
             continue
         topic = "never true" if mark.kind == "guard" else "never entered"
         name = model.actions[mark.owner].name

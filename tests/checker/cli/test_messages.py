@@ -44,6 +44,11 @@ FILES = {
         "var x: 0..3 = 0\nprocedure up(limit: 0..3):\n    require x < limit\n    x += 1\n"
         "action go:\n    if x == 3:\n        up(3)\n    else:\n        up(2)\nterminal: true\n"
     ),
+    "never.fence": (
+        "var x: 0..3 = 0\nprocedure up(limit: 0..3):\n    require x < limit\n    x += 1\n"
+        "action go:\n    x = 0\n    if x == 0:\n        up(0)\n    else:\n        up(0)\n"
+        "action other:\n    x = 1\n"
+    ),
     "t.itf.json": '{"vars": ["x"], "states": [{"x": 0}]}',
     "r.jsonl": '{"k": "a", "event": "e", "source": "s"}\n',
     "list.json": "[1, 2]",
@@ -100,6 +105,10 @@ ROWS = [
     ("check up.fence --continue --format json", '"property": "Small"'),
     ("check missed.fence --format junit", "reachable R was never reached; also, reachable S"),
     ("check missed.fence --format json", '"property": "S"'),
+    # A condition of a procedure that holds at one of its calls.
+    ("check calls.fence", "!never true"),
+    ("check calls.fence", "never entered go: `if x == 3`"),
+    ("check never.fence", "never true go: `x < limit`"),
     # A problem in an initial state.
     ("check concrete.fence", "initial state  the most similar one has y = 1"),
     ("check concrete.fence", "!leads elsewhere"),
