@@ -139,6 +139,9 @@ def _let_line(slip: Slip) -> Problem | None:
     found, before = slip.found, slip.near(-1)
     if found.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
         note: Note = (None, "a condition may begin with one of its own: let x = e: body")
+        if "formula_kind" in slip.symbols:
+            message = 'the block of a property has no "let" lines'
+            return slip.problem("F101", message, note, at=slip.line[0])
         message = 'the "let" lines of a block stand before its conditions'
         return slip.problem("F101", message, note, at=slip.line[0])
     if before.kind == NEWLINE and _line_before(slip)[0].text == "let":
