@@ -1,30 +1,36 @@
 """Checkpoints: the states found so far and the account of the search, in a folder.
 
-States are records with checksums in sequence files, one folder of them for the levels since the
-checkpoint before; a manifest in JSON, written last, names the folders. Whatever is read may have
-been written by anybody: loading a checkpoint reads numbers and bytes, each of which is looked at,
-and executes nothing. It does not know what the account says.
+States are records in sequence files, one folder of them for the levels since the checkpoint before,
+with the digests of its records; a manifest in JSON, written last, names the folders and the digests
+of these digests, and has a MAC. Only the driver has the key: when a checkpoint is written, tasks
+return the digests of their records, and when it is read, they compare each record with the digests
+that the driver sends them. Loading executes nothing, and every number and byte is looked at. It
+does not know what the account says.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from pyspark.accumulators import AccumulatorParam
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.saving import identity, notes
-from fencepost.checker.native.saving.identity import Identity
+from fencepost.checker.native.saving.identity import RESUME_UNSIGNED, Identity, Manifest
 from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
 from fencepost.checker.native.saving.notes import Malformed, Noted, Notes
 from fencepost.checker.search.account import Account
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.blocks import Blocks
+from fencepost.checker.spark.failures import Failed
 from fencepost.checker.spark.hadoop import Folder, Refused
 from fencepost.checker.spark.levels import Start, States
 from fencepost.checker.spark.records import Kind
@@ -33,11 +39,15 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import Accumulator, SparkContext
     from pyspark.core.broadcast import Broadcast
     from pyspark.core.rdd import RDD
 
-FORMAT = 3
+FORMAT = 4
+UNSIGNED_FORMAT = 3
+"""The format before signatures, which is still read: each record follows its checksum."""
+DIGESTS = "_digests"
+"""The file with the SHA-256 of each record of a folder, sorted."""
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 CHECKSUM = struct.Struct("<I")
 KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWritable"
@@ -46,6 +56,8 @@ BEGINNING = b"SEQ\x06" + b"".join(bytes([len(c)]) + c.encode() for c in (KEY, VA
 """How a sequence file of ours begins: classes that hold a number and bytes, nothing compressed, no
 further names. Hadoop makes objects of whatever classes a file names.
 """
+Digests: TypeAlias = dict[int, list[bytes]]
+"""The digests of records, by partition."""
 FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
 """The names of the folders for states."""
 
@@ -53,13 +65,21 @@ FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What a manifest says: the last level, how many states were seen, the folders that hold them,
-    and the account.
+    and the account. ``unsigned`` if it relies on a checkpoint that was not signed.
     """
 
     level: int
     seen: int
-    folders: tuple[str, ...]
+    folders: tuple[SavedFolder, ...]
     account: Noted
+    unsigned: bool
+
+
+class SavedFolder(NamedTuple):
+    """A folder of states, and the SHA-256 of its file of digests; None in the older format."""
+
+    name: str
+    digest: str | None
 
 
 class Checkpoints:
@@ -68,6 +88,7 @@ class Checkpoints:
     def __init__(self, spark: SparkContext, url: str, identity: Identity, model: Model) -> None:
         self._spark = spark
         self._identity = identity
+        self.key = identity.key
         self._model = model
         self.url = url
         try:
@@ -75,7 +96,8 @@ class Checkpoints:
             self._names = self._folder.names() or []
         except Refused as refused:
             raise unusable(url, str(refused)) from None
-        self._folders: tuple[str, ...] = ()
+        self._folders: tuple[SavedFolder, ...] = ()
+        self._unsigned = False
         self.level = 0
         """The last level of the newest complete checkpoint."""
         self._incomplete: list[str] = []
@@ -85,9 +107,10 @@ class Checkpoints:
         """Whether there is a checkpoint already."""
         return any(name.startswith("manifest-") for name in self._names)
 
-    def latest(self, account: Account, sizes: Sizes) -> Saved | None:
+    def latest(self, account: Account, sizes: Sizes, *, unsigned: bool) -> Saved | None:
         """The last checkpoint that is complete; None: there is none. ``account`` is that of a
-        search that begins, ``sizes`` those of its machine code.
+        search that begins, ``sizes`` those of its machine code. ``unsigned``: it need not be
+        signed.
         """
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
@@ -96,46 +119,77 @@ class Checkpoints:
                 except Refused as refused:
                     raise unusable(self.url, str(refused)) from None
                 if manifest is not None:
-                    return self._accepted(manifest.notes, account, sizes)
+                    return self._accepted(manifest, account, sizes, unsigned)
                 self._incomplete.append(name)
         return None
 
     def save(self, level: int, seen: int, new: Blocks, account: Notes) -> Start:
         """Adds the records of the levels since the last checkpoint; the levels may begin there."""
         folder = f"states-{level:06}-{uuid.uuid4().hex[:12]}"
+        digests = self._spark.accumulator({}, ByPartition())
         try:
-            new.mapPartitions(sealed).saveAsNewAPIHadoopFile(
+            new.mapPartitionsWithIndex(partial(sealed, digests)).saveAsNewAPIHadoopFile(
                 self._folder.at(folder), FILES, keyClass=KEY, valueClass=VALUE, conf=PLAIN
             )
-            folders = (*self._folders, folder)
+            by_partition: Digests = digests.value
+            if len(by_partition) != new.getNumPartitions():
+                raise Failed(f"Incomplete: {len(by_partition)} tasks returned digests")
+            every = b"".join(sorted(one for found in by_partition.values() for one in found))
+            Folder(self._spark, self._folder.at(folder)).write(DIGESTS, every)
+            folders = (*self._folders, SavedFolder(folder, hashlib.sha256(every).hexdigest()))
             manifest = self._identity.notes | {
                 "level": level, "seen": seen, "folders": folders, "account": account,
+                "unsigned": self._unsigned,
             }  # fmt: skip
             self._folder.write(f"manifest-{level:06}.json", self._identity.closed(manifest))
         except Refused as refused:
             raise unusable(self.url, str(refused)) from None
         self._folders, self.level = folders, level
-        return self._start(level, seen, tuple(account["levels"]))
+        return self._start(folders, level, seen, tuple(account["levels"]))
 
     def start(self, saved: Saved) -> Start:
         """Levels that begin with a checkpoint."""
-        self._folders, self.level = saved.folders, saved.level
-        return self._start(saved.level, saved.seen, saved.account.levels)
+        start = self._start(saved.folders, saved.level, saved.seen, saved.account.levels)
+        self._unsigned, self.level = saved.unsigned, saved.level
+        # The next save writes the states of the older format again, with digests.
+        self._folders = saved.folders if start.reused else ()
+        return start
 
-    def _start(self, level: int, seen: int, sizes: tuple[int, ...]) -> Start:
+    def _start(
+        self, folders: Sequence[SavedFolder], level: int, seen: int, sizes: tuple[int, ...]
+    ) -> Start:
+        reused = all(folder.digest is not None for folder in folders)
         try:
-            files = [file for name in self._folders for file in self._files(name)]
+            files = [file for folder in folders for file in self._files(folder.name)]
+            digests = self._digests(folders) if reused else None
         except Refused as refused:
             raise unusable(self.url, str(refused)) from None
-        shipped = self._spark.broadcast(self._model)
+        expected = None if digests is None else frozenset(digests)
+        shipped = self._spark.broadcast((self._model, expected))
+        returned: list[Accumulator[Digests]] = []
 
         def states(partitions: int) -> RDD[States]:
             found: RDD[tuple[int, bytearray]] = self._spark.sequenceFile(
                 ",".join(files), KEY, VALUE, minSplits=partitions
             )
-            return found.mapPartitions(partial(unsealed, shipped))
+            returned[:] = [self._spark.accumulator({}, ByPartition())]
+            return found.mapPartitionsWithIndex(partial(unsealed, shipped, returned[0]))
 
-        return Start(level, states, seen, sizes, True)
+        def intact() -> bool:
+            every = [one for found in returned[0].value.values() for one in found]
+            return digests is None or sorted(every) == digests
+
+        return Start(level, states, seen, sizes, True, reused, intact)
+
+    def _digests(self, folders: Iterable[SavedFolder]) -> list[bytes]:
+        """The sorted digests of all records of some folders. Raises `Refused` and `Rejected`."""
+        found: list[bytes] = []
+        for name, digest in folders:
+            content = Folder(self._spark, self._folder.at(name)).read(DIGESTS)
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise unusable(self.url, f"it is damaged: the digest of {name} does not fit")
+            found += [content[place : place + 32] for place in range(0, len(content), 32)]
+        return sorted(found)
 
     def _files(self, name: str) -> list[str]:
         """The files with states in a folder, each of which begins as it must."""
@@ -146,16 +200,21 @@ class Checkpoints:
                 raise unusable(self.url, f"{name}/{one} is no file of states of this format")
         return [folder.at(one) for one in names]
 
-    def tidy(self) -> None:
-        """Removes what runs that were killed have left half-written."""
+    def tidy(self, saved: Saved) -> None:
+        """Removes what runs that were killed have left half-written, but nothing of ``saved``."""
         left = [name for name in self._names if name.startswith("states-")]
-        for name in {*left, *self._incomplete} - {*self._folders}:
+        for name in {*left, *self._incomplete} - {folder.name for folder in saved.folders}:
             self._folder.remove(name)
 
-    def _accepted(self, found: Notes, account: Account, sizes: Sizes) -> Saved:
+    def _accepted(
+        self, manifest: Manifest, account: Account, sizes: Sizes, unsigned: bool
+    ) -> Saved:
+        found = manifest.notes
         differs = self._identity.difference(found)
         if differs is not None:
             raise unusable(self.url, differs)
+        if manifest.unsigned is not None and not unsigned:
+            raise unusable(self.url, manifest.unsigned, RESUME_UNSIGNED)
         try:
             noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
             level, seen = len(noted.levels), sum(noted.levels) + noted.outside
@@ -163,35 +222,81 @@ class Checkpoints:
                 raise Malformed(f"its account has {level} levels, and it {found.get('level')}")
             if found.get("seen") != seen:
                 raise Malformed("its account counts other states than it has")
-            named: Sequence[Any] = found.get("folders", ())
-            listed = isinstance(found.get("folders"), list)
-            folders = tuple(str(name) for name in named) if listed else ()
-            if not folders or not all(FOLDER.fullmatch(name) for name in folders):
-                raise Malformed("it names folders that are none of its own")
+            folders = _folders(found)
         except Malformed as malformed:
             raise unusable(self.url, str(malformed)) from None
-        return Saved(level, seen, folders, noted)
+        return Saved(level, seen, folders, noted, manifest.relies_on_unsigned)
 
 
-def sealed(given: Iterable[bytes]) -> Iterator[tuple[int, bytearray]]:
-    """Records behind their checksums; a sequence file wants keys, too."""
+def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
+    """The folders that a manifest names. Raises `Malformed`."""
+    listed: Any = manifest.get("folders")
+    older = manifest["format"] == UNSIGNED_FORMAT
+    try:
+        rows: list[Any] = [*listed] if isinstance(listed, list) else []
+        folders = [SavedFolder(row, None) if older else SavedFolder(*row) for row in rows]
+    except TypeError:
+        folders = []
+    if not folders or not all(
+        FOLDER.fullmatch(str(name)) and (older or isinstance(digest, str))
+        for name, digest in folders
+    ):
+        raise Malformed("it names folders that are none of its own")
+    return tuple(folders)
+
+
+class ByPartition(AccumulatorParam["Digests"]):
+    """The digests that tasks return, by the number of the partition."""
+
+    def zero(self, value: Digests) -> Digests:
+        return {}
+
+    # The name is PySpark's.
+    def addInPlace(self, value1: Digests, value2: Digests) -> Digests:  # noqa: N802
+        value1.update(value2)
+        return value1
+
+
+def sealed(
+    digests: Accumulator[Digests], partition: int, given: Iterable[bytes]
+) -> Iterator[tuple[int, bytearray]]:
+    """Records as they are saved, with the keys that a sequence file needs. ``digests`` receives
+    their digests when all are written.
+    """
+    written: list[bytes] = []
     for data in given:
         kind, level, _ = records.head(data)
         if kind in records.SAVED:
             # Who owns the states depends on the number of partitions, which may be another one.
             found = records.record(kind, level, 0, data[records.HEAD.size :])
-            yield 0, bytearray(CHECKSUM.pack(zlib.crc32(found)) + found)
+            written.append(hashlib.sha256(found).digest())
+            yield 0, bytearray(found)
+    digests.add({partition: written})
 
 
-def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) -> Iterator[States]:
-    """The states of records: their checksums must fit, they must hold states and nothing else, and
-    each must be one of the model. Raises `Damaged`.
+def unsealed(
+    shipped: Broadcast[tuple[Model, frozenset[bytes] | None]],
+    returned: Accumulator[Digests],
+    partition: int,
+    given: Iterable[tuple[int, bytearray]],
+) -> Iterator[States]:
+    """The states of records, of which ``shipped`` has the digests; None: they follow their
+    checksums, as in the older format. They must hold states of the model and nothing else.
+    ``returned`` receives their digests when all are read. Raises `Damaged`.
     """
-    layout = Layout(shipped.value)
+    model, digests = shipped.value
+    layout = Layout(model)
     lawful = text(layout)
+    read: list[bytes] = []
     for _, data in given:
-        found = bytes(data[CHECKSUM.size :])
-        if len(found) < records.HEAD.size or zlib.crc32(found) != CHECKSUM.unpack_from(data)[0]:
+        found = bytes(data)
+        if digests is None:
+            checksum, found = found[: CHECKSUM.size], found[CHECKSUM.size :]
+            right = checksum == CHECKSUM.pack(zlib.crc32(found))
+        else:
+            read.append(hashlib.sha256(found).digest())
+            right = read[-1] in digests
+        if len(found) < records.HEAD.size or not right:
             raise Damaged("a record of the checkpoint is damaged")
         kind, level, rest = records.HEAD.unpack_from(found)
         if kind not in [*records.SAVED] or rest:
@@ -202,6 +307,7 @@ def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) 
         except Unlawful as unlawful:
             raise Damaged(f"a record of the checkpoint cannot be used: {unlawful}") from None
         yield Kind(kind), level, states
+    returned.add({partition: read})
 
 
 class Damaged(Exception):

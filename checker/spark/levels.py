@@ -56,7 +56,8 @@ class Start:
     """Where the levels begin: everything up to ``level`` is there. ``states`` brings it, as an RDD
     of about the given number of partitions; ``seen`` is the number of states that it must hold,
     ``sizes`` the number of each level's states inside the constraints, from the first level on.
-    ``saved``: it comes from a checkpoint.
+    ``saved``: it comes from a checkpoint; ``reused``: later checkpoints rely on its files.
+    ``intact`` says whether `states`, read since its last call, brought each record once.
     """
 
     level: int
@@ -64,6 +65,8 @@ class Start:
     seen: int
     sizes: tuple[int, ...]
     saved: bool = False
+    reused: bool = True
+    intact: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class Levels:
         # What each level was like when it was made first, by partition.
         self._sizes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._number = start.level
-        self._saved = start.level if start.saved else 0
+        self._saved = start.level if start.saved and start.reused else 0
         # The number of the last attempt to make a level, and the number of that level.
         self._attempts, self._made = 0, start.level
         self._rebuild = True
@@ -239,6 +242,8 @@ class Levels:
         made = blocks.kept(blocks.sent(routed, pieces))
         counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped))
         found = {number: (seen, inside) for number, seen, inside in self._job(counted.collect)}
+        if not start.intact():
+            raise Failed("Damaged: the checkpoint has other records than were saved")
         self._check([found[number] for number in range(count)])
         seen = tuple(found[number][0] for number in range(count))
         frontier = tuple(found[number][1].get(start.level, 0) for number in range(count))

@@ -16,6 +16,7 @@ from fencepost.checker.search.states import States
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.states import FirstStates
+from fencepost.checker.user_key import Unusable
 from fencepost.spec.text.problem import Rejected
 
 
@@ -38,8 +39,8 @@ class Saver:
             start, noted.levels, noted.outside, noted.counted, noted.tally
         )
         # What is there has been looked at: only now anything is removed.
-        self._checkpoints.tidy()
-        self.resumed = Resumed(self._checkpoints.url, len(noted.levels), signed=False)
+        self._checkpoints.tidy(self._saved)
+        self.resumed = Resumed(self._checkpoints.url, len(noted.levels), not self._saved.unsigned)
         return states
 
     def judged(self) -> None:
@@ -64,8 +65,9 @@ class Saver:
         """A level under way cannot be told from those before it: what was saved stays."""
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """Whoever gave a URL knows it."""
-        return ()
+        """The URL is known to whoever gave it, but not that nothing is signed."""
+        key = self._checkpoints.key
+        return (f"The checkpoints are unsigned: {key}.",) if isinstance(key, Unusable) else ()
 
 
 def with_tables(outcome: Outcome, first: FirstStates, tables: Tables) -> Outcome:

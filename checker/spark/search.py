@@ -7,7 +7,6 @@ partitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from uuid import uuid4
 
 from pyspark import SparkContext
@@ -33,13 +32,13 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import session
-from fencepost.checker.spark.checkpoint import FORMAT, Checkpoints, unusable
+from fencepost.checker.spark.checkpoint import FORMAT, UNSIGNED_FORMAT, Checkpoints, unusable
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import Saver, with_tables
 from fencepost.checker.spark.states import FirstStates, HandOver
-from fencepost.checker.user_key import Purpose, Unusable
+from fencepost.checker.user_key import Purpose
 from fencepost.spec.core.ir import Model
 
 THRESHOLD_BYTES = 1 << 22
@@ -91,7 +90,7 @@ class Spark:
         spark = session.connect(self._cluster)
         saved, checkpoints = None, _checkpoints(spark, request, compilation.text)
         if checkpoints is not None and request.saving is not None and request.saving.resumed:
-            saved = checkpoints.latest(account, sizes)
+            saved = checkpoints.latest(account, sizes, unsigned=request.saving.unsigned)
         tables = self._tables(spark, model)
         partitions = self._cluster.partitions or session.parallelism(spark)
         tasks = session.tasks(spark, partitions)
@@ -133,8 +132,7 @@ def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoint
     saving = request.saving
     if saving is None:
         return None
-    belongs = identity(FORMAT, request, code, Purpose.SPARK_CHECKPOINT, None)
-    belongs = replace(belongs, key=Unusable("the engine spark signs nothing"))
+    belongs = identity(FORMAT, request, code, Purpose.SPARK_CHECKPOINT, UNSIGNED_FORMAT)
     checkpoints = Checkpoints(spark, saving.place, belongs, request.model)
     if not saving.resumed and checkpoints.begun:
         reason = "there is one already"

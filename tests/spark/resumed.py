@@ -13,6 +13,7 @@ from tests.spark.clusters import HERE, SETTINGS, behind
 from tests.support.agreement import Observed
 from tests.support.whole_runs import Run
 
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Limits, Saving
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.elaborate import program
@@ -24,6 +25,11 @@ def saved(run: Run, folder: str, how: str, partitions: int = 3) -> Observed:
     """What a run finds that is saved, or goes on."""
     run = replace(run, saving=Saving(folder, how == "resume"))
     return run.by(Spark(Cluster(HERE, partitions, EVERY_LEVEL), behind(2)))
+
+
+def outcome_of(run: Run, saving: Saving) -> Outcome:
+    """The outcome of a run that is saved, or resumed."""
+    return replace(run, saving=saving).outcome(Spark(Cluster(HERE, 3, EVERY_LEVEL), behind(2)))
 
 
 def run_of(path: str, name: str) -> Run:

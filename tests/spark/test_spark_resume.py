@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from tests.spark.resumed import run_of, saved
+from pyspark import SparkContext
+from tests.spark.resumed import outcome_of, run_of, saved
 from tests.support.agreement import assert_same
 from tests.support.paths import ROOT
 from tests.support.processes import started
+from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
+from fencepost.checker.request import Saving
+from fencepost.checker.user_key import Key, read_key
 from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
@@ -80,3 +85,31 @@ def test_a_damaged_checkpoint(tmp_path: Path) -> None:
     part.with_name(f".{part.name}.crc").unlink()  # The sum of Hadoop's own local file system.
     with pytest.raises(Rejected, match=r"F035.*a record of the checkpoint is damaged"):
         saved(run, str(folder), "resume")
+
+
+def test_who_has_signed_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another key is refused, unless it is accepted; and no setting of Spark holds the key."""
+    folder = str(tmp_path / "saved")
+    run = run_of(TWO_PHASES, "three")
+
+    def down_to(depth: int) -> Run:
+        return replace(run, limits=replace(run.limits, depth=depth))
+
+    saved(down_to(4), folder, "checkpoint")
+    key = read_key()
+    assert isinstance(key, Key)
+    context = SparkContext.getOrCreate()
+    settings = str(context.getConf().getAll())
+    assert key.secret.hex() not in settings
+    assert b64encode(key.secret).decode() not in settings
+    start = outcome_of(down_to(5), Saving(folder, True)).resumed
+    assert start is not None
+    assert (start.levels, start.signed) == (5, True)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with pytest.raises(Rejected, match=r"F035.*it was not signed with the key of this user"):
+        saved(run, folder, "resume")
+    for depth, unsigned in ((6, True), (7, False)):
+        # The second time the checkpoint is signed by this key, and the mark stays.
+        start = outcome_of(down_to(depth), Saving(folder, True, unsigned=unsigned)).resumed
+        assert start is not None
+        assert not start.signed

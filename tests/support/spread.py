@@ -31,6 +31,7 @@ from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.visited import plan
 from fencepost.checker.spark import blocks, checkpoint, plans, program, session
 from fencepost.checker.spark.checkpoint import BEGINNING
+from fencepost.checker.spark.hadoop import Refused
 from fencepost.checker.spark.records import KEY
 
 PARALLELISM = 2
@@ -130,6 +131,9 @@ class Rdd:
             data = b"".join(LENGTH.pack(len(value)) + value for _, value in self.at(n))
             (Path(url) / f"part-{n:05}").write_bytes(BEGINNING + data)
         (Path(url) / "_SUCCESS").touch()
+
+    def getNumPartitions(self) -> int:  # noqa: N802
+        return self.count_of_partitions
 
     def collect(self) -> list[Any]:
         return [element for n in range(self.count_of_partitions) for element in self.at(n)]
@@ -250,7 +254,10 @@ class Folder:
         return str(self._path / name)
 
     def read(self, name: str) -> bytes:
-        return (self._path / name).read_bytes()
+        try:
+            return (self._path / name).read_bytes()
+        except OSError as error:
+            raise Refused(str(error)) from None
 
     def beginning(self, name: str, size: int) -> bytes:
         return self.read(name)[:size]

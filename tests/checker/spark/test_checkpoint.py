@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,21 @@ from unittest import mock
 import pytest
 from tests.support.agreement import loaded
 from tests.support.command import Ran, run
-from tests.support.saved_searches import assert_refused, closed, figures
+from tests.support.saved_searches import (
+    assert_refused,
+    closed,
+    closed_before_signatures,
+    figures,
+)
 from tests.support.spread import LENGTH, here
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.spark import records, search
 from fencepost.checker.spark import saved as saved_searches
-from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
+from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM, DIGESTS
 from fencepost.checker.spark.records import Kind
+from fencepost.checker.user_key import Key, Purpose
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -132,10 +139,19 @@ def part(folder: Path) -> Path:
 
 
 def add(folder: Path, record: bytes) -> None:
-    """Puts a record into a file, as it has to be put there."""
-    data = CHECKSUM.pack(zlib.crc32(record)) + record
-    with part(folder).open("ab") as file:
-        file.write(LENGTH.pack(len(data)) + data)
+    """Puts a record into a file, as it has to be put there, with a signature."""
+    path = part(folder)
+    with path.open("ab") as file:
+        file.write(LENGTH.pack(len(record)) + record)
+    digests = path.with_name(DIGESTS)
+    digests.write_bytes(digests.read_bytes() + hashlib.sha256(record).digest())
+
+    def named(notes: dict[str, Any]) -> None:
+        for row in notes["folders"]:
+            if row[0] == path.parent.name:
+                row[1] = hashlib.sha256(digests.read_bytes()).hexdigest()
+
+    change(manifest(folder), named)
 
 
 @pytest.mark.parametrize("kind", [*Kind, 0, 6, 2**32 - 1])
@@ -182,7 +198,7 @@ def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
 
 def test_a_file_that_is_gone(copy: Path) -> None:
     part(copy).unlink()
-    assert_refused(resumed, copy, " states of ")
+    assert_refused(resumed, copy, "the checkpoint has other records than were saved")
 
 
 # ---------------------------------------------------------------- manifests
@@ -192,17 +208,22 @@ def manifest(folder: Path) -> Path:
     return max(folder.rglob("manifest-*"))
 
 
+def notes_of(path: Path) -> dict[str, Any]:
+    notes: dict[str, Any] = json.loads(json.loads(path.read_bytes())["manifest"])
+    return notes
+
+
 def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
-    """Changes a manifest, with a checksum that fits."""
-    notes = json.loads(json.loads(path.read_bytes())["manifest"])
+    """Changes a manifest, and signs it."""
+    notes = notes_of(path)
     how(notes)
-    path.write_bytes(closed(notes))
+    path.write_bytes(closed(notes, Purpose.SPARK_CHECKPOINT))
 
 
-def test_a_checkpoint_of_the_format_before(copy: Path) -> None:
+def test_a_checkpoint_of_a_format_that_is_not_read(copy: Path) -> None:
     change(manifest(copy), lambda notes: notes.update(format=2))
     assert_refused(
-        resumed, copy, "it has the format 2, and this fencepost reads the format 3: begin the"
+        resumed, copy, "it has the format 2, and this fencepost reads the format 4: begin the"
     )
 
 
@@ -212,9 +233,11 @@ WRONG: list[tuple[tuple[str, ...], object]] = [
     (("level",), "5"),
     (("seen",), 1),
     (("seen",), None),
-    (("folders",), ["../../elsewhere"]),
+    (("folders",), [["../../elsewhere", "00"]]),
     (("folders",), "states-000001-0123456789ab"),
-    (("folders",), ["states-000001-0123456789ab,/etc"]),
+    (("folders",), ["states-000001-0123456789ab"]),
+    (("folders",), [["states-000001-0123456789ab", None]]),
+    (("folders",), [["states-000001-0123456789ab,/etc", "00"]]),
     (("account",), None),
     (("account",), []),
     (("account", "levels"), []),
@@ -274,3 +297,164 @@ def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> Non
     ):
         saved_searches.Saver(first, checkpoints, None).save()
     assert [note for _, note in caught.value.problems[0].notes] == [good]
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def resumed_unsigned(folder: Path) -> Ran:
+    with cluster():
+        return run(*CHECK, "--resume", "saved", "--resume-unsigned", folder=folder)
+
+
+def content_of(path: Path) -> list[bytes]:
+    """The records of a file."""
+    data, place, found = path.read_bytes(), len(BEGINNING), list[bytes]()
+    while place < len(data):
+        (length,) = LENGTH.unpack_from(data, place)
+        found.append(data[place + LENGTH.size : place + LENGTH.size + length])
+        place += LENGTH.size + length
+    return found
+
+
+def write_content(path: Path, found: Sequence[bytes]) -> None:
+    path.write_bytes(BEGINNING + b"".join(LENGTH.pack(len(one)) + one for one in found))
+
+
+def older(folder: Path) -> None:
+    """The checkpoint as it was written before signatures."""
+    for path in folder.rglob("part-0*"):
+        if path.stat().st_size > len(BEGINNING):
+            found = content_of(path)
+            write_content(path, [CHECKSUM.pack(zlib.crc32(one)) + one for one in found])
+    for path in folder.rglob(DIGESTS):
+        path.unlink()
+    for path in folder.rglob("manifest-*"):
+        notes = notes_of(path)
+        notes |= {"format": 3, "folders": [name for name, _ in notes["folders"]]}
+        del notes["unsigned"]
+        path.write_bytes(closed_before_signatures(notes))
+
+
+def with_another_state(folder: Path) -> None:
+    """Another state of the spec in the last level; no digest fits."""
+    path = part(folder)
+    *rest, last = content_of(path)
+    state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
+    data = b"".join(word.to_bytes(8, "little") for word in state)
+    write_content(path, [*rest, last[: -len(data)] + data])
+
+
+def twice(folder: Path) -> None:
+    """A record in the place of another one of its level and size."""
+    seen: dict[tuple[bytes, int], tuple[Path, int]] = {}
+    for path in sorted(folder.rglob("part-0*")):
+        if path.stat().st_size <= len(BEGINNING):
+            continue
+        for number, record in enumerate(content_of(path)):
+            alike = (record[: records.HEAD.size], len(record))
+            if alike in seen:
+                first, place = seen[alike]
+                found = content_of(path)
+                found[number] = content_of(first)[place]
+                write_content(path, found)
+                return
+            seen[alike] = path, number
+    raise AssertionError([(records.HEAD.unpack(a), n) for a, n in seen])
+
+
+def digests_forged(folder: Path) -> None:
+    """Another state, and its digest in the file of digests, but not in the manifest."""
+    with_another_state(folder)
+    path = part(folder)
+    digests = b"".join(sorted(hashlib.sha256(one).digest() for one in content_of(path)))
+    path.with_name(DIGESTS).write_bytes(digests)
+
+
+def signed_by_another(folder: Path) -> None:
+    """Another state, with all digests, under the MAC of another key."""
+    digests_forged(folder)
+    path, notes = part(folder).with_name(DIGESTS), notes_of(manifest(folder))
+    for row in notes["folders"]:
+        if row[0] == path.parent.name:
+            row[1] = hashlib.sha256(path.read_bytes()).hexdigest()
+    content = closed(notes, Purpose.SPARK_CHECKPOINT, Key(bytes(32)))
+    manifest(folder).write_bytes(content)
+
+
+def without_a_mac(folder: Path) -> None:
+    outer = json.loads(manifest(folder).read_bytes())
+    del outer["mac"]
+    manifest(folder).write_bytes(json.dumps(outer).encode())
+
+
+def for_the_engine_local(folder: Path) -> None:
+    manifest(folder).write_bytes(closed(notes_of(manifest(folder))))
+
+
+DAMAGED = "a record of the checkpoint is damaged"
+FORGERIES: dict[str, tuple[Callable[[Path], None], str, bool]] = {
+    "another state": (with_another_state, DAMAGED, False),
+    "another state and its digest": (digests_forged, "the digest of states-", False),
+    "no file of digests": (lambda f: part(f).with_name(DIGESTS).unlink(), "cannot be used", False),
+    "signed by another": (signed_by_another, "not signed with the key of this user", True),
+    "signed for the engine local": (
+        for_the_engine_local, "not signed with the key of this user", True,
+    ),
+    "no MAC": (without_a_mac, "it is not signed", True),
+    "an older format": (older, "it is of an older format, which is not signed", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forgeries(forgery: str, copy: Path) -> None:
+    how, reason, resumable = FORGERIES[forgery]
+    how(copy)
+    assert_refused(resumed, copy, reason)
+    if not resumable:
+        assert_refused(resumed_unsigned, copy, reason)
+        return
+    # What is saved then is signed, and all the same the mark stays.
+    with cluster():
+        words = (*CHECK, "--resume", "saved", "--resume-unsigned", "--depth", "5")
+        first = run(*words, folder=copy)
+    assert "relies on an unsigned checkpoint" in first.stdout
+    again = resumed(copy)
+    assert "relies on an unsigned checkpoint" in again.stdout, (first, again)
+    assert all(len(row) == 2 for row in notes_of(manifest(copy))["folders"])
+
+
+GRID = """
+var a: 0..30 = 0
+var b: 0..30 = 0
+action right:
+    require a < 30
+    a += 1
+action down:
+    require b < 30
+    b += 1
+terminal: a == 30 and b == 30
+"""
+
+
+def test_a_record_twice(tmp_path: Path) -> None:
+    """Every digest and every count fits, but a record is missing, and another is there twice."""
+    (tmp_path / "spec.fence").write_text(GRID, encoding="utf-8")
+    with cluster():
+        run(*CHECK, "--checkpoint", "saved", "--depth", "25", folder=tmp_path)
+    twice(tmp_path)
+    assert_refused(resumed, tmp_path, "the checkpoint has other records than were saved")
+
+
+def test_an_older_checkpoint_is_continued(copy: Path) -> None:
+    older(copy)
+    ran = resumed_unsigned(copy)
+    assert (ran.code, ran.stderr) == (0, "")
+    with cluster():
+        assert figures(run(*CHECK, folder=copy)) == figures(ran)
+
+
+def test_what_nobody_touched_is_signed(copy: Path) -> None:
+    ran = resumed(copy)
+    assert "(resumed)" in ran.stdout
+    assert "unsigned" not in ran.stdout
