@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Set
 from dataclasses import replace
 
@@ -74,7 +75,37 @@ def too_deep(source: Source, token: Token) -> Problem:
     """Something with too many levels of nesting; ``token`` is its first."""
     message = f"what begins here is nested more than {MAX_DEPTH} levels deep"
     note = "name a part of it with let or def, or write its conjuncts as lines of a block"
+    sign, operands = _longest_chain(source.text, token.start)
+    if operands > MAX_DEPTH:
+        message = (
+            f'this chain of "{sign}" has {operands:,} operands; each nests one level deeper, and at'
+            f" most {MAX_DEPTH} levels are allowed"
+        )
+        note = f"put brackets around parts of it, or {note}"
     return Problem("F122", Span(source, token.start, token.end), message, ((None, note),))
+
+
+_CHAINED_OR_BRACKET = re.compile(r"#[^\n]*|[()\[\]{}]|\b(?:and|or|implies|else)\b|[-+*]|\n(?=\S)")
+
+
+def _longest_chain(text: str, start: int) -> tuple[str, int]:
+    """The sign that is most frequent outside brackets from ``start`` on, up to the end of the
+    declaration or of the bracket around it; and how many operands it has.
+    """
+    counts: Counter[str] = Counter()
+    depth = 0
+    for found in _CHAINED_OR_BRACKET.finditer(text, start):
+        sign = found[0]
+        depth += (sign in OPENING) - (sign in CLOSING)
+        if depth < 0 or sign == "\n":
+            break
+        if depth == 0 and not sign.startswith("#") and sign not in CLOSING:
+            counts[sign] += 1
+    return max(
+        ((sign, count + 1) for sign, count in counts.items()),
+        key=lambda row: row[1],
+        default=("", 0),
+    )
 
 
 def _plainly(slip: Slip) -> Problem:

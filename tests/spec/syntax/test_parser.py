@@ -35,6 +35,7 @@ from fencepost.spec.syntax.nodes import (
 )
 from fencepost.spec.syntax.parser import parse, parse_expression
 from fencepost.spec.text.problem import Rejected
+from fencepost.spec.text.source import Source
 
 
 def cases(text: str) -> list[tuple[str, str]]:
@@ -303,3 +304,19 @@ def test_every_shipped_spec_parses() -> None:
     for path in paths:
         _, found = parse(source(path.read_text(encoding="utf-8")))
         assert not found, path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (" and ".join(["x > 0"] * 5000), 'this chain of "and" has 5,000 operands'),
+        (" or ".join(["(x > 0 and x < 9)"] * 500), 'this chain of "or" has 500 operands'),
+        (" + ".join(["x"] * 300) + " > 0", 'this chain of "+" has 300 operands'),
+        ("(" * 200 + "x > 0" + ")" * 200, None),
+        ("not " * 200 + "b", "what begins here is nested more than 120 levels deep"),
+    ],
+)
+def test_what_is_too_deep_is_named(text: str, message: str | None) -> None:
+    _, problems = parse(Source("s.fence", f"var x: int = 0\ninvariant I: {text}\n"))
+    assert [one.code for one in problems] == ([] if message is None else ["F122"])
+    assert all(one.message.startswith(message or "") for one in problems)
