@@ -73,7 +73,8 @@ class Elaboration:
     where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
     ``resolving`` are the types and constants being worked out, each for the one before it;
     ``symbols`` the symbolic constants that nothing overrides, by their numbers; ``given``: one is
-    overridden. A ``muted`` elaboration records no problems of size (see `scratch`). What names
+    overridden. ``quantified`` are the predicates and domains of formulas before their quantifiers
+    are expanded. A ``muted`` elaboration records no problems of size (see `scratch`). What names
     mean is noted in ``recorder``, where there is one.
     """
 
@@ -94,6 +95,7 @@ class Elaboration:
         default_factory=list["TypeEntity | ConstEntity"]
     )
     symbols: list[ConstEntity] = field(default_factory=list[ConstEntity])
+    quantified: list[ir.Expr] = field(default_factory=list[ir.Expr])
     action_kinds: list[str] = field(default_factory=list[str])
     slots: int = 0
     labels: int = 0

@@ -126,6 +126,7 @@ class Formulas:
         expr = operand.expr
         if mark is not None:
             expr = ir.Witness(mark, expr, span=node.span)
+        context.work.quantified.append(expr)
         return lambda values: formulas.Holds(self._number(given(expr, values)), span=node.span)
 
     def _number(self, expr: ir.Expr) -> int:
@@ -161,6 +162,7 @@ class Formulas:
                 slot = context.work.slot()
                 local = Operand(ir.Local(kind, slot, span=binder.name.span))
                 bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
+                context.work.quantified.append(domain.expr)
             inner = inner.bind(binder.name, local)
         written = node.body
         if node.condition is not None:

@@ -50,9 +50,9 @@ def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Spa
     if context.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
-        f"the values of {kind.name} stand for each other, so none is named: quantify"
-        f" (`forall c in {kind.name}: ...`), take a parameter or `pick`; `enum` makes a type whose"
-        " values differ"
+        f"`{kind.members[index]}` is named, and the values of {kind.name} stand for each other:"
+        f" quantify (`forall c in {kind.name}: ...`), take a parameter or `pick`; `enum` makes a"
+        " type whose values differ"
     )
     context.report("F803", span, message, *declaration(context, kind))
     return True

@@ -12,7 +12,9 @@ from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, may_fail, variables_read
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.spelling import show
 from fencepost.spec.core.symmetry import is_symmetric, stays
 from fencepost.spec.core.traverse import Node, children, walk
 from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
@@ -31,8 +33,14 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     """
     bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
     bodies += [(action.body, action.span) for action in model.actions]
-    # What refines another model is searched in full, and compares names with names.
-    bodies += [(one.body, one.span) for one in model.properties if one.abstract is None]
+    # What refines another model is searched in full, and compares names with names. Predicates of
+    # formulas are judged as written: a quantifier names no value, though it is expanded into all.
+    bodies += [
+        (one.body, one.span)
+        for one in model.properties
+        if one.abstract is None and one.kind is not PropertyKind.PREDICATE
+    ]
+    bodies += [(expr, expr.span) for expr in work.quantified]
     # Without variables the initial statements are conditions, which have spans.
     first = model.variables[0].span if model.variables else None
     for body, span in bodies:
@@ -89,8 +97,8 @@ class _Look:
             span = node.span
         match node:
             case ir.Literal(kind, value) if is_symmetric(kind) and not stays(value, kind):
-                self._tell("F803", span, f"this value is one of many of {describe(kind)} that stand"
-                    " for each other: it depends on the order of a symmetric type")  # fmt: skip
+                self._tell("F803", span, f"the value {show(value, kind)} depends on the order of"
+                    f" {describe(kind)}, and a symmetric type has none ({_ALIKE})")  # fmt: skip
             case ir.Less(left) if is_symmetric(left.type):
                 self._ordered(span, describe(left.type), "compare with == or !=")
             case ir.Extreme(collection=domain) if is_symmetric(as_collection(domain.type)):

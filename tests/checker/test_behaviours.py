@@ -6,6 +6,7 @@ Each engine that decides such properties runs every example.
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from textwrap import dedent
 
 import pytest
@@ -643,3 +644,52 @@ def test_no_path_goes_on(engine: str) -> None:
     for formula, verdict in (("eventually x == 2", Verdict.OK), ("always x < 2", Verdict.VIOLATED)):
         _, outcome = decided(text.format(formula), engine, Limits(depth=9))
         assert outcome.verdict is verdict
+
+
+ALIKE = """
+{kind} C = {{c1, c2, c3}}
+var got: set[C] = {{}}
+var last: C? = none
+{first}action get(c in C):
+    require {guard}
+    got |= {{c}}
+    last = c
+{second}action drop(c in C):
+    require c in got
+    got -= {{c}}
+property P: {formula}
+terminal: true
+"""
+QUANTIFIED = (
+    "forall c in C: eventually c in got",
+    "exists c in C: eventually always c in got",
+    "not exists c in C: always c not in got",
+    "forall c in C, d in C: (c in got leads to d in got) or always eventually c == d",
+    "forall c in {e for e in C if e == e}: c in got leads to c not in got",
+    "forall c in C: (exists d in C: d != c and d in got) leads to last == c",
+    "(forall c in C: always eventually c in got) implies exists c in C: eventually always c in got",
+    "forall c in C: (not (c in got)) until exists d in C: eventually last == d",
+    "(exists c in C: always eventually c in got) iff always eventually got != {}",
+)
+
+
+@pytest.mark.parametrize("formula", QUANTIFIED)
+def test_a_quantifier_over_a_symmetric_type_means_what_it_means_over_an_enum(formula: str) -> None:
+    random = Random(formula)
+    fairness = ("", "fair ", "strongly fair ", "fair each ", "strongly fair each ")
+    for _ in range(2):
+        parts = {
+            "first": random.choice(fairness),
+            "second": random.choice(fairness),
+            "guard": random.choice(("c not in got", "got == {}", "last != c")),
+            "formula": formula,
+        }
+        plain = decided(ALIKE.format(kind="enum", **parts).replace("enum C = {c1, c2, c3}",
+                        "enum C: c1, c2, c3"), "interpreter")[1]  # fmt: skip
+        model = model_of(ALIKE.format(kind="symmetric type", **parts))
+        asked = Request(model, frozenset({0}), deadlock=False, limits=Limits(workers=1))
+        for engine, symmetry in (("interpreter", True), ("interpreter", False), ("local", True)):
+            outcome = load(engine).run(replace(asked, symmetry=symmetry))
+            assert outcome.verdict is plain.verdict, (parts, engine, symmetry)
+            lassos = [[lasso_of(one) for one in run.findings] for run in (outcome, plain)]
+            assert lassos[0] == lassos[1], (parts, engine, symmetry)

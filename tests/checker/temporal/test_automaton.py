@@ -7,14 +7,16 @@ normal forms nor automata.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from random import Random
+from typing import cast
 
 import pytest
 from tests.support.amounts import numbers
 
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import BOOLEANS, holds
-from fencepost.checker.temporal.normal import TooLarge
+from fencepost.checker.temporal.normal import MAX_WORK, TooLarge
 from fencepost.spec.core.formulas import (
     Always,
     And,
@@ -127,3 +129,65 @@ def test_automata_accept_the_words_on_which_a_formula_fails(operators: int) -> N
             accepted = any(accepts(one, word, loop) for one in automata)
             assert accepted == fails, f"seed {seed}: {formula}\n{word} from {loop} on"
     assert refused <= len(seeds) // 4
+
+
+P = [Holds(number) for number in range(80)]
+LARGE: dict[str, tuple[Formula, bool]] = {
+    "16 iff of always eventually, joined": (
+        And(tuple(Iff(Always(Eventually(P[i])), Always(Eventually(P[i + 16])))
+                  for i in range(16))), True),
+    "16 iff of eventually, joined": (
+        And(tuple(Iff(Eventually(P[i]), Eventually(P[i + 16])) for i in range(16))), True),
+    "16 iff of eventually, denied": (
+        Not(And(tuple(Iff(Eventually(P[i]), Eventually(P[i + 16])) for i in range(16)))), False),
+    "16 iff of eventually, chained": (reduce(Iff, map(Eventually, P[:17])), False),
+    "16 iff of always eventually, chained": (
+        reduce(Iff, (Always(Eventually(p)) for p in P[:17])), False),
+    "8 until, nested to the left": (reduce(Until, P[:9]), True),
+    "8 until, nested to the left, denied": (Not(reduce(Until, P[:9])), False),
+    "8 until, nested to the right": (reduce(lambda a, b: Until(b, a), P[:9]), False),
+    "8 until, nested to the right, denied": (Not(reduce(lambda a, b: Until(b, a), P[:9])), True),
+    "8 processes: fairness implies a response": (
+        Implies(And(tuple(Always(Eventually(p)) for p in P[:8])),
+                And(tuple(LeadsTo(P[i + 8], P[i + 16]) for i in range(8)))), True),
+    "8 processes: strong fairness implies a response": (
+        Implies(And(tuple(Implies(Always(Eventually(P[i])), Always(Eventually(P[i + 8])))
+                          for i in range(8))),
+                And(tuple(LeadsTo(P[i + 16], P[i + 24]) for i in range(8)))), True),
+    "8 processes: responses imply a response": (
+        Implies(And(tuple(LeadsTo(P[i], P[i + 8]) for i in range(8))), LeadsTo(P[16], P[17])),
+        False),
+    "8 times eventually always": (
+        reduce(lambda f, _: Eventually(Always(f)), range(8), cast(Formula, P[0])), True),
+}  # fmt: skip
+"""Formulas, and whether they are decided."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_formulas_are_decided_or_refused_after_limited_work(name: str) -> None:
+    formula, decided = LARGE[name]
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    try:
+        violating(formula, count)
+    except TooLarge:
+        assert not decided
+    else:
+        assert decided
+    assert 0 < calls < MAX_WORK
+
+
+def test_building_an_automaton_ends_when_the_pause_raises() -> None:
+    class Ended(Exception):
+        pass
+
+    def end() -> None:
+        raise Ended
+
+    for formula, _ in LARGE.values():
+        with pytest.raises(Ended):
+            violating(formula, end)
