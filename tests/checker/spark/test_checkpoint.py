@@ -291,8 +291,8 @@ def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> Non
     failed = Rejected([Problem("F034", None, "Spark gave up: No space left on device")])
     first.there.levels.save.side_effect = failed
     with (
-        mock.patch.object(saved_searches.notes, "written"),
-        mock.patch.object(saved_searches.worker_context, "combined"),
+        mock.patch("fencepost.checker.spark.saved.notes.written"),
+        mock.patch("fencepost.checker.spark.saved.worker_context.combined"),
         pytest.raises(Rejected) as caught,
     ):
         saved_searches.Saver(first, checkpoints, None).save()
