@@ -22,6 +22,7 @@ from fencepost.checker.kafka.events import TRANSACTION_LOG
 from fencepost.checker.kafka.recorder import Recorded
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
 USUAL_ROUNDS = 20
@@ -138,7 +139,7 @@ def _settings(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = inputs.content(path, inputs.Kind.SETTINGS).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected([Problem("F851", None, f"cannot read {path}: {error}")]) from None
     found: dict[str, str] = {}

@@ -40,6 +40,7 @@ from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import spelling
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
+from fencepost.spec.text import inputs
 from fencepost.spec.text.library import SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
@@ -220,8 +221,7 @@ def content(file: Path) -> bytes:
     if file.suffix == SUFFIX and os.path.exists(file):
         raise Rejected([Problem("F028", None, f"{file} is a spec, not a saved trace")])
     try:
-        with file.open("rb") as opened:
-            return opened.read(itf.MOST_BYTES + 1)
+        return inputs.content(file, inputs.Kind.TRACE)
     except OSError as error:
         what = f"cannot read {file}: {error.strerror or 'the system refuses'}"
         if isinstance(error, FileNotFoundError):

@@ -24,6 +24,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.resources import without_collection
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass, replace
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_NESTED = 64
@@ -277,7 +278,7 @@ def _of_file(
 
     number = 0
     try:
-        with path.open("rb") as raw, _unpacked(raw) as file:
+        with inputs.opened(path, inputs.Kind.RECORDING) as raw, _unpacked(raw) as file:
             for number, data in enumerate(_lines(file), start=1):
                 if data is not None and not data.strip():
                     continue

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
+from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, TextIO, cast
@@ -17,6 +18,7 @@ from typing import Protocol, TextIO, cast
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry, Json, of_transactions
 from fencepost.spec.records import dataclass
+from fencepost.spec.text import inputs
 
 START = "start-of-"
 """The source of a history's first line, where the log before it is compacted."""
@@ -285,7 +287,9 @@ def _keep(
     whole, compacted = path.with_name(f".{path.name}"), _file(folder / COMPACTED, source)
     count = 0
     with ExitStack() as files:
-        old = files.enter_context(path.open(encoding="utf-8"))
+        old = files.enter_context(
+            TextIOWrapper(inputs.opened(path, inputs.Kind.OWN_RECORDING), encoding="utf-8")
+        )
         new: dict[Path, TextIO] = {}
         for line in old:
             history = histories.get(owners[json.loads(line)["producer_id"]])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from fencepost.checker.kafka.batches import Batch, Undecodable
 from fencepost.checker.kafka.events import TRANSACTION_LOG, Entry, entries
+from fencepost.spec.text import inputs
 
 _PARTITION = re.compile(r"(?P<topic>[\w.-]+)-\d+", re.ASCII)
 
@@ -25,10 +28,12 @@ class SegmentLog:
     def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
         """Raises `Undecodable` and `OSError`."""
         for path in self.paths:
-            if path.stat().st_size == 0:
-                continue
-            end = 0
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+            with ExitStack() as closing:
+                file = closing.enter_context(inputs.opened(path, inputs.Kind.SEGMENT))
+                if os.fstat(file.fileno()).st_size == 0:
+                    continue
+                end = 0
+                data = closing.enter_context(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
                 view = memoryview(data)
                 try:
                     for batch, found in entries(view, self.source):

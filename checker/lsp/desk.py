@@ -23,6 +23,7 @@ from fencepost.spec.elaborate.references import Declaration, References
 from fencepost.spec.elaborate.survey import Kept, Survey, survey
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text import inputs
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import package_root, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected
@@ -255,7 +256,7 @@ class Desk:
                 yield path, self.documents[path].text
                 continue
             try:
-                yield path, path.read_text(encoding="utf-8")
+                yield path, inputs.content(path, inputs.Kind.SPEC).decode("utf-8")
             except (OSError, UnicodeDecodeError):
                 continue
 

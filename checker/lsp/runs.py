@@ -21,6 +21,7 @@ from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.replayed import write_document
 from fencepost.checker.trace import itf
 from fencepost.spec.records import dataclass
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected
 
 WIDTH = 100
@@ -107,7 +108,7 @@ class Runs:
 
     def _drawn(self, verdict: Verdict, name: str) -> Path:
         assert verdict.trace is not None
-        document = itf.read(verdict.trace.read_bytes(), str(verdict.trace))
+        document = itf.read(inputs.content(verdict.trace, inputs.Kind.TRACE), str(verdict.trace))
         if name.endswith(".html"):
             if len(document.steps) > MOST_DRAWN:
                 what = f"the trace has {len(document.steps):,} states, too many to be drawn"

@@ -72,7 +72,8 @@ class Files:
         self._names.clear()
 
     def _opened(self, name: str, size: int, most: int) -> Region:
-        descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(self.folder / name, flags, 0o600)
         try:
             if os.fstat(descriptor).st_size < most:
                 os.posix_fallocate(descriptor, 0, size)

@@ -19,6 +19,7 @@ from pathlib import Path
 from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.spark.program import Program, local_folder
 from fencepost.checker.spark.records import HEAD, Broken, Kind, record
+from fencepost.spec.text import inputs
 
 PLACE = struct.Struct("<IIQQQQ")
 """Where successors are: the attempt, the task and the name of its file (two words), the byte where
@@ -107,7 +108,7 @@ class Parceled:
     def _opened(self, path: Path) -> int:
         if path != self._path:
             self.close()
-            self._file = os.open(path, os.O_RDONLY)
+            self._file = inputs.descriptor(path, inputs.Kind.STATES)
             self._path = path
         return self._file
 

@@ -27,6 +27,7 @@ from fencepost.checker.spark import program
 from fencepost.checker.spark.files import Files
 from fencepost.checker.spark.program import Program
 from fencepost.spec.records import dataclass
+from fencepost.spec.text import inputs
 
 TABLES = 8
 """The tables of a visited set of whole states; they grow one by one."""
@@ -148,7 +149,7 @@ class Shelf:
             raise Missing(f"no table at level {level} in {self._home}") from None
         files = Files(folder)
         with _given_back(files):
-            kind, noted = json.loads((folder / CONTENTS).read_bytes())
+            kind, noted = json.loads(inputs.content(folder / CONTENTS, inputs.Kind.CONTENTS))
             if kind != self._kind:
                 raise Missing(f"no table of this plan at level {level} in {self._home}")
             return Table(files, self._seen(files, context, 0, files.open(noted)))

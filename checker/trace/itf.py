@@ -23,9 +23,10 @@ from fencepost.checker.trace.itf_fields import (
 )
 from fencepost.checker.trace.itf_values import Values, normal, refused
 from fencepost.checker.trace.value_tree import ValueTree
+from fencepost.spec.text import inputs
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES = inputs.Kind.TRACE.max_bytes
 MOST_STATES = 100_000
 
 

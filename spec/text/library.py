@@ -13,12 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import fencepost
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 SUFFIX = ".fence"
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = inputs.Kind.SPEC.max_bytes
 """Larger files are refused: no spec of that size is written by hand."""
 
 MODELS = "models"
@@ -70,7 +71,7 @@ def _stored(path: Path, name: str) -> bytes:
             raise _refused("F004", f"{name} is not a regular file")
         if path.stat().st_size > MAX_BYTES:
             raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
-        with path.open("rb") as file:
+        with inputs.opened(path, inputs.Kind.SPEC) as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         # ValueError: a path with a NUL character in it.

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fencepost.checker.native.visited.store import TOGETHER
+from fencepost.spec.text import inputs
 
 HEAD = struct.Struct("<III")
 """The head of a block: the level of its states, their number, and the bytes that follow."""
@@ -83,7 +84,7 @@ class Reader:
     def __init__(self, folder: Path, file: File, state_bytes: int) -> None:
         self._told = file
         self._state_bytes = state_bytes
-        self._file = (folder / file.name).open("rb")
+        self._file = inputs.opened(folder / file.name, inputs.Kind.STATES)
         self._bytes = self._sum = 0
         self._digest = hashlib.sha256()
         self.level: int | None = None

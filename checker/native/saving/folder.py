@@ -7,6 +7,7 @@ One process at a time uses a folder. It does not know how states are found.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -25,6 +26,7 @@ from fencepost.checker.native.saving.notes import Malformed, Noted, Notes, numbe
 from fencepost.checker.request import Saving
 from fencepost.checker.search.account import Account
 from fencepost.spec.records import dataclass
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Rejected
 
 FORMAT = 2
@@ -36,8 +38,6 @@ STATES = re.compile(r"states-\d{6,}-\d+-[0-9a-f]{12}")
 OURS = re.compile(rf"{STATES.pattern}|{MANIFEST}|{MANIFEST}\.[0-9a-f]{{12}}|{LOCK}")
 """The names of all that is written into a folder."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
-MOST_BYTES = 1 << 30
-"""A manifest is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,14 @@ class Folder:
             "unsigned": unsigned,
             "parts": [[part.level, [list(file) for file in part.files]] for part in parts],
         }
+        content = self._identity.closed(manifest)
+        if len(content) > inputs.Kind.MANIFEST.max_bytes:
+            # It could not be read again.
+            raise OSError(errno.EFBIG, "the manifest is too large")
         made = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
         try:
             with made.open("xb") as file:
-                file.write(self._identity.closed(manifest))
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             made.replace(self._folder / MANIFEST)
@@ -158,8 +162,7 @@ class Folder:
         ``sizes`` those of its machine code.
         """
         try:
-            with (self._folder / MANIFEST).open("rb") as file:
-                content = file.read(MOST_BYTES)
+            content = inputs.content(self._folder / MANIFEST, inputs.Kind.MANIFEST)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -1,0 +1,91 @@
+"""Opens every file whose content this program did not just write itself.
+
+Only regular files are opened, and opening never waits, so no FIFO or device blocks a run. Each kind
+of file has a limit on its size, and a rule for symbolic links: they are followed where the user
+names the file, and refused in folders that the program writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from enum import Enum
+from io import BufferedReader
+from pathlib import Path
+
+MIB = 1 << 20
+GIB = 1 << 30
+TIB = 1 << 40
+
+
+class Kind(Enum):
+    """A kind of input: its name, its limit in bytes, and whether a symbolic link is followed.
+
+    A recording and a file of states are read in parts of bounded size, so their limits are only as
+    large as their offsets may be.
+    """
+
+    SPEC = ("spec", 4 * MIB, True)
+    TRACE = ("trace", 64 * MIB, True)
+    SETTINGS = ("settings", MIB, True)
+    RECORDING = ("recording", 4 * TIB, True)
+    SEGMENT = ("segment", 2 * GIB, True)
+    OWN_RECORDING = ("own recording", 4 * TIB, False)
+    MANIFEST = ("manifest", 64 * MIB, False)
+    STATES = ("states", 4 * TIB, False)
+    CONTENTS = ("contents", 64 * MIB, False)
+
+    def __init__(self, label: str, max_bytes: int, follow_links: bool) -> None:
+        self.label = label
+        self.max_bytes = max_bytes
+        self.follow_links = follow_links
+
+
+class Refused(OSError):
+    """A file that the system would open, but that is not an input; `strerror` has the reason."""
+
+
+def opened(path: Path, kind: Kind) -> BufferedReader:
+    """A regular file, open for reading. Raises `OSError`."""
+    return os.fdopen(descriptor(path, kind), "rb")
+
+
+def descriptor(path: Path, kind: Kind) -> int:
+    """The descriptor of a regular file that is open for reading. Raises `OSError`."""
+    # The flags are missing on Windows, which has neither FIFOs nor devices in its file system.
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0)
+    if not kind.follow_links:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+        if path.is_symlink():
+            raise Refused(errno.ELOOP, "it is a symbolic link")
+    handle = os.open(path, flags)
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(errno.EINVAL, "it is not a regular file")
+        if status.st_size > kind.max_bytes:
+            raise _too_large(kind)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def content(path: Path, kind: Kind) -> bytes:
+    """The content of a regular file. Raises `OSError`."""
+    with opened(path, kind) as file:
+        data = bytearray()
+        while block := file.read(MIB):
+            data += block
+            # The file may grow, and files in /proc have no size.
+            if len(data) > kind.max_bytes:
+                raise _too_large(kind)
+    return bytes(data)
+
+
+def _too_large(kind: Kind) -> Refused:
+    return Refused(errno.EFBIG, f"it has more than {kind.max_bytes:,} bytes")
