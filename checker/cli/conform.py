@@ -48,6 +48,7 @@ from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_recording import history_document
+from fencepost.spec import records
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -69,7 +70,8 @@ Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master 
 \b
 Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
-read; 150 as `fencepost check`.""",
+read, or fewer histories
+were read than --histories requires; 150 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)
@@ -93,6 +95,14 @@ read; 150 as `fencepost check`.""",
     metavar="N",
     type=at_least(0, 100),
     help="Messages under way where one is put in ahead (2, or what the spec says).",
+)
+@click.option(
+    "--histories",
+    "expected",
+    metavar="N",
+    type=at_least(1),
+    default="1",
+    help="At least N histories must be read (1).",
 )
 @click.option(
     "--workers",
@@ -127,6 +137,7 @@ def conform(
     engine: str | None,
     max_states: int,
     ahead: int | None,
+    expected: int,
     workers: int | None,
     trace: Path | None,
     forms: tuple[tuple[str, Path | None], ...],
@@ -165,6 +176,7 @@ def conform(
         judging = _judging(compared, engine, histories.events)
         judged = many.every(judging, histories.histories, effort, processes)
         findings = summed(judged, histories.strays, histories.problems)
+    findings = _with_shortage(findings, expected)
     documents = {
         one.key: history_document(compared, one, str(program.path), __version__, check.name)
         for one in findings.whole
@@ -181,6 +193,18 @@ def conform(
     if trace is not None:
         save_first(trace, documents)
     return exit_
+
+
+def _with_shortage(findings: Findings, expected: int) -> Findings:
+    """The findings, with a problem if fewer histories were read than expected."""
+    verdicts = findings.totals.verdicts
+    count = verdicts.total() - verdicts["unread"]
+    if count >= expected or (findings.problems and expected == 1):
+        return findings
+    what = f"{count:,} of at least {expected:,} histories were read (--histories {expected})"
+    if not count:
+        what = "no history was read, so nothing was compared"
+    return records.replace(findings, problems=[*findings.problems, Problem("F047", None, what)])
 
 
 def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:

@@ -499,7 +499,19 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON value")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    """An object with these members, whose names must differ."""
+    decoded = dict(members)
+    if len(decoded) != len(members):
+        names: set[str] = set()
+        for name, _ in members:
+            if name in names:
+                raise Unread(f"the line has the field {quoted(name)} twice in one object")
+            names.add(name)
+    return decoded
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
 def _key(said: dict[str, Json], name: str, what: str = "names a history") -> Key:

@@ -17,8 +17,10 @@ from fencepost.checker.kafka.recorder import Round
 
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
-_MOST = (1 << 31) - 1
-"""The bytes of an answer. A broker answers Fetch with the first batch whatever its size is."""
+MAX_ANSWER = 100 << 20
+"""Bytes of the largest answer that is read; the client library allocates what a broker announces.
+A broker answers Fetch with the first batch whatever its size, so this limits batches, too.
+"""
 _PATIENCE = 30_000
 GREETING = 10.0
 """Seconds in which the first broker that is asked has to answer for the first time: one that is
@@ -80,7 +82,7 @@ class Cluster:
             self._client = client(
                 bootstrap_servers=list(bootstrap),
                 client_id="fencepost",
-                receive_message_max_bytes=_MOST,
+                receive_message_max_bytes=MAX_ANSWER,
                 **settings,
             )
             try:

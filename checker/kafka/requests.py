@@ -11,15 +11,15 @@ import time
 from importlib import import_module
 from typing import Any
 
-from fencepost.checker.kafka.cluster import Unreachable, silent
+from fencepost.checker.kafka.cluster import MAX_ANSWER, Unreachable, silent
 
 PATIENCE = 30.0
 """Seconds that an answer is waited for."""
 ADMINISTRATOR = "__admin_client"
 """The client id that may write to topics of the brokers' own."""
 _SIZE = 4
-_MOST = 100 << 20
-"""Bytes that an answer has at most."""
+_BLOCK = 1 << 16
+"""Bytes that are received at a time, whatever size a broker announces."""
 
 
 def _transactions() -> Any:
@@ -92,7 +92,7 @@ class Connection:
         order.
         """
         size = int.from_bytes(self._exactly(_SIZE), "big")
-        if size > _MOST:
+        if size > MAX_ANSWER:
             raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
         data = self._exactly(size)
         found = int.from_bytes(data[:_SIZE], "big")
@@ -108,16 +108,16 @@ class Connection:
         return _NAMES.get(code) or str(self._errors.for_code(code).message)
 
     def _exactly(self, size: int) -> bytes:
-        data = b""
+        data = bytearray()
         while len(data) < size:
             try:
-                more = self._socket.recv(size - len(data))
+                more = self._socket.recv(min(size - len(data), _BLOCK))
             except OSError as error:
                 raise self._unreachable(error) from None
             if not more:
                 raise Unreachable(f"{self._where}: the broker has closed the connection")
             data += more
-        return data
+        return bytes(data)
 
 
 _NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}

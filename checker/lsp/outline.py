@@ -89,8 +89,8 @@ def _blocks(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
     for row in rows:
         while opened and len(row.indent) <= opened[-1][0]:
             yield lsp.FoldingRange(opened.pop()[1], last)
-        opened.append((len(row.indent), text.position(row.start).line))
-        last = text.position(row.end).line
+        opened.append((len(row.indent), text.line(row.start)))
+        last = text.line(row.end)
     for _, line in reversed(opened):
         yield lsp.FoldingRange(line, last)
 
@@ -99,18 +99,19 @@ def _comments(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
     """Comments on lines that follow each other, each the only thing on its line."""
     first = last = -2
     for token in scan(source.text):
-        start, end = text.position(token.start), text.position(token.end)
         if token.kind == DOCSTRING:
-            yield lsp.FoldingRange(start.line, end.line, kind=lsp.FoldingRangeKind.Comment)
+            start, end = text.line(token.start), text.line(token.end)
+            yield lsp.FoldingRange(start, end, kind=lsp.FoldingRangeKind.Comment)
         if (
             token.kind != COMMENT
             or source.line(source.position(token.start)[0]).lstrip()[:1] != "#"
         ):
             continue
-        if start.line != last + 1:
+        line = text.line(token.start)
+        if line != last + 1:
             if last > first:
                 yield lsp.FoldingRange(first, last, kind=lsp.FoldingRangeKind.Comment)
-            first = start.line
-        last = start.line
+            first = line
+        last = line
     if last > first:
         yield lsp.FoldingRange(first, last, kind=lsp.FoldingRangeKind.Comment)

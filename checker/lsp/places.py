@@ -54,6 +54,11 @@ class Text:
         before = self.text[self._starts[line] : offset]
         return lsp.Position(line, self.units(before))
 
+    def line(self, offset: int) -> int:
+        """The line of a character offset; its cost does not depend on the length of the line."""
+        offset = min(max(offset, 0) + self._mark, len(self.text))
+        return bisect_right(self._starts, offset) - 1
+
     def range(self, start: int, end: int) -> lsp.Range:
         """The range of the characters from ``start`` to ``end`` (exclusive)."""
         return lsp.Range(self.position(start), self.position(end))

@@ -17,6 +17,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from fencepost import __version__
 from fencepost.checker.lsp import completion, hover, lenses, renaming
@@ -54,12 +55,28 @@ def serve() -> None:
         Service().server.start_io(asked, answered)
 
 
+class Protocol(LanguageServerProtocol):
+    """The protocol, which also answers a request whose parameters are invalid."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The message in a JSON object. Raises `JsonRpcException`."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
 class Service:
     """The state of a session: the desk, the runs, and what the client has been told."""
 
     def __init__(self) -> None:
         self.server = LanguageServer(
-            "fencepost", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full
+            "fencepost",
+            __version__,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
+            protocol_cls=Protocol,
         )
         self.desk = Desk()
         self.runs = Runs(())

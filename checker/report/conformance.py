@@ -51,6 +51,7 @@ def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
     worst = next((v for v in ("not allowed", "unknown", "unread") if found.count(v)), "allowed")
     style = "bad" if worst == "not allowed" else "good" if worst == "allowed" else "warn"
     totals = found.findings.totals
+    style = style if totals.verdicts.total() else "warn"
     size = f"{plural_of(totals.verdicts.total())}, {plural(totals.events, 'event')}"
     page.line(
         (found.title, "title"),

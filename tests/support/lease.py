@@ -145,6 +145,14 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
         b'{"file": "x", "source": "server", "event": "granted", "client": "a", "token": "1"}\n',
         'the field "token" of granted: a whole number is wanted here',
     ),
+    "a key twice": (
+        b'{"file": "x", "source": "server", "file": "f"}\n',
+        'the line has the field "file" twice in one object',
+    ),
+    "a key twice inside": (
+        b'{"file": "x", "source": "server", "client": {"a": 1, "a": 2}}\n',
+        'the line has the field "a" twice in one object',
+    ),
     "no name": (
         b'{"file": "x", "source": "server", "event": "granted", "client": [], "token": 1}\n',
         'the field "client" of granted: a name is a text or a number',

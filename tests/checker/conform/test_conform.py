@@ -120,4 +120,20 @@ def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -
     ran = run("conform", "map.fence", "r.jsonl", "--engine", "bmc", folder=folder)
     assert (ran.code, "bmc" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
-    assert (ran.code, "no history" in ran.stdout) == (0, True)
+    assert (ran.code, "no history" in ran.stdout) == (151, True)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif"])
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_nothing_compared_is_no_pass(text: str, form: str, tmp_path: Path) -> None:
+    ran = conform(folder_with(tmp_path), text, "--format", form)
+    assert (ran.code, ran.stderr.count("error[F047]")) == (151, 1)
+    assert "nothing was compared" in ran.stderr
+
+
+@pytest.mark.parametrize(("count", "code"), [("1", 0), ("2", 0), ("3", 151)])
+def test_fewer_histories_than_required(count: str, code: int, tmp_path: Path) -> None:
+    text = written(dict.fromkeys(("a", "b"), HISTORIES["both"][0]))
+    ran = conform(folder_with(tmp_path), text, "--histories", count)
+    assert ran.code == code, ran.stderr
+    assert ("2 of at least 3 histories" in ran.stderr) == (code == 151)

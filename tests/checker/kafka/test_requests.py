@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import socket
 import threading
+import tracemalloc
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 import pytest
 
 from fencepost.checker.kafka import group_requests, requests
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.cluster import MAX_ANSWER, Unreachable
 from fencepost.checker.kafka.requests import Connection
 
 
@@ -72,3 +73,21 @@ def test_what_answers_is_no_broker() -> None:
     why = re.escape("what answers there is no broker of Kafka")
     with answering([b"HTTP/1.1 400"]) as connection, pytest.raises(Unreachable, match=why):
         connection.ask(group_requests.find_coordinator("a"))
+
+
+@pytest.mark.parametrize("size", [MAX_ANSWER + 1, (1 << 31) - 1, (1 << 32) - 1])
+def test_an_announced_size_beyond_the_limit_is_refused(size: int) -> None:
+    with answering([size.to_bytes(4, "big")]) as connection, pytest.raises(Unreachable):
+        connection.ask(requests.init_producer_id("a"))
+
+
+def test_memory_follows_what_arrives_and_not_what_is_announced() -> None:
+    with answering([MAX_ANSWER.to_bytes(4, "big")]) as connection:
+        tracemalloc.start()
+        try:
+            connection.wait(0.5)
+            with pytest.raises(Unreachable):
+                connection.ask(requests.init_producer_id("a"))
+            assert tracemalloc.get_traced_memory()[1] < MAX_ANSWER // 10
+        finally:
+            tracemalloc.stop()

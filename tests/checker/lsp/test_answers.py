@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from textwrap import dedent
@@ -366,6 +367,14 @@ def test_folding() -> None:
         (0, 1, comment), (2, 3, comment),
         (4, 10, None), (6, 10, None), (7, 8, None), (11, 12, None),
     }  # fmt: skip
+
+
+def test_folding_does_not_slow_down_with_nesting() -> None:
+    text = "const A: int = " + "(" * 50_000 + "1" + ")" * 50_000 + "\n"
+    begin = time.process_time()
+    assert folds(Text(text)) == []
+    # Positions that count from the start of the line take 100 s here.
+    assert time.process_time() - begin < 10
 
 
 def test_colours(tmp_path: Path) -> None:

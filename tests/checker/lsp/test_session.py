@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,7 +17,7 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from tests.support.command import run
-from tests.support.editor import Editor, edited, editor, offset, position, uri
+from tests.support.editor import SERVER, Editor, edited, editor, offset, position, uri
 from tests.support.paths import ROOT
 from tests.support.processes import finished
 
@@ -347,3 +350,76 @@ async def _runs(path: Path) -> None:
         assert ours.refreshed >= 2
         ours.type(path, f"{right}# changed\n")
         assert (await titles())[2].endswith("(before the last change)")
+
+
+INVALID_POSITIONS: tuple[object, ...] = (
+    {"line": -1, "character": 0},
+    {"line": 0, "character": -1},
+    {"line": 1 << 31, "character": 0},
+    {"line": "one", "character": 0},
+    {"line": 0},
+    None,
+    [],
+)
+POSITIONED = (
+    lsp.TEXT_DOCUMENT_HOVER,
+    lsp.TEXT_DOCUMENT_DEFINITION,
+    lsp.TEXT_DOCUMENT_REFERENCES,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT,
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME,
+    lsp.TEXT_DOCUMENT_RENAME,
+    lsp.TEXT_DOCUMENT_COMPLETION,
+    lsp.TEXT_DOCUMENT_SIGNATURE_HELP,
+    lsp.TEXT_DOCUMENT_CODE_ACTION,
+)
+OTHERS = (
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL,
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL,
+    lsp.TEXT_DOCUMENT_FORMATTING,
+    lsp.TEXT_DOCUMENT_CODE_LENS,
+    lsp.WORKSPACE_EXECUTE_COMMAND,
+)
+
+
+def test_requests_with_invalid_parameters_are_answered_with_errors(tmp_path: Path) -> None:
+    """Over the protocol, since the client library would not write such requests."""
+    document = {"uri": uri(tmp_path / "a.fence")}
+    cases: list[tuple[str, object]] = [
+        (
+            method,
+            {
+                "textDocument": document,
+                "position": place,
+                "range": {"start": place, "end": place},
+                "context": {"includeDeclaration": True, "diagnostics": []},
+                "newName": "b",
+            },
+        )
+        for method in POSITIONED
+        for place in INVALID_POSITIONS
+    ]
+    cases += [(method, {"textDocument": 1, "command": 1}) for method in OTHERS]
+    begin: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
+    asked = [(lsp.INITIALIZE, begin), *cases, (lsp.SHUTDOWN, None)]
+    sent = b""
+    for number, (method, params) in enumerate(asked):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        body = json.dumps(request).encode()
+        sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    body = json.dumps({"jsonrpc": "2.0", "method": lsp.EXIT}).encode()
+    sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    ended = subprocess.run(SERVER, input=sent, capture_output=True, timeout=120, check=False)
+    answers: dict[int, dict[str, object]] = {}
+    rest = ended.stdout
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        (size,) = re.findall(rb"Content-Length: (\d+)", head)
+        one = json.loads(rest[: int(size)])
+        rest = rest[int(size) :]
+        if "id" in one and "method" not in one:
+            answers[one["id"]] = one
+    silent = [asked[n] for n in range(len(asked)) if n not in answers]
+    assert silent == []
+    accepted = [case for n, case in enumerate(cases, start=1) if "error" not in answers[n]]
+    assert accepted == []
