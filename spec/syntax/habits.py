@@ -262,7 +262,8 @@ def _where(slip: Slip) -> Problem | None:
     if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
     if slip.inside:
-        if word == "and" or texts.index("(") != texts.index("action") + 2 or ":" in texts:
+        parameters = texts[texts.index("action") + 2 :]
+        if word == "and" or parameters[:1] != ["("] or ":" in texts:
             return None
         message = f'"{word}" stands among the parameters; write (x in S) where p'
     elif "where" in slip.expected:
