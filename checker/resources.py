@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import mmap
 import os
+import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,34 @@ T = TypeVar("T")
 
 ROOM = 70_000
 """The words of a frame for which Python takes a megabyte: half of it is left for other frames."""
+FAULTS = tuple(
+    getattr(signal, name)
+    for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
+    if hasattr(signal, name)
+)
+"""The signals that a process causes by a bug of its own."""
+
+
+class WorkerKilled(Exception):
+    """A worker process was killed by a signal from outside before it delivered its result.
+
+    The text names the worker and the signal. Who sent the signal is unknown.
+    """
+
+    def __init__(self, worker: int, process: int, number: int, task: str) -> None:
+        name = signal.Signals(number).name if number in signal.valid_signals() else "unknown"
+        hint = ""
+        if name == "SIGKILL":
+            hint = "; the system may do that when memory runs out, which --memory SIZE prevents"
+        what = f"worker {worker} (process {process}) was killed by signal {number} ({name})"
+        super().__init__(f"{what} {task}{hint}")
+
+
+def killed_from_outside(exit_code: int) -> bool:
+    """Whether an exit code, as Python reports it, is a signal that no fault of the process raises:
+    not one like SIGSEGV, which shows a bug.
+    """
+    return exit_code < 0 and -exit_code not in FAULTS
 
 
 class Exhausted(Exception):

@@ -14,18 +14,28 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 
 from fencepost.checker.conform.lines import History
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.verdicts import Effort, Judged, Judging
-from fencepost.checker.resources import processors, roomy, without_collection
+from fencepost.checker.resources import (
+    WorkerKilled,
+    killed_from_outside,
+    processors,
+    roomy,
+    without_collection,
+)
+from fencepost.checker.search.interrupts import SIGNALS
 
 WORTH_EVENTS = 5_000
 """With fewer events, processes and machine code take longer to begin than they save."""
 IN_MACHINE_CODE = "fencepost.checker.conform.native_search"
 AT_ONCE = 16
 """So many histories are given to a process at a time."""
+JOIN_SECONDS = 5.0
+"""Maximum time to wait for each process of a broken pool."""
 
 
 def most(workers: int | None, events: int) -> int:
@@ -54,7 +64,7 @@ def every(
     judging: Judging, histories: Sequence[History], effort: Effort, workers: int
 ) -> Iterator[Judged]:
     """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
-    `MemoryError` where a process was ended.
+    `WorkerKilled` if a process was killed.
     """
     # Neither what has been read nor what is known of states is looked through again and again.
     with without_collection():
@@ -65,18 +75,34 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
     if workers == 1:
         yield from map(judged, range(count))
         return
+    before, children = active_children(), list[BaseProcess]()
     crew = ProcessPoolExecutor(workers, get_context("fork"), _begin, (judged,))
     try:
         with warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
             found = crew.map(_next, range(count), chunksize=AT_ONCE)
+            # The pool starts all of its processes with the first task.
+            children += [child for child in active_children() if child not in before]
         yield from found
     except BrokenProcessPool:
-        # Whoever ends a process like this wants its memory.
-        raise MemoryError from None
+        killed = _killed(children)
+        if killed is None:
+            raise
+        raise killed from None
     finally:
         crew.shutdown(cancel_futures=True)
+
+
+def _killed(children: Sequence[BaseProcess]) -> WorkerKilled | None:
+    """The death of the process that broke the pool; None if none was killed from outside."""
+    for worker, child in enumerate(sorted(children, key=lambda child: child.pid or 0), 1):
+        child.join(JOIN_SECONDS)
+        code = child.exitcode or 0
+        # The pool itself ends the remaining processes by SIGTERM.
+        if killed_from_outside(code) and code != -signal.SIGTERM:
+            return WorkerKilled(worker, child.pid or 0, -code, "before all histories were judged")
+    return None
 
 
 def _judged(judging: Judging, histories: Sequence[History], effort: Effort, number: int) -> Judged:
@@ -89,7 +115,8 @@ _work: list[partial[Judged]] = []
 
 
 def _begin(judged: partial[Judged]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
     _work.append(judged)
 
 

@@ -24,7 +24,12 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from fencepost.checker.request import Progress
-from fencepost.checker.resources import memory_bytes, processors
+from fencepost.checker.resources import (
+    WorkerKilled,
+    killed_from_outside,
+    memory_bytes,
+    processors,
+)
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Job, Settings
 
@@ -79,10 +84,12 @@ def _possible() -> bool:
 @dataclass(slots=True, eq=False)
 class _Process:
     """A process at work on the first of some ``jobs``. ``heard`` is how far it was when it said so
-    last, ``data`` what has come out of its pipe and is no whole message yet.
+    last, ``data`` what has come out of its pipe and is no whole message yet. ``worker`` is its
+    position among the processes that run at the same time, from 1.
     """
 
     number: int
+    worker: int
     jobs: list[Job]
     pipe: int
     heard: Progress | None = None
@@ -123,13 +130,16 @@ class Crew:
             count = len(self._waiting) // (4 * self.count)
             jobs = self._waiting[: max(1, min(MOST_IN_TURN, count))]
             del self._waiting[: len(jobs)]
-            self._working.append(_started(jobs, self.run))
+            taken = {one.worker for one in self._working}
+            worker = next(n for n in range(1, self.count + 1) if n not in taken)
+            self._working.append(_started(worker, jobs, self.run))
         for pipe in select.select([one.pipe for one in self._working], [], [], seconds)[0]:
             self._hear(next(one for one in self._working if one.pipe == pipe))
 
     def result(self, job: Job, progress: Callable[[Progress], None]) -> Any:
         """The answer for a job, once it is there. An interrupt ends every search, and the answer is
-        how far this one came. Raises what running it here would have raised, or `Died`.
+        how far this one came. Raises what running it here would have raised, `WorkerKilled`, or
+        `Died`.
         """
         try:
             self._wait_for(job, progress, None)
@@ -143,6 +153,10 @@ class Crew:
             raise MemoryError
         if kind == "interrupt":
             raise KeyboardInterrupt
+        if kind == "killed":
+            worker, process, number = answer
+            task = f"before it had the result of check {job.title}"
+            raise WorkerKilled(worker, process, number, task)
         if kind == "died":
             raise Died(f"check {job.title}: {answer}")
         return answer
@@ -182,9 +196,9 @@ class Crew:
         if not content:
             _, status = os.waitpid(one.number, 0)
             ended = os.waitstatus_to_exitcode(status)
-            # Whoever ends a process like this wants its memory.
-            killed = ended == -signal.SIGKILL
-            died = ("memory", None) if killed else ("died", f"its process ended: {ended}")
+            died: tuple[str, Any] = ("died", f"its process ended: {ended}")
+            if killed_from_outside(ended):
+                died = ("killed", (one.worker, one.number, -ended))
             self._answers[id(one.jobs.pop(0))] = ("interrupt", None) if self._asked_to_end else died
             self._end(one)
             return
@@ -218,7 +232,7 @@ class Crew:
 # ---------------------------------------------------------------- the other process
 
 
-def _started(jobs: list[Job], run: Run) -> _Process:
+def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
     source, sink = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
@@ -230,7 +244,7 @@ def _started(jobs: list[Job], run: Run) -> _Process:
     if number == 0:
         _work(jobs, run, sink)
     os.close(sink)
-    return _Process(number, jobs, source)
+    return _Process(number, worker, jobs, source)
 
 
 def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ from tests.support.processes import COMMAND, finished, started
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Progress, ignored
+from fencepost.checker.resources import WorkerKilled
 from fencepost.checker.run import processes
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Job, Settings
@@ -149,7 +151,12 @@ def _answer(job: Job, run: Callable[[Job, Callable[[Progress], None]], Any]) -> 
 
 
 def _killed(number: int) -> Callable[[Job, object], None]:
-    return lambda job, progress: os.kill(os.getpid(), number)
+    def run(job: Job, progress: object) -> None:
+        # Its output would be mixed with that of the tests.
+        faulthandler.disable()
+        os.kill(os.getpid(), number)
+
+    return run
 
 
 def _raising(error: BaseException) -> Callable[[Job, object], None]:
@@ -166,7 +173,8 @@ def _leaving(job: Job, progress: object) -> None:
 @pytest.mark.parametrize(
     ("run", "error", "said"),
     [
-        (_killed(signal.SIGKILL), MemoryError, ""),
+        (_killed(signal.SIGKILL), WorkerKilled, "was killed by signal 9 (SIGKILL)"),
+        (_killed(signal.SIGSEGV), Died, "check good: its process ended: -11"),
         (_leaving, Died, "check good: its process ended: 7"),
         (_raising(MemoryError()), MemoryError, ""),
         (_raising(KeyboardInterrupt()), KeyboardInterrupt, ""),
@@ -212,7 +220,7 @@ def test_checks_in_turn(
     ("run", "error"),
     [
         (_leaving, Died),
-        (_killed(signal.SIGKILL), MemoryError),
+        (_killed(signal.SIGKILL), WorkerKilled),
         (_raising(MemoryError()), MemoryError),
     ],
 )
