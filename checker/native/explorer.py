@@ -19,6 +19,7 @@ from fencepost.checker.native.visited.store import Piece, parts
 from fencepost.checker.native.worker import SLICE, Worker
 from fencepost.checker.native.worker_pool import Crew
 from fencepost.checker.resources import Exhausted
+from fencepost.checker.search.states import NoPredecessor
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
@@ -410,7 +411,8 @@ class Explorer:
         for number in range(len(states)):
             start = 2 * size * number + size
             best = [tuple(part[start : start + size]) for part in tables if part[start]]
-            assert best, f"nothing at level {level} leads to {states[number]}"
+            if not best:
+                raise NoPredecessor(level, states[number])
             found.append(min(best, key=self._decode))
         return found
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from fencepost.checker.outcome import Outcome, Resumed
-from fencepost.checker.search.states import States
+from fencepost.checker.search.states import NoPredecessor, States
+from fencepost.spec.text.problem import Rejected
 
 
 def still_good(level: int) -> str:
@@ -46,6 +47,10 @@ class Saver(Protocol):
     def cut(self) -> None:
         """The search is cut, perhaps within a level: saves what is not saved yet, if it can."""
 
+    def unusable(self, why: str) -> Rejected:
+        """The checkpoint cannot be used, for this reason."""
+        ...
+
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
         """What to say of a search that is over: where it may go on, or why it cannot."""
         ...
@@ -60,6 +65,17 @@ class Checkpoint:
         self._saver = saver
         self._seconds = seconds
         self._saved_at = time.monotonic()
+
+    def without(self, missing: NoPredecessor) -> Exception:
+        """The error of a search in which a predecessor is missing: its checkpoint is wrong if it
+        was resumed.
+        """
+        if self._saver.resumed is None:
+            return missing
+        before, after = missing.level, missing.level + 1
+        return self._saver.unusable(
+            f"no step leads from its level {before} to a state of level {after}"
+        )
 
     def ended(self, outcome: Outcome) -> Outcome:
         """The outcome of a search that is over, with its checkpoints."""

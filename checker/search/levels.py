@@ -14,7 +14,7 @@ from fencepost.checker.resources import Exhausted
 from fencepost.checker.search.account import Cut, Expired
 from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.limits import Watch, no_memory, out_of_memory
-from fencepost.checker.search.states import Counts, States
+from fencepost.checker.search.states import Counts, NoPredecessor, States
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -212,7 +212,12 @@ class LevelSearch:
         for level in range(max((level for _, level in ends), default=0), 1, -1):
             present = [way for way, (_, last) in zip(ways, ends, strict=True) if last >= level]
             wanted = list(dict.fromkeys(way[-1] for way in present))
-            before = self.states.predecessors(level - 1, wanted)
+            try:
+                before = self.states.predecessors(level - 1, wanted)
+            except NoPredecessor as missing:
+                if self._checkpoint is None:
+                    raise
+                raise self._checkpoint.without(missing) from None
             found = dict(zip(wanted, before, strict=True))
             for way in present:
                 way.append(found[way[-1]])

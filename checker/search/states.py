@@ -13,6 +13,14 @@ from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 
 
+class NoPredecessor(Exception):
+    """No state of a level leads to a state of the next one: a bug, or a forged checkpoint."""
+
+    def __init__(self, level: int, state: object) -> None:
+        super().__init__(f"no state of level {level} leads to {state}")
+        self.level = level
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What was counted since the beginning, by the numbers of the model."""

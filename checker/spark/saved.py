@@ -13,7 +13,7 @@ from fencepost.checker.outcome import INTERRUPTED, Outcome, Resumed
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.checkpoint import still_good
 from fencepost.checker.search.states import States
-from fencepost.checker.spark.checkpoint import Checkpoints, Saved
+from fencepost.checker.spark.checkpoint import Checkpoints, Saved, unusable
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.states import FirstStates
 from fencepost.checker.user_key import Unusable
@@ -63,6 +63,10 @@ class Saver:
 
     def cut(self) -> None:
         """A level under way cannot be told from those before it: what was saved stays."""
+
+    def unusable(self, why: str) -> Rejected:
+        """As `search.checkpoint.Saver`."""
+        return unusable(self._checkpoints.url, why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
         """The URL is known to whoever gave it, but not that nothing is signed."""

@@ -20,7 +20,7 @@ from fencepost.checker.native.states import LocalStates, PackedStates
 from fencepost.checker.printing import units
 from fencepost.checker.resources import processors
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import Counts, States
+from fencepost.checker.search.states import Counts, NoPredecessor, States
 from fencepost.checker.spark import levels
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
@@ -262,7 +262,8 @@ class ClusterStates(PackedStates):
         found: list[Packed] = []
         for state, best in zip(states, zip(*parts, strict=True), strict=True):
             there = [one for one in best if one is not None]
-            assert there, f"nothing at level {level} leads to {state}"
+            if not there:
+                raise NoPredecessor(level, state)
             found.append(min(there, key=self.layout.decode))
         return found
 

@@ -37,6 +37,7 @@ from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.search.checkpoint import still_good
 from fencepost.checker.search.states import States
 from fencepost.checker.user_key import Purpose, Unusable
+from fencepost.spec.text.problem import Rejected
 
 TOGETHER = 64
 """The number of blocks that a worker reads before it is seen whether states are compressed."""
@@ -127,6 +128,9 @@ class Saver:
     def cut(self) -> None:
         if self._level > self._saved_level:
             self.save()
+
+    def unusable(self, why: str) -> Rejected:
+        return self._folder.unusable(why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
         """What to say of a search that is over: where it may go on, or that it cannot."""

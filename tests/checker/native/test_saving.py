@@ -386,6 +386,39 @@ def test_forged_with_checksums_that_fit(damage: str, copy: Path) -> None:
     assert_refused(resumed, copy, told)
 
 
+UNREACHED = """\
+var x: 0..20 = 0
+var y: 0..20 = 0
+action up:
+    require x < 20
+    x += 1
+invariant Small: x + y < 26
+"""
+
+
+def test_a_state_that_no_step_leads_to(tmp_path: Path) -> None:
+    """A forged state is found out when a trace leads through it: a clear error, no verdict."""
+    (tmp_path / "spec.fence").write_text(UNREACHED, encoding="utf-8")
+    assert run(*CHECK, "--depth", "4", "--checkpoint", "saved", folder=tmp_path).code == 3
+    path = states(tmp_path)
+    data, starts = path.read_bytes(), [0]
+    while starts[-1] < len(data):
+        starts.append(starts[-1] + HEAD.size + HEAD.unpack_from(data, starts[-1])[2])
+    # Word and occupied bit of x = 5, y = 20, in place of the last level.
+    forged = (1 << 63 | 5 | 20 << 5).to_bytes(8, "little")
+    data = data[: starts[-2]] + rewritten(data[starts[-2] :], lambda _: forged)
+    path.write_bytes(data)
+
+    def named(notes: dict[str, Any]) -> None:
+        notes["parts"][0][1][0][1:] = [len(data), hashlib.sha256(data).hexdigest()]
+
+    change(tmp_path, named)
+    ran = resumed(tmp_path)
+    assert ran.code == 151, ran
+    assert "error[F035]" in ran.stderr
+    assert "no step leads from its level 4 to a state of level 5" in ran.stderr
+
+
 def test_a_file_that_is_gone(copy: Path) -> None:
     states(copy).unlink()
     assert_refused(resumed, copy, "No such file or directory")
