@@ -63,14 +63,14 @@ from fencepost.checker.report.info import describe_check, write_info, write_tran
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Saving, Solving
-from fencepost.checker.resources import roomy
+from fencepost.checker.resources import WorkerKilled, roomy
 from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
 from fencepost.checker.run.session import Request, begun, missing_folders, programs
 from fencepost.checker.run.words import plural
-from fencepost.checker.search.interrupts import not_swallowed
+from fencepost.checker.search.interrupts import SIGNALS, not_swallowed
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
@@ -151,6 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Disagreement as disagreement:
         return _disagreement(disagreement)
+    except WorkerKilled as killed:
+        complain(str(killed))
+        return Exit.INCONCLUSIVE
     except MemoryError:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
@@ -167,16 +170,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ending_on_request() -> Generator[None]:
-    """Meanwhile a request to end (SIGTERM) is what Ctrl-C is."""
+    """Handles SIGTERM and SIGHUP like Ctrl-C within the block."""
     ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    usual = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    if not ours:
+        usual = []
+    for number in usual:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in usual:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @click.group(

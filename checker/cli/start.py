@@ -19,12 +19,16 @@ def entry() -> NoReturn:
     # What is loaded stays; `main.entry` says when garbage is looked for.
     gc.disable()
     usual = (signal.SIG_DFL, signal.default_int_handler)
-    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) in usual]
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    heard = [number for number in numbers if signal.getsignal(number) in usual]
     try:
-        kept = [signal.signal(number, _leave) for number in heard]
+        for number in heard:
+            signal.signal(number, _leave)
         command = import_module("fencepost.checker.cli.main")
-        for number, handler in zip(heard, kept, strict=True):
-            signal.signal(number, handler)
+        for number in heard:
+            # SIGTERM and SIGHUP, too: their default would end the process with another code.
+            signal.signal(number, signal.default_int_handler)
         command.entry()
     except KeyboardInterrupt:
         # Before or behind everything that hears of one.

@@ -1,4 +1,5 @@
-"""Requests to end a search: an interrupt from the keyboard, or a signal to terminate.
+"""Requests to end a search: an interrupt from the keyboard, or a signal to terminate (SIGTERM, and
+SIGHUP where the terminal closes).
 
 Python runs its handlers in the main thread, and none while that is in machine code. So a thread of
 its own receives the signals, by way of a pipe, and stops the machine code at once.
@@ -14,7 +15,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""The signals that ask the command to end; Windows has no SIGHUP."""
 _END, _MARK = b"\0", b"\xff"
 """What is written into the pipe beside the numbers of signals."""
 
@@ -105,7 +109,7 @@ def deferred() -> Generator[None]:
         return
     before = {
         number: handler
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in SIGNALS
         if (handler := signal.getsignal(number)) is signal.default_int_handler
     }
     came: list[int] = []

@@ -349,7 +349,7 @@ def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
 
 
 @pytest.mark.parametrize("engine", EXPLICIT)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_reports_what_was_covered(
     engine: str, number: signal.Signals, tmp_path: Path
 ) -> None:

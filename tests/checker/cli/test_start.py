@@ -15,19 +15,20 @@ from fencepost.spec.text.problem import Rejected
 SPEC = "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n"
 INTERRUPTED_AT = """\
 import os, signal, sys
-at, sys.argv = sys.argv[1:2], ["fencepost", *sys.argv[2:]]
+at, number, sys.argv = sys.argv[1:2], sys.argv[2], ["fencepost", *sys.argv[3:]]
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name in at:
             at.clear()
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), getattr(signal, number))
 
 sys.meta_path.insert(0, Finder())
 from fencepost.checker.cli.start import entry
 entry()
 """
-"""Runs the command, with an interrupt at the moment when a module is looked for."""
+"""Runs the command, with a signal at the moment when a module is looked for."""
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,15 @@ def test_an_interrupt_while_a_module_is_loaded(
     tmp_path: Path, module: str, words: list[str]
 ) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
-    done = finished(
-        sys.executable, "-c", INTERRUPTED_AT, module, *words, "s.fence", folder=tmp_path
-    )
+    # Each module gets one of the signals, the first module all.
+    numbers = SIGNALS if module.endswith("cli.main") else [SIGNALS[len(module) % len(SIGNALS)]]
+    for number in numbers:
+        _assert_ends(tmp_path, module, number, words)
+
+
+def _assert_ends(folder: Path, module: str, number: str, words: list[str]) -> None:
+    options = (INTERRUPTED_AT, module, number, *words, "s.fence")
+    done = finished(sys.executable, "-c", *options, folder=folder)
     if "not_there" in module:
         assert (done.returncode, done.stderr) == (0, "")
     else:
