@@ -23,7 +23,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -38,7 +39,8 @@ MEMORY = 6 << 30
 """Bytes of address space of a child."""
 SECONDS = 20
 """Processor time that a phase of a spec may take."""
-WALL_SECONDS = 180
+COMMAND = (sys.executable, "-m", "bench.damaged_specs", "--child")
+WALL_SECONDS = 180.0
 """Time after which a phase counts as hanging, whatever else the machine does."""
 LOCAL_EVERY = 100
 """One spec of this many is checked by machine code."""
@@ -122,9 +124,11 @@ def child() -> None:
 class Child:
     """A child process that tries specs; it is replaced after a crash and after each batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Sequence[str] = COMMAND, patience: float = WALL_SECONDS) -> None:
+        self._words = words
+        self._patience = patience
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors = _file()
+        self._errors: IO[bytes] | None = None
         self._left = 0
 
     def run(self, task: Task) -> Row:
@@ -162,17 +166,26 @@ class Child:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            self._process.wait(WALL_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._release()
+
+    def _release(self) -> None:
+        """Closes all that belongs to a process that has ended."""
+        process = self._process
+        assert process is not None
+        for file in (process.stdin, process.stdout, self._errors):
+            assert file is not None
+            with suppress(BrokenPipeError):
+                file.close()
         self._process = None
 
     def _start(self) -> None:
         self._errors = _file()
-        words = [sys.executable, "-m", "bench.damaged_specs", "--child"]
         self._process = subprocess.Popen(
-            words,
+            self._words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -185,7 +198,7 @@ class Child:
         """The next line, empty at the end; None if there is none in time."""
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
-            return stream.readline() if selector.select(WALL_SECONDS) else None
+            return stream.readline() if selector.select(self._patience) else None
 
     def _died(self, phase: str, kind: str) -> Row:
         process = self._process
@@ -198,10 +211,11 @@ class Child:
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
-        self._process = None
+        assert self._errors is not None
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - 8_000))
         details = self._errors.read().decode(errors="replace")
+        self._release()
         if not kind and code == -signal.SIGPROF:
             kind = f"more than {SECONDS} s"
         failure = Failure(phase, kind or f"process ends with {code}", place_in(details), details)

@@ -34,7 +34,7 @@ from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
 ENGINES = ("interpreter", "local")
-MAX_STATES = 250
+MAX_STATES = 80
 DISTURBED = 0.25
 """The share of runs that are disturbed."""
 DISTURBANCES = ("SIGINT", "SIGTERM", "timeout", "memory")
