@@ -271,8 +271,8 @@ def tried(first: int, count: int, path: Path) -> Iterator[Row]:
     done: dict[int, Row] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            done[row["seed"]] = row
+            saved = json.loads(line)
+            done[saved["seed"]] = saved
     tries = Child()
     known = {key for row in done.values() for key in keys(row)}
     with path.open("a", encoding="utf-8") as file:

@@ -35,7 +35,7 @@ from fencepost.spec.core.types import (
 
 Unit: TypeAlias = tuple[int, tuple[Value, ...]]
 """An action, and the first choices of its steps."""
-MAX_NODES = 30_000
+MAX_NODES = 3_000
 
 
 class TooLarge(Exception):
@@ -253,14 +253,16 @@ def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) ->
 # ---------------------------------------------------------------- the product
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A state with a guess: for each ``until`` formula whether it holds, its left and its right."""
+    """A state with a guess. Sets of ``until`` formulas are bit masks: those that ``hold``, those
+    that are ``waiting`` (the right side has still to come), and those that are ``done``.
+    """
 
     state: State
-    holds: tuple[bool, ...]
-    left: tuple[bool, ...]
-    right: tuple[bool, ...]
+    hold: int
+    waiting: int
+    done: int
 
 
 @dataclass(slots=True)
@@ -303,16 +305,17 @@ class Product:
             guesses = grown
             if len(guesses) > MAX_NODES:
                 raise TooLarge
-        self._nodes[state] = [
-            Node(
-                state,
-                tuple(guess[until] for until in self.until),
-                tuple(true(until.left, predicates, guess) for until in self.until),
-                tuple(true(until.right, predicates, guess) for until in self.until),
-            )
-            for guess in guesses
-        ]
+        self._nodes[state] = [self._node(state, predicates, guess) for guess in guesses]
         return self._nodes[state]
+
+    def _node(self, state: State, predicates: frozenset[int], guess: dict[Until, bool]) -> Node:
+        hold = waiting = done = 0
+        for number, until in enumerate(self.until):
+            hold |= guess[until] << number
+            right = true(until.right, predicates, guess)
+            done |= right << number
+            waiting |= (not right and true(until.left, predicates, guess)) << number
+        return Node(state, hold, waiting, done)
 
     def violating(self) -> list[Node]:
         """The nodes of initial states from which the formula does not hold."""
@@ -323,21 +326,15 @@ class Product:
             if not true(
                 self.formula,
                 self.true_in(state),
-                dict(zip(self.until, node.holds, strict=True)),
+                {until: bool(node.hold >> n & 1) for n, until in enumerate(self.until)},
             )
         ]
 
     def after(self, node: Node) -> Iterator[Node]:
-        """The nodes that a step may lead to: what waits goes on waiting."""
+        """The nodes to which a step may lead: an ``until`` that waits keeps its value."""
         for state in self.graph.steps[node.state]:
             for other in self.nodes(state):
-                if all(
-                    other_holds == holds
-                    for holds, left, right, other_holds in zip(
-                        node.holds, node.left, node.right, other.holds, strict=True
-                    )
-                    if left and not right
-                ):
+                if not (other.hold ^ node.hold) & node.waiting:
                     yield other
 
     def reachable(self) -> dict[Node, list[Node]]:
@@ -378,9 +375,10 @@ class Product:
                     for node in part
                     if any(self._strong(unit) for unit in self.graph.possible[node.state] & owed)
                 }
-                for number in range(len(self.until)):
-                    if not any(node.right[number] for node in part):
-                        bad |= {node for node in part if node.holds[number]}
+                done = 0
+                for node in part:
+                    done |= node.done
+                bad |= {node for node in part if node.hold & ~done}
                 if not bad:
                     return part
                 left.append(part - bad)

@@ -241,7 +241,9 @@ def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
     line = random.randrange(len(lines))
     character = random.randrange(len(lines[line]) + 1)
     if random.random() < UNLIKELY:
-        line, character = random.choice(((line, 10**6), (10**6, character)))
+        line, character = random.choice(
+            ((line, 10**6), (10**6, character), (-1, 0), (line, -1), (2**31, 2**31), (0, 2**40))
+        )
     return {"line": line, "character": character}
 
 
