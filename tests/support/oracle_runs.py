@@ -55,7 +55,10 @@ def engine_of(name: str) -> Engine:
 def answered(
     engine: str, request: Request, random: Random, disturbance: str | None
 ) -> Outcome | None:
-    """The outcome of a run; None if it was interrupted before or after the engine's own part."""
+    """The outcome of a run; None if a signal arrived before or after the engine's own part.
+
+    Raises `KeyboardInterrupt` for a signal from elsewhere.
+    """
     limits = replace(request.limits, workers=random.randint(1, MAX_WORKERS))
     if engine == "interpreter":
         limits = replace(limits, workers=1)
@@ -74,7 +77,11 @@ def answered(
                 return None
         case _:
             pass
-    return engine_of(engine).run(replace(request, limits=limits))
+    outcome = engine_of(engine).run(replace(request, limits=limits))
+    if outcome.interrupted:
+        # By a signal that was meant for the whole campaign.
+        raise KeyboardInterrupt
+    return outcome
 
 
 @contextmanager
