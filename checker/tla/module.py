@@ -92,6 +92,8 @@ def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
     """
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
+    if not job.model.variables:
+        raise NotExported("a model without variables", job.check.span)
     writer = _Writer(job, name, taken or Names(taken={name}))
     module = printed(writer.module())
     return Exported(

@@ -364,6 +364,7 @@ def test_comments() -> None:
 
 
 REFUSED = [
+    ("action a: skip", "a model without variables", "s.fence:2:7"),
     ("var n: int32 = 0\naction a: n += 1", "arithmetic on int32", "s.fence:2:11"),
     ("var n: int64 = 5000000000\naction a: skip", "the number 5000000000", "s.fence:1:16"),
     (
