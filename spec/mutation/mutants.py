@@ -24,6 +24,9 @@ from fencepost.spec.text.source import Span
 Kind = Literal["guard", "branch", "update", "condition", "fairness", "switch"]
 KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "fairness", "switch")
 
+Removed: TypeAlias = syntax.Require | syntax.Assign | syntax.Send | syntax.Do | syntax.Return
+"""Statements that a change replaces by `skip`."""
+
 N = TypeVar("N", bound=syntax.Node)
 
 Filtered: TypeAlias = (
@@ -305,7 +308,7 @@ class _Finder:
         new = replace(node, condition=None)
         yield self._made("guard", node, new, f"drop the condition `{_quoted(condition)}`")
 
-    def _removed(self, kind: Kind, node: syntax.Statement) -> Mutant:
+    def _removed(self, kind: Kind, node: Removed) -> Mutant:
         new = syntax.Skip(span=node.span)
         return self._made(kind, node, new, f"remove `{_quoted(node)}`")
 

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import assert_never, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import children, walk
 from fencepost.spec.elaborate.program import Program
-from fencepost.spec.mutation.mutants import BOUNDARIES, Mutant
+from fencepost.spec.mutation.mutants import BOUNDARIES, Filtered, Mutant, Removed
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
@@ -77,14 +77,16 @@ def told_apart(model: ir.Model) -> frozenset[int]:
 def _can_wait(mutant: Mutant) -> bool:
     old, new = mutant.old, mutant.new
     match old:
+        case syntax.Boolean() | syntax.Equals() | syntax.ActionDecl() | syntax.RoleDecl():
+            return False
+        case _ if isinstance(new, syntax.Boolean):
+            return not _tells_member(old)
         case syntax.Binary("and" | "or", left, right):
             return not _tells_member(left if new is right else right)
         case syntax.Conjunction():
             return not _tells_member(_dropped(old, new))
         case syntax.Conditional(condition=condition):
             return not _tells_member(condition)
-        case syntax.Boolean() | syntax.Equals() | syntax.ActionDecl() | syntax.RoleDecl():
-            return False
         case (
             syntax.Require(condition)
             | syntax.Pick(condition=condition)
@@ -96,7 +98,7 @@ def _can_wait(mutant: Mutant) -> bool:
         ):
             return condition is None or not _tells_member(condition)
         case _:
-            return not (isinstance(new, syntax.Boolean) and _tells_member(old))
+            return True
 
 
 def _telling_returns(program: Program) -> frozenset[int]:
@@ -143,22 +145,15 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
     """``node``, which was ``mutant.old`` before other changes were woven in, or the change."""
     old, new, span = mutant.old, mutant.new, mutant.old.span
     here, elsewhere = _is(number, span, "=="), _is(number, span, "!=")
+    if isinstance(new, syntax.Boolean):
+        whole = cast("syntax.Expr", node)
+        return _either(here, whole) if new.value else _both(elsewhere, whole)
+    if isinstance(node, Removed):
+        return _optional(node, here, elsewhere)
+    if isinstance(node, Filtered):
+        assert node.condition is not None
+        return replace(node, condition=_either(here, node.condition))
     match node:
-        case syntax.Require(condition):
-            return replace(node, condition=_either(here, condition))
-        case syntax.Assign() | syntax.Send() | syntax.Do() | syntax.Return():
-            branch = syntax.Branch(elsewhere, (node,), span=span)
-            return syntax.If((branch,), None, span=span)
-        case (
-            syntax.Pick(condition=condition)
-            | syntax.Choices(condition=condition)
-            | syntax.Receive(condition=condition)
-            | syntax.Choose(condition=condition)
-            | syntax.Comprehension(condition=condition)
-            | syntax.Quantifier(condition=condition)
-        ):
-            assert condition is not None
-            return replace(node, condition=_either(here, condition))
         case syntax.Conditional(condition=condition):
             assert isinstance(old, syntax.Conditional)
             always = new is old.then
@@ -170,9 +165,6 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
             place = next(n for n, line in enumerate(old.lines) if line is dropped)
             weaker = _either(here, lines[place])
             return replace(node, lines=(*lines[:place], weaker, *lines[place + 1 :]))
-        case _ if isinstance(new, syntax.Boolean):
-            whole = cast("syntax.Expr", node)
-            return _either(here, whole) if new.value else _both(elsewhere, whole)
         case syntax.Binary("and" | "or" as word, left, right):
             assert isinstance(old, syntax.Binary)
             first = new is old.right
@@ -187,6 +179,18 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
             return _both(node, kept)
         case _:
             raise AssertionError(f"no choice is known for {type(node).__name__}")
+
+
+def _optional(node: Removed, here: syntax.Expr, elsewhere: syntax.Expr) -> syntax.Node:
+    """A statement that has no effect where the change is made."""
+    match node:
+        case syntax.Require(condition):
+            return replace(node, condition=_either(here, condition))
+        case syntax.Assign() | syntax.Send() | syntax.Do() | syntax.Return():
+            branch = syntax.Branch(elsewhere, (node,), span=node.span)
+            return syntax.If((branch,), None, span=node.span)
+        case _:
+            assert_never(node)
 
 
 def _dropped(old: syntax.Conjunction, new: syntax.Node) -> syntax.Expr:

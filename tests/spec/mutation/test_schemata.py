@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from tests.spec.mutation.test_mutants import CASES, HEAD, found, program
@@ -13,11 +14,13 @@ from fencepost.checker.request import Limits, Request
 from fencepost.checker.tools.two_graphs import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State
 from fencepost.spec.elaborate.program import build, select
-from fencepost.spec.mutation.mutants import mutated, same
+from fencepost.spec.mutation.mutants import Filtered, Removed, mutated, same
 from fencepost.spec.mutation.schemata import schema, told_apart
 from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.syntax.nodes import Statement
 
 MORE = {
     "lines": (
@@ -29,6 +32,22 @@ MORE = {
         "    require y > 1 and (y <= 5 or y >= 7 and y < 9) and y != 3\n"
         "    if y > 3 and x == 0: return\n    elif y == 2: x = 1\n    else: x = y\n"
         "    colour = if x == 4 or y == 4 then Red else if x < 5 then Green else none\n"
+    ),
+    "conditions that are changed themselves": (
+        "action a:\n    pick y in 0..4\n    if exists z in 0..3: z == x and y != 1: x = y\n"
+        "    elif forall z in 0..3 if z > 1: z < y: x = 5\n"
+        "    elif if y == 1 then x < 2 else x > 3: x = 6\n"
+    ),
+    "every statement": (
+        "var last: Message = Ping(1)\nprocedure add(n: 0..9):\n    if n == 9: return\n    x = n\n"
+        "def d(n: 0..9): bool = exists z in {k for k in 0..n if k > 2}: z == x\n"
+        "action a(y in 0..3) where y != 2:\n"
+        "    require d(y) or y == choose z in 0..9 where z == x\n"
+        "    for z in 0..1:\n        if z > 0: add(y)\n"
+        "    assert x < 10\n    send Ping(y) to net\n"
+        "action b on Ping(n) from net where n > 0:\n    pick y in 0..3 where y > n\n"
+        "    match last:\n        case Ping(m): x = m\n        case Pong: skip\n"
+        "    last = Pong\n    q.append(y)\n"
     ),
     "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
 }
@@ -74,6 +93,16 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
         assert [one.property for one in outcome.findings] == [
             one.property for one in expected.findings
         ]
+
+
+def test_every_statement_is_tried(tmp_path: Path) -> None:
+    """So that no statement is missing from the changes or from their choices."""
+    programs = [program(tmp_path, HEAD + text) for text in TEXTS.values()]
+    changed = {type(mutant.old) for each in programs for mutant in found(each)}
+    assert changed >= {*get_args(Removed), *get_args(Filtered)}
+    trees = [tree for each in programs for tree in each.files.files.values()]
+    used = {type(node) for tree in trees for node in walk(tree.declarations)}
+    assert used >= {*get_args(Statement)}
 
 
 def test_what_cannot_wait(tmp_path: Path) -> None:
