@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import click
 
@@ -26,7 +27,7 @@ from fencepost.checker.cli.options import (
     report_form,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
-from fencepost.checker.cli.writer import outputs_of
+from fencepost.checker.cli.writer import Outputs, outputs_of
 from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
@@ -52,6 +53,9 @@ from fencepost.spec import records
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
+Form: TypeAlias = Literal["text", "json", "junit", "sarif"]
+FORMS: tuple[Form, ...] = get_args(Form)
+"""The formats of a report."""
 ENDINGS = (".jsonl", ".jsonl.gz")
 """How the names of recordings in a folder end."""
 
@@ -120,7 +124,7 @@ were read than --histories requires; 150 as `fencepost check`.""",
     "--format",
     "forms",
     metavar="FORM[=FILE]",
-    type=report_form(("text", "json", "junit", "sarif")),
+    type=report_form(FORMS),
     multiple=True,
     help="text, json, junit, sarif; several.",
 )
@@ -140,7 +144,7 @@ def conform(
     expected: int,
     workers: int | None,
     trace: Path | None,
-    forms: tuple[tuple[str, Path | None], ...],
+    forms: tuple[tuple[Form, Path | None], ...],
     output: Path | None,
     results: str | None,
 ) -> int:
@@ -150,7 +154,7 @@ def conform(
         refuse_exchanged("conform", spec, file, spec_first=True)
         if file.endswith(SUFFIX) and is_file(Path(file)):
             raise Rejected([Problem("F047", None, f"{file} is a spec, not a recording")])
-    outputs = outputs_of(forms, output)
+    outputs: Outputs[Form] = outputs_of(forms, output, "text")
     for path in (*(path for _, path in outputs.files), trace):
         if path is not None:
             check_writable(path)
@@ -224,7 +228,7 @@ def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
     return Interpreted(compared)
 
 
-def _made(form: str, compared: Mapped, found: Conformance, exit_: Exit, page: Page) -> str:
+def _made(form: Form, compared: Mapped, found: Conformance, exit_: Exit, page: Page) -> str:
     """The report in a format; as text on this page."""
     match form:
         case "json":
@@ -233,9 +237,11 @@ def _made(form: str, compared: Mapped, found: Conformance, exit_: Exit, page: Pa
             return junit_text(compared, found)
         case "sarif":
             return json.dumps(sarif_object(compared, found, exit_))
-        case _:
+        case "text":
             write_conformance(page, compared, found)
             return page.text()
+        case _:
+            assert_never(form)
 
 
 def _refuse_unheeded(

@@ -59,6 +59,7 @@ from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
 from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.report.formats import Form
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
@@ -300,7 +301,7 @@ def check(
     smt2: Path | None,
     cross: tuple[str, ...] | None,
     trace: Path | None,
-    forms: tuple[tuple[str, Path | None], ...],
+    forms: tuple[tuple[Form, Path | None], ...],
     output: Path | None,
     verbose: bool,
     quiet: bool,
@@ -331,7 +332,7 @@ def check(
         louder = "--verbose" if verbose else "--profile"
         raise Rejected([Problem("F021", None, f"{louder} and --quiet cannot both be meant")])
     detail = Detail(verbose or profile, quiet, trace_style == "steps", summary)
-    outputs = outputs_of(forms, output)
+    outputs: Outputs[Form] = outputs_of(forms, output, "text")
     for path in (*(path for _, path in outputs.files), trace, smt2):
         if path is not None:
             check_writable(path)
@@ -346,7 +347,7 @@ def check(
 
 def _run(
     request: Request,
-    outputs: Outputs,
+    outputs: Outputs[Form],
     detail: Detail,
     trace: Path | None,
     smt2: Path | None,

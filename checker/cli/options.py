@@ -17,11 +17,13 @@ from click.shell_completion import CompletionItem
 
 from fencepost.checker.cli import completing
 from fencepost.checker.printing import units
+from fencepost.checker.report.formats import FORMS
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder, shipped, shipped_models
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+F = TypeVar("F", bound=str)
 
 
 def constant(text: str) -> tuple[str, str]:
@@ -90,18 +92,15 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
-FORMS = ("text", "json", "junit", "sarif", "github", "html")
-"""What a report of `fencepost check` may be written as."""
-
-
-def report_form(forms: Sequence[str] = FORMS) -> Callable[[str], tuple[str, Path | None]]:
+def report_form(forms: Sequence[F]) -> Callable[[str], tuple[F, Path | None]]:
     """``junit`` or ``junit=FILE``, as a pair; one of these forms."""
 
-    def convert(text: str) -> tuple[str, Path | None]:
-        form, equals, file = text.partition("=")
-        if form not in forms:
-            hint = suggestion(form, forms) or f"; there is {listing(forms, 'and')}"
-            raise click.BadParameter(f'"{form}" is no format{hint}')
+    def convert(text: str) -> tuple[F, Path | None]:
+        word, equals, file = text.partition("=")
+        form = next((known for known in forms if known == word), None)
+        if form is None:
+            hint = suggestion(word, forms) or f"; there is {listing(forms, 'and')}"
+            raise click.BadParameter(f'"{word}" is no format{hint}')
         if equals and not file:
             raise click.BadParameter(f'"{text}" names no file')
         return form, Path(file) if equals else None
@@ -113,7 +112,7 @@ FORMATS = click.option(
     "--format",
     "forms",
     metavar="FORM[=FILE]",
-    type=report_form(),
+    type=report_form(FORMS),
     multiple=True,
     shell_complete=completing.one_of(FORMS),
     help="text, json, junit, sarif, github, html; several.",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import click
 
@@ -48,6 +49,8 @@ RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 MAX_DIGITS = 40
 """Longer bounds of a range are not converted: they fit no type of integers."""
 
+Form: TypeAlias = Literal["text", "csv", "json"]
+"""The formats of the rows."""
 Values = Mapping[str, str]
 
 
@@ -70,7 +73,7 @@ Exit code: that of `fencepost check`, for all rows together.""",
 )
 @click.option("--memory", metavar="SIZE", type=size, help="Stop a row at 4G, 512M, 80% of memory.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", help="Of rows."
+    "--format", "form", type=click.Choice(get_args(Form)), default="text", help="Of rows."
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the rows to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
@@ -85,7 +88,7 @@ def sweep(
     timeout: float | None,
     workers: int | None,
     memory: int | None,
-    form: str,
+    form: Form,
     output: Path | None,
     quiet: bool,
 ) -> int:
@@ -181,14 +184,18 @@ def _show(swept: Sequence[Values], row: Row | None) -> None:
 
 
 def _text(
-    form: str, program: Program, check: Check, swept: Sequence[Values], rows: Sequence[Row]
+    form: Form, program: Program, check: Check, swept: Sequence[Values], rows: Sequence[Row]
 ) -> str:
-    if form == "csv":
-        return sweep_csv(rows)
-    if form == "json":
-        return json.dumps(sweep_object(str(program.path), check.name, rows, __version__))
-    page = Page(width())
-    write_head(page, swept)
-    for row in rows:
-        write_row(page, swept, row)
-    return page.text()
+    match form:
+        case "csv":
+            return sweep_csv(rows)
+        case "json":
+            return json.dumps(sweep_object(str(program.path), check.name, rows, __version__))
+        case "text":
+            page = Page(width())
+            write_head(page, swept)
+            for row in rows:
+                write_row(page, swept, row)
+            return page.text()
+        case _:
+            assert_never(form)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import click
 
@@ -45,7 +46,8 @@ from fencepost.spec.text.library import SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MOST_NAMED = 6
-FORMS = ("text", "html", "mermaid", "dot", "itf", "json", "scenario")
+Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scenario"]
+"""The formats in which a trace is printed."""
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
@@ -61,9 +63,9 @@ def trace(context: click.Context) -> None:
     epilog="\b\nExample:  fencepost trace show race.itf.json --as html --output race.html",
 )
 @click.argument("file", metavar="FILE", type=FILE)
-@click.option("--as", "form", type=click.Choice(FORMS), default="text", help="The form.")
+@click.option("--as", "form", type=click.Choice(get_args(Form)), default="text", help="The form.")
 @click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
-def show(file: Path, form: str, output: Path | None) -> int:
+def show(file: Path, form: Form, output: Path | None) -> int:
     """Print a trace in Apalache's Informal Trace Format: as text, the way `check` prints its own,
     as a sequence diagram (html, mermaid, dot), as data (itf, json), or as a scenario that the spec
     may keep."""
@@ -191,7 +193,7 @@ def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
     }
 
 
-def _made(document: TraceDocument, name: str, form: str, shown: bool) -> str:
+def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
     steps = len(document.steps)
     if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
         what = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
@@ -210,10 +212,12 @@ def _made(document: TraceDocument, name: str, form: str, shown: bool) -> str:
             return scenario(document, name)
         case "json":
             return written(trace_json(document), 1)
-        case _:
+        case "text":
             page = new_page() if shown else Page(width())
             write_document(page, document)
             return page.text()
+        case _:
+            assert_never(form)
 
 
 def content(file: Path) -> bytes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.cli.models import warn
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
-from fencepost.checker.report.formats import made
+from fencepost.checker.report.formats import Form, made
 from fencepost.checker.report.several import Detail, Report
 from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult
@@ -33,25 +34,34 @@ LENIENT = ("text", "json")
 """Formats that cannot tell of a spec that cannot be used."""
 
 
+F = TypeVar("F", bound=str)
+"""The formats that a command has."""
+
+
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Generic[F]):
     """Where reports go: the formats that are printed, and those that are written to files."""
 
-    printed: tuple[str, ...]
-    files: tuple[tuple[str, Path], ...]
+    printed: tuple[F, ...]
+    files: tuple[tuple[F, Path], ...]
 
 
-def outputs_of(forms: Sequence[tuple[str, Path | None]], output: Path | None) -> Outputs:
-    """What --format and --output ask for. Raises `Rejected` where that is not clear."""
+def outputs_of(
+    forms: Sequence[tuple[F, Path | None]], output: Path | None, default: F
+) -> Outputs[F]:
+    """What --format and --output ask for, in the ``default`` format if they name none.
+
+    Raises `Rejected` if that is not clear.
+    """
     printed = list(dict.fromkeys(form for form, path in forms if path is None))
     files = [(form, path) for form, path in forms if path is not None]
     if output is not None:
         if len(printed) > 1:
             raise _unclear("--output takes one format; say --format FORM=FILE for each")
-        files.append((printed[0] if printed else "text", output))
+        files.append((printed[0] if printed else default, output))
         printed = []
     elif not printed:
-        printed = ["text"]
+        printed = [default]
     if len(printed) > 1 and any(form in ALONE for form in printed):
         what = f"{' and '.join(printed)} cannot both be printed; say --format FORM=FILE"
         raise _unclear(what)
@@ -71,7 +81,7 @@ class Writer:
     """Follows a run, spec by spec, and writes its reports."""
 
     plan: Plan
-    outputs: Outputs
+    outputs: Outputs[Form]
     detail: Detail
     problems: list[Problem] = field(default_factory=list[Problem])
     _specs: list[SpecRun] = field(default_factory=list[SpecRun])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, assert_never, get_args
+
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
@@ -14,11 +16,14 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 
+Form: TypeAlias = Literal["text", "json", "junit", "sarif", "github", "html"]
+"""The formats of a report of `fencepost check`."""
+FORMS: tuple[Form, ...] = get_args(Form)
 WIDTH = 100
 """Characters of a line of the text on a page."""
 
 
-def made(form: str, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
+def made(form: Form, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
     """The report in this format; "" where there is nothing to report on in it. ``detail`` is for
     text alone: the others keep everything.
     """
@@ -33,8 +38,10 @@ def made(form: str, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
             return github.dumps(whole)
         case "html":
             return _html(whole)
-        case _:
+        case "text":
             return _text(whole, width, detail)
+        case _:
+            assert_never(form)
 
 
 def _json(whole: Whole) -> str:
