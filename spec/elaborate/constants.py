@@ -31,7 +31,7 @@ def constant(
     context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
 ) -> tuple[Type, Value] | None:
     """The type and value of a constant expression."""
-    inside = Context(context.work, context.module, "constant")
+    inside = Context(context.work, context.module, "constant", expanding=context.expanding)
     operand = inside.expression(node, expected)
     if expected is not None:
         operand = coerced(inside, operand, expected, node.span, holder)

@@ -337,6 +337,16 @@ def test_recursion_is_refused() -> None:
     )
     refused("procedure p: q()\nprocedure q: p()\naction a: p()\n", "F213", '"p" calls itself')
     refused("def f(n: int): bool = f(n)\naction a: skip\n", "F213", '"f" calls itself')
+    # Types are constants, and their bounds may call defs, too.
+    for spec in (
+        "def f: f..1 = 1",
+        "def f(a: 0..f(1)): int = 1",
+        "def f: 0..g = 1\ndef g: 0..f = 1",
+        "def f: map[0..f, bool] = [true for k in 0..1]",
+        "role R:\n    var x: 0..1 = 0\n    def f: 0..f = 1",
+    ):
+        found = codes(f"{spec}\naction go: skip\n")
+        assert {*found} == {"F213"}, found
     # A def as its own argument is no recursion.
     assert codes("def f(n: int): int = n\naction a: skip\ninvariant I: f(f(f(1))) == 1\n") == []
 
