@@ -343,7 +343,6 @@ def test_recursion_is_refused() -> None:
         "def f(a: 0..f(1)): int = 1",
         "def f: 0..g = 1\ndef g: 0..f = 1",
         "def f: map[0..f, bool] = [true for k in 0..1]",
-        "role R:\n    var x: 0..1 = 0\n    def f: 0..f = 1",
     ):
         found = codes(f"{spec}\naction go: skip\n")
         assert {*found} == {"F213"}, found
