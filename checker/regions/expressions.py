@@ -224,8 +224,10 @@ class Expressions(Collecting):
                 return None
             case Operator.SUBTRACT:
                 return None if left else _TAKEN
-            case _:
+            case Operator.MULTIPLY | Operator.DIVIDE | Operator.REMAINDER:
                 return f"this {operator.row.verb} {'it' if left else 'by it'}"
+            case _:
+                assert_never(operator)
 
     def _moved(
         self,

@@ -6,6 +6,7 @@ Labels are quoted strings; what could end or steer one is escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
@@ -81,9 +82,11 @@ def _messages(document: TraceDocument) -> Iterable[str]:
             case "lost":
                 look = "color=red, arrowhead=box"
                 yield f"  s{flight.sent} -> s{flight.ended} [label={label}, {look}];"
-            case _:
+            case "received":
                 start = flight.ended if flight.sent is None else flight.sent
                 yield f"  s{start} -> s{flight.ended} [label={label}, color=blue{copied}];"
+            case _:
+                assert_never(flight.end)
 
 
 def quoted(lines: Iterable[str]) -> str:

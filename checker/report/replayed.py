@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
@@ -17,7 +18,7 @@ from fencepost.checker.trace.steps import (
     write_trace,
 )
 from fencepost.checker.trace.value_tree import changes, text
-from fencepost.spec.core.ir import Model
+from fencepost.spec.core.ir import GuardKind, Model
 from fencepost.spec.text.problem import listing
 
 
@@ -111,7 +112,7 @@ def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:
             page.words("     ", f"{one.path} is {old} in the trace and {new} here", 9)
 
 
-def _why(kind: str) -> str:
+def _why(kind: GuardKind) -> str:
     match kind:
         case "require":
             return "this is false"
@@ -121,8 +122,10 @@ def _why(kind: str) -> str:
             return "there is nothing like that to choose"
         case "capacity":
             return "the channel is full"
-        case _:
+        case "budget":
             return "this is used up"
+        case _:
+            assert_never(kind)
 
 
 def differing(document: TraceDocument, known: Sequence[tuple[str, str]]) -> list[str]:

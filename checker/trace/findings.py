@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.run.words import fitting, plural
@@ -10,7 +11,7 @@ from fencepost.checker.trace.document import for_ever
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.checker.trace.steps import title
 from fencepost.checker.trace.value_tree import changes, text, tree
-from fencepost.spec.core.ir import Model, Property
+from fencepost.spec.core.ir import GuardKind, Model, Property
 from fencepost.spec.semantics.stepper import BlockedAction
 from fencepost.spec.text.source import Span
 
@@ -128,7 +129,7 @@ def blocked_rows(
     return rows
 
 
-def _reason(kind: str, span: Span) -> str:
+def _reason(kind: GuardKind, span: Span) -> str:
     source = quoted(span)
     match kind:
         case "require":
@@ -139,5 +140,7 @@ def _reason(kind: str, span: Span) -> str:
             return f"nothing to choose: {source}"
         case "capacity":
             return f"the channel is full: {source}"
-        case _:
+        case "budget":
             return f"used up: {source}"
+        case _:
+            assert_never(kind)

@@ -697,6 +697,9 @@ class Site:
     calls: tuple[Span, ...] = ()
 
 
+GuardKind: TypeAlias = OneOf["require", "choice", "message", "capacity", "budget"]
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """A condition under which an action can be taken.
@@ -706,7 +709,7 @@ class Guard:
     it was false); "budget" (of losses or duplications).
     """
 
-    kind: OneOf["require", "choice", "message", "capacity", "budget"]
+    kind: GuardKind
     span: Span
     action: int
     calls: tuple[Span, ...] = ()

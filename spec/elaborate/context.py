@@ -257,9 +257,7 @@ class Context:
         self.work.sites.append(ir.Site(code, span, message, self.calls))
         return len(self.work.sites) - 1
 
-    def guard(
-        self, kind: Literal["require", "choice", "message", "capacity", "budget"], span: Span
-    ) -> int:
+    def guard(self, kind: ir.GuardKind, span: Span) -> int:
         """The number of a new guard of the current action."""
         self.work.guards.append(ir.Guard(kind, span, self.action, self.calls))
         return len(self.work.guards) - 1
