@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
+from typing import assert_never
 
 from fencepost.checker.conform.answers import asked_fields
 from fencepost.checker.conform.fields import in_line
@@ -133,8 +134,10 @@ def _parts(value: Value, kind: Type) -> Iterator[tuple[Value, Type]]:
             yield from ((one, element) for one in value)
         case Option(element) | Set(element) | Seq(element) | Bag(element):
             yield from ((one, element) for one in value)
-        case _:
+        case Scalar():
             return
+        case _:
+            assert_never(kind)
 
 
 def _value(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from fencepost.spec.core.ir import BOOL
 from fencepost.spec.core.types import (
@@ -22,6 +22,7 @@ from fencepost.spec.core.types import (
     Number,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -128,8 +129,10 @@ class Shapes:
                 return Holder(self.fresh(element))
             case Map(key, value):
                 return MapShape(self.fresh(key), self.fresh(value))
-            case _:
+            case Scalar():
                 return PLAIN
+            case _:
+                assert_never(kind)
 
     def fields(self, kind: Record | Union, tag: int = 0) -> tuple[Shape, ...]:
         """The shapes of the fields of a record, or of a variant of a union."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import assert_never
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Model
@@ -110,5 +111,7 @@ def without_ghost_fields(kind: Type) -> Type:
             return types.Bag(without_ghost_fields(element), capacity)
         case types.Map(key, item):
             return types.Map(key, without_ghost_fields(item))
-        case _:
+        case types.Scalar():
             return kind
+        case _:
+            assert_never(kind)

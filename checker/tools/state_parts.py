@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
-from fencepost.spec.core.types import Bag, Field, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core.types import Bag, Field, Map, Option, Record, Scalar, Seq, Set, Type, Union
 
 Part: TypeAlias = tuple[str, ...]
 """The name of a variable, and of the fields that lead to the part; of a variant its name stands
@@ -39,8 +39,10 @@ def view(kind: Type, part: Part, hidden: frozenset[Part]) -> _View:
         case Set(element) | Bag(element):
             of_element = view(element, part, hidden)
             return lambda value: tuple(sorted(map(of_element, value)))
-        case _:
+        case Scalar():
             return _everything
+        case _:
+            assert_never(kind)
 
 
 def _of_fields(fields: tuple[Field, ...], part: Part, hidden: frozenset[Part]) -> _View:
