@@ -215,8 +215,7 @@ Paths = tuple[Path, ...]
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
-Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --resume-unsigned,
---spill DIR
+Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --spill DIR, --resume-unsigned
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,

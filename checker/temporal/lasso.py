@@ -55,10 +55,13 @@ class Lasso:
         """The same behaviour with a shorter stem: the last step of the stem moves into the cycle
         while it equals the last step of the cycle.
         """
-        stem, cycle = self.stem, self.cycle
-        while len(stem) > 1 and len(cycle) > 1 and stem[-2] == cycle[-2]:
-            stem, cycle = stem[:-1], (cycle[-1], *cycle[:-1])
-        return Lasso(stem, cycle)
+        stem, cycle, size, moved = self.stem, self.cycle, len(self.cycle), 0
+        while size > 1 and moved + 1 < len(stem) and stem[-2 - moved] == cycle[(-2 - moved) % size]:
+            moved += 1
+        if not moved:
+            return self
+        first = -moved % size
+        return Lasso(stem[:-moved], cycle[first:] + cycle[:first])
 
     @property
     def states(self) -> tuple[State, ...]:

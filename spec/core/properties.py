@@ -117,6 +117,11 @@ class PropertyKind(Enum):
         return self is PropertyKind.REFINEMENT
 
     @property
+    def is_predicate(self) -> bool:
+        """Whether it is a predicate of states inside a formula of behaviours."""
+        return self is PropertyKind.PREDICATE
+
+    @property
     def of_behaviours(self) -> bool:
         """Whether it is a formula, so that it is decided when all states have been visited."""
         return self.subject is Subject.BEHAVIOUR

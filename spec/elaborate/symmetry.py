@@ -12,7 +12,6 @@ from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, may_fail, variables_read
-from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.symmetry import is_symmetric, stays
@@ -38,7 +37,7 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     bodies += [
         (one.body, one.span)
         for one in model.properties
-        if one.abstract is None and one.kind is not PropertyKind.PREDICATE
+        if one.abstract is None and not one.kind.is_predicate
     ]
     bodies += [(expr, expr.span) for expr in work.quantified]
     # Without variables the initial statements are conditions, which have spans.

@@ -22,6 +22,7 @@ from lark.parsers.lalr_analysis import Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser
 
 from fencepost.spec.syntax.layout import Chunk, Layout
+from fencepost.spec.syntax.nodes import Let, LetIn
 from fencepost.spec.syntax.parse_table import prepared
 from fencepost.spec.syntax.tokens import END, NAME, NEWLINE, Token, kinds, spelled, word_set
 from fencepost.spec.text.source import Source, Span
@@ -154,10 +155,14 @@ def node_name(rule: Rule) -> str | None:
 
 
 class TooDeep(Exception):
-    """A node with more than `MAX_DEPTH` nodes below each other; ``token`` is the first in it."""
+    """A node with more than `MAX_DEPTH` nodes below each other; ``token`` is the first in it.
 
-    def __init__(self, token: Token) -> None:
+    ``lets`` is the number of `let` lines directly in it, each a level for the lines after it.
+    """
+
+    def __init__(self, token: Token, lets: int) -> None:
         self.token = token
+        self.lets = lets
         super().__init__(token)
 
 
@@ -247,9 +252,11 @@ class Builder:
                 assert form is not None
                 span = Span(self._source, self._start + first.start_pos, self._start + end)
                 value = form(span, *map(self._plain, made))
-                depth += type(value) is not tuple
+                lets = sum(type(part) is _Part and type(part.children) is Let for part in made)
+                nested = lets if isinstance(value, LetIn) else 0
+                depth += nested + (type(value) is not tuple)
                 if depth > MAX_DEPTH:
-                    raise TooDeep(_token(first, self._start))
+                    raise TooDeep(_token(first, self._start), nested)
             return _Part(value, first, end, depth)
 
         return reduce

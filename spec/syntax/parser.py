@@ -163,7 +163,7 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
         case Unexpected():
             return syntax_errors.explain(source, error)
         case TooDeep():
-            return syntax_errors.too_deep(source, error.token)
+            return syntax_errors.too_deep(source, error)
         case Mistake():
             return error.problem
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 
 from fencepost.spec.syntax import habits, vocabulary
-from fencepost.spec.syntax.lalr import MAX_DEPTH, Unexpected, reserved
+from fencepost.spec.syntax.lalr import MAX_DEPTH, TooDeep, Unexpected, reserved
 from fencepost.spec.syntax.slip import Slip
 from fencepost.spec.syntax.tokens import (
     CLOSING,
@@ -71,8 +71,16 @@ def late_docstring(source: Source, token: Token) -> Problem:
     return Problem("F123", Span(source, token.start, token.end), message)
 
 
-def too_deep(source: Source, token: Token) -> Problem:
-    """Something with too many levels of nesting; ``token`` is its first."""
+def too_deep(source: Source, error: TooDeep) -> Problem:
+    """Something with too many levels of nesting."""
+    token = error.token
+    if error.lets:
+        message = (
+            f"this block and what is in it are nested more than {MAX_DEPTH} levels deep: each of"
+            f" its {error.lets} let lines is a level for the lines after it"
+        )
+        note = "move some of them into a def"
+        return Problem("F711", Span(source, token.start, token.end), message, ((None, note),))
     message = f"what begins here is nested more than {MAX_DEPTH} levels deep"
     note = "name a part of it with let or def, or write its conjuncts as lines of a block"
     sign, operands = _longest_chain(source.text, token.start)

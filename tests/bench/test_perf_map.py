@@ -22,7 +22,7 @@ def test_functions_are_where_they_are_said_to_be(
 ) -> None:
     monkeypatch.setattr(perf_map, "FOLDER", tmp_path)
     # What is installed goes with the test.
-    monkeypatch.setattr(build, "_load", vars(build)["_load"])
+    monkeypatch.setattr(build, "load", vars(build)["load"])
     perf_map.install()
     model = model_of(EXAMPLES[0].text)
     compilation, _ = translated(model, Layout(model), frozenset())

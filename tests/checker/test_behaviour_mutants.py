@@ -126,7 +126,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         """
         var x: 0..1 = 0
         action up: x = 1
-        property P: eventually always x == 0
+        property P: not (always (x >= 0 until x == 1))
         """,
         "0 1 (1)",
     ),
@@ -143,7 +143,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
             require x == 0
             x = n
         action back: x = 0
-        property P: not ((always eventually x == 1) and (always eventually x == 2))
+        property P: not ((always (x >= 0 until x == 1)) and (always (x >= 0 until x == 2)))
         """,
         "0 (1 0 2 0)",
     ),
@@ -272,7 +272,8 @@ DECIDING = [
     Mutant("units", "for one in choices[: fairness.choices])", "for one in choices)",
            "a unit of whatever parameters"),
     # What a formula asks for.
-    Mutant("automaton", "not right.positive", "right.positive", "a promise that comes again"),
+    Mutant("automaton", "self._bit(self.put_off, form)\n                later",
+           "0\n                later", "a promise that is put off"),
     # What is still owed on the way round.
     Mutant("paths", "self.promises or self.weak or self.strong", "self.weak or self.strong",
            "two promises"),
@@ -415,6 +416,7 @@ def found(mutant: Mutant | None, name: str) -> str:
     lasso = decide.violation(decide.graph(Runner(model)), number)
     if lasso is None:
         return "ok"
+    lasso = lasso.rotated()
     kind = model.variables[0].type
     stem = " ".join(show(state[0], kind) for state in lasso.stem)
     cycle = " ".join(show(state[0], kind) for state in lasso.cycle or lasso.stem[-1:])

@@ -17,8 +17,8 @@ from tests.docs.test_examples import SPECS, spec_of
 from tests.strategies import grown, modules, orbits
 from tests.strategies.behaviours import behaviour_spec
 from tests.strategies.refinements import refining
-from tests.support import grammar_forms
 from tests.support.examples import EXAMPLES
+from tests.support.grammar_forms import DECLARATIONS
 from tests.support.paths import ROOT
 
 from fencepost.spec.syntax.tokens import BREAK, Token, scan, spelled
@@ -75,7 +75,7 @@ def written() -> tuple[Original, ...]:
     for example in EXAMPLES:
         files = modules.files(example.text)
         found.append(Original("example", files.pop(modules.ROOT).encode(), _named(files)))
-    forms = [part.split("\n=> ")[0] for part in grammar_forms.DECLARATIONS.strip().split("\n\n")]
+    forms = [part.split("\n=> ")[0] for part in DECLARATIONS.strip().split("\n\n")]
     found.append(Original("forms", "\n".join(forms).encode(), {}))
     return tuple(original for original in found if original.text)
 

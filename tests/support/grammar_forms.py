@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("grammar_forms")
+FOLDER = Path(__file__).with_name("grammar_texts")
 EXPRESSIONS, DECLARATIONS, STATEMENTS = (
     (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     for name in ("expressions", "declarations", "statements")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from random import Random
-from typing import cast
 
 import pytest
 from tests.support.amounts import numbers
@@ -131,7 +130,19 @@ def test_automata_accept_the_words_on_which_a_formula_fails(operators: int) -> N
     assert refused <= len(seeds) // 4
 
 
-P = [Holds(number) for number in range(80)]
+P: list[Formula] = [Holds(number) for number in range(80)]
+
+
+def _chain(operator: Callable[[Formula, Formula], Formula], formulas: Sequence[Formula]) -> Formula:
+    return reduce(operator, formulas)
+
+
+def _stable(formula: Formula, times: int) -> Formula:
+    for _ in range(times):
+        formula = Eventually(Always(formula))
+    return formula
+
+
 LARGE: dict[str, tuple[Formula, bool]] = {
     "16 iff of always eventually, joined": (
         And(tuple(Iff(Always(Eventually(P[i])), Always(Eventually(P[i + 16])))
@@ -140,13 +151,13 @@ LARGE: dict[str, tuple[Formula, bool]] = {
         And(tuple(Iff(Eventually(P[i]), Eventually(P[i + 16])) for i in range(16))), True),
     "16 iff of eventually, denied": (
         Not(And(tuple(Iff(Eventually(P[i]), Eventually(P[i + 16])) for i in range(16)))), False),
-    "16 iff of eventually, chained": (reduce(Iff, map(Eventually, P[:17])), False),
+    "16 iff of eventually, chained": (_chain(Iff, [Eventually(p) for p in P[:17]]), False),
     "16 iff of always eventually, chained": (
-        reduce(Iff, (Always(Eventually(p)) for p in P[:17])), False),
-    "8 until, nested to the left": (reduce(Until, P[:9]), True),
-    "8 until, nested to the left, denied": (Not(reduce(Until, P[:9])), False),
-    "8 until, nested to the right": (reduce(lambda a, b: Until(b, a), P[:9]), False),
-    "8 until, nested to the right, denied": (Not(reduce(lambda a, b: Until(b, a), P[:9])), True),
+        _chain(Iff, [Always(Eventually(p)) for p in P[:17]]), False),
+    "8 until, nested to the left": (_chain(Until, P[:9]), True),
+    "8 until, nested to the left, denied": (Not(_chain(Until, P[:9])), False),
+    "8 until, nested to the right": (_chain(lambda a, b: Until(b, a), P[:9]), False),
+    "8 until, nested to the right, denied": (Not(_chain(lambda a, b: Until(b, a), P[:9])), True),
     "8 processes: fairness implies a response": (
         Implies(And(tuple(Always(Eventually(p)) for p in P[:8])),
                 And(tuple(LeadsTo(P[i + 8], P[i + 16]) for i in range(8)))), True),
@@ -158,7 +169,7 @@ LARGE: dict[str, tuple[Formula, bool]] = {
         Implies(And(tuple(LeadsTo(P[i], P[i + 8]) for i in range(8))), LeadsTo(P[16], P[17])),
         False),
     "8 times eventually always": (
-        reduce(lambda f, _: Eventually(Always(f)), range(8), cast(Formula, P[0])), True),
+        _stable(P[0], 8), True),
 }  # fmt: skip
 """Formulas, and whether they are decided."""
 
