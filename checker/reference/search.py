@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from fencepost.checker.outcome import INTERRUPTED, Outcome
 from fencepost.checker.request import Request, Translation, refuse_symbols
@@ -23,7 +24,12 @@ from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
-from fencepost.checker.search.orbits import Orbits, orbits
+from fencepost.checker.search.orbits import (
+    MIN_NOTED_PERMUTATIONS,
+    Orbits,
+    note_permutations,
+    orbits,
+)
 from fencepost.checker.search.states import Counts
 from fencepost.checker.search.visiting import Visitor
 from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
@@ -54,9 +60,12 @@ class Interpreter:
             return known
         runner = Runner(request.model, request.observer)
         watch = Watch(request, account, Interrupts())
-        states = _States(watch, runner, orbits(request))
+        alike = orbits(request)
+        note = note_permutations(alike)
+        states = _States(watch, runner, alike)
         search = LevelSearch(watch, states, runner=lambda: runner)
-        return search.run(lambda outcome: _judged(outcome, request, search, runner))
+        outcome = search.run(lambda outcome: _judged(outcome, request, search, runner))
+        return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
 
 
 ENGINE = Interpreter()
@@ -89,14 +98,15 @@ class _States:
     ``orbits`` one of each, and level by level, for then the least predecessor is yet to be found.
     """
 
-    remark = ""
-
     def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
         self._runner = runner
         self._limits = watch.limits
         self._watch = watch
         self._parents: dict[State, State | None] = {}
         self._orbits = orbits
+        self.remark = ""
+        if orbits is not None and orbits.permutations >= MIN_NOTED_PERMUTATIONS:
+            self.remark = f"{orbits.permutations:,} permutations per state"
         self._levels: list[list[State]] = []
         self._visitor = Visitor(
             runner, watch.account, self._parents, watch.limits.max_states, orbits=orbits

@@ -19,6 +19,9 @@ from fencepost.spec.core.types import Enum, State, Type
 MOST_EXCHANGES = 5_040
 """With more exchanges than this a model is searched in full: all of seven values."""
 
+MIN_NOTED_PERMUTATIONS = 720
+"""From this number of permutations on, a search that tries all of them says so: six values."""
+
 
 class Orbits:
     """The orbits of the states of a model: tuples of values of these types."""
@@ -28,6 +31,11 @@ class Orbits:
         every = [list(permutations(range(len(enum.members)))) for enum in enums]
         exchanges = (dict(zip(enums, chosen, strict=True)) for chosen in product(*every))
         self._exchanges = [_of_states(kinds, exchange) for exchange in exchanges]
+
+    @property
+    def permutations(self) -> int:
+        """The number of permutations that are tried for each state."""
+        return len(self._exchanges)
 
     def images(self, state: State) -> Iterator[State]:
         """What each exchange makes of a state, in the same order for every state."""
@@ -105,6 +113,16 @@ def orbits(request: Request) -> Orbits | None:
     if not searched_in_orbits(request):
         return None
     return Orbits([variable.type for variable in request.model.variables])
+
+
+def note_permutations(found: Orbits | None) -> str | None:
+    """The note on a search that is slow because it tries all permutations of each state, if any."""
+    if found is None or found.permutations < MIN_NOTED_PERMUTATIONS:
+        return None
+    return (
+        f"The interpreter tries {found.permutations:,} permutations per state; "
+        "--engine local canonicalises faster, --no-symmetry visits all states."
+    )
 
 
 def note_in_full(request: Request, able: bool) -> str | None:

@@ -17,7 +17,7 @@ from fencepost.checker.engines import ENGINES, load
 from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Limits, Progress, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 
@@ -53,6 +53,32 @@ def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> N
     assert f"{found.statistics.distinct} distinct" == distinct
     assert f"{found.statistics.orbits} orbits" == orbits
     assert every.statistics.orbits is None
+
+
+@pytest.mark.parametrize(
+    ("values", "permutations"), [(5, None), (6, "720 permutations"), (7, "5,040 permutations")]
+)
+def test_the_interpreter_names_many_permutations(
+    values: int, permutations: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the progress and in a note; not without symmetry, nor in an engine that tries fewer."""
+    monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
+    names = ", ".join(f"c{number}" for number in range(values))
+    text = f"symmetric type C = {{{names}}}\nvar x: set[C] = {{}}\naction put(c in C): x.add(c)\n"
+    model = program.build(loaded(text), None)
+    progress: list[Progress] = []
+    request = Request(model, frozenset(), progress=progress.append)
+    notes = [
+        f"The interpreter tries {permutations} per state; --engine local canonicalises faster, "
+        "--no-symmetry visits all states."
+    ]
+    outcome = load("interpreter").run(request)
+    assert list(outcome.notes) == (notes if permutations else [])
+    assert {state.remark for state in progress} == {
+        f"{permutations} per state" if permutations else ""
+    }
+    assert not load("interpreter").run(replace(request, symmetry=False)).notes
+    assert not load("local").run(request).notes
 
 
 @pytest.mark.parametrize("sizes", [(), (1,), (2,), (3,), (4,), (5,), (2, 3), (3, 2, 2), (1, 4)])
