@@ -1,90 +1,150 @@
-"""How many states a search may find in all, worked out from the sizes of the levels that it has.
+"""Estimates of the number of reachable states from the sizes of the levels searched so far.
 
-From one level to the next the states become more by a factor, which in most models falls about
-evenly on a scale of logarithms: first there are ever more states, then ever fewer. This module
-carries that line on. It does not know a model, and a model of several phases deceives it.
+The ratios of successive level sizes are extrapolated by several curves, because state graphs grow
+in different ways: a grid polynomially, a hypercube binomially, a random graph until it is
+saturated. The estimate is the interval that the well-fitting curves span. It uses no knowledge of
+the model, so a model with several phases can still deceive it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise, takewhile
 
 from fencepost.spec.records import dataclass
 
-FEWEST_LEVELS = 8
-"""From fewer levels nothing is concluded."""
-FEWEST_RATIOS = 5
-"""The least number of points that a line is fitted to."""
-MOST_APART = 3.0
-"""Where lines through fewer and through more points differ by more than this factor, none is
-believed.
+MIN_LEVELS = 8
+"""There is no estimate from fewer levels."""
+MIN_RATIOS = 5
+"""Minimum number of ratios that a curve is fitted to."""
+MAX_RATIOS = 2_000
+"""Maximum number of ratios that a curve is fitted to; bounds the time of an estimate."""
+MAX_SPREAD = 3.0
+"""If the largest extrapolation exceeds the smallest by more than this factor, there is no upper
+bound.
 """
-MOST_LEVELS = 100_000
-MOST_STATES = 1e15
+MAX_GROWTH = 1.3
+"""If the last level grew by more than this factor, there is no upper bound: growth that has only
+begun to slow down is underestimated by most curves.
+"""
+MAX_MISFIT, MISFIT_SLACK = 4.0, 0.003
+"""A curve is dropped if its root mean square error exceeds that of the best curve by more than
+this factor and this constant.
+"""
+MAX_LEVELS = 20_000
+"""Maximum number of levels that a curve is extrapolated by."""
+MAX_STATES = 1e15
+
+Curve = Callable[[int, float], float]
+"""Maps a level, counted from 1, and the number of states up to it to the ratio of the size of the
+next level to its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Between ``low`` and ``high`` states in all, perhaps."""
+    """Probably between ``low`` and ``high`` states; ``high`` is None if there is no upper bound."""
 
     low: int
-    high: int
+    high: int | None
 
     def __str__(self) -> str:
-        """``60,000 to 90,000``."""
-        low, high = f"{self.low:,}", f"{self.high:,}"
-        return low if low == high else f"{low} to {high}"
+        """``60,000 to 90,000`` or ``at least 60,000``."""
+        if self.high is None:
+            return f"at least {self.low:,}"
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
 
 
 def estimated(levels: Sequence[int]) -> Estimate | None:
-    """The states of a search that found levels of these sizes, each whole; None: it cannot be told,
-    mostly because they grow as fast as ever.
+    """Estimates the total number of states from the sizes of the first levels, all complete.
+    Returns None if no curve bounds the total, as while levels grow by a constant factor.
     """
-    found, count = sum(levels), len(levels)
-    if count < FEWEST_LEVELS or min(levels) < 1:
+    if len(levels) < MIN_LEVELS or min(levels) < 1:
         return None
-    ratios = [math.log(after / before) for before, after in pairwise(levels)]
-    lengths = {FEWEST_RATIOS, count // 3, count // 2, 2 * count // 3}
-    totals: list[float] = []
-    for length in lengths:
-        if FEWEST_RATIOS <= length <= len(ratios):
-            total = _carried_on(ratios[-length:], levels[-1])
-            if total is None:
-                return None
-            totals.append(found + total)
-    low, high = min(totals), max(totals)
-    if high > MOST_APART * low:
+    found, last = sum(levels), levels[-1]
+    totals = list(_totals(levels))
+    bounded = [total for total in totals if total is not None]
+    if not bounded:
         return None
-    # What has been found is certain; two digits are more than anybody may rely on.
-    least = math.floor(low / _unit(low)) * _unit(low)
-    most = math.ceil(high / _unit(high)) * _unit(high)
-    return Estimate(max(found, least), max(found, most))
+    # Levels may start to shrink at once and to end, but seldom faster than they grew to this size.
+    bounded.append(found + sum(takewhile(lambda size: size < last, levels)))
+    low, high = min(bounded), max(bounded)
+    # Two digits are as many as an estimate supports; the states already found are certain.
+    lower = max(found, math.floor(low / _unit(low)) * _unit(low))
+    certain = None not in totals and high <= MAX_SPREAD * low
+    if certain and last <= MAX_GROWTH * levels[-2]:
+        return Estimate(lower, max(found, math.ceil(high / _unit(high)) * _unit(high)))
+    return Estimate(lower, None) if lower > found else None
 
 
-def _carried_on(ratios: Sequence[float], last: int) -> float | None:
-    """How many states follow on a level of ``last``, by the line through the logarithms of some
-    ratios; None: it does not fall.
+def _totals(levels: Sequence[int]) -> Iterator[float | None]:
+    """The totals of the well-fitting curves, fitted to fewer and to more of the last ratios; None
+    for a curve without a bound.
     """
-    count = len(ratios)
-    middle, mean = (count - 1) / 2, sum(ratios) / count
-    moments = sum((place - middle) * ratio for place, ratio in enumerate(ratios))
-    slope = moments / sum((place - middle) ** 2 for place in range(count))
-    if slope >= 0:
-        return None
-    total, size, ratio = 0.0, float(last), mean + slope * (count - middle)
-    for _ in range(MOST_LEVELS):
-        size *= math.exp(min(ratio, 50.0))
+    count, sums = len(levels), list(accumulate(levels))
+    ratios = [after / before for before, after in pairwise(levels)]
+    for length in {MIN_RATIOS, count // 3, count // 2, 2 * count // 3}:
+        if not MIN_RATIOS <= length < count:
+            continue
+        first = count - min(length, MAX_RATIOS)
+        points = [(level, sums[level - 1], ratios[level - 1]) for level in range(first, count)]
+        curves = [(_misfit(curve, points), curve) for curve in _curves(points)]
+        limit = MAX_MISFIT * min(misfit for misfit, _ in curves) + MISFIT_SLACK
+        for misfit, curve in curves:
+            if misfit <= limit:
+                yield _extrapolated(curve, count, levels[-1], sums[-1])
+
+
+def _curves(points: Sequence[tuple[int, float, float]]) -> Iterator[Curve]:
+    """Curves fitted to points of a level, the states up to it, and the ratio."""
+    levels = [float(level) for level, _, _ in points]
+    ratios = [ratio for _, _, ratio in points]
+    logs = [math.log(ratio) for ratio in ratios]
+    # Level sizes like a normal distribution.
+    n0, n1 = _line(levels, logs)
+    yield lambda level, _: math.exp(min(50.0, n0 + n1 * level))
+    # Level sizes like a binomial, Poisson or negative binomial distribution. Growth like a power
+    # of the level, as in a grid, is the limit p0 = 1, without a bound.
+    p0, p1 = _line([1 / level for level in levels], ratios)
+    yield lambda level, _: p0 + p1 / level
+    # Saturation: the more states have been found, the fewer successors are new.
+    s0, s1 = _line([states for _, states, _ in points], ratios)
+    yield lambda _, states: s0 + s1 * states
+    if max(ratios) < 1:
+        # Levels that shrink like a power of the distance to the last level.
+        d0, d1 = _line(levels, [1 / log for log in logs])
+        yield lambda level, _: math.exp(1 / (d0 + d1 * level)) if d0 + d1 * level < 0 else 0.0
+
+
+def _line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Intercept and slope of the least-squares line."""
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    moment = sum((x - mean_x) * y for x, y in zip(xs, ys, strict=True))
+    slope = moment / sum((x - mean_x) ** 2 for x in xs)
+    return mean_y - slope * mean_x, slope
+
+
+def _misfit(curve: Curve, points: Sequence[tuple[int, float, float]]) -> float:
+    """Root mean square error of the ratios."""
+    errors = (max(0.0, curve(level, states)) - ratio for level, states, ratio in points)
+    return math.sqrt(sum(error**2 for error in errors) / len(points))
+
+
+def _extrapolated(curve: Curve, level: int, size: float, total: float) -> float | None:
+    """The total number of states by a curve, from a level of this size and the total up to it.
+    Returns None if the levels do not end within the limits.
+    """
+    for number in range(level, level + MAX_LEVELS):
+        size *= max(0.0, curve(number, total))
         if size < 0.5:
             return total
         total += size
-        if total > MOST_STATES:
+        if total > MAX_STATES:
             return None
-        ratio += slope
     return None
 
 
 def _unit(number: float) -> int:
-    """What a number is rounded to, so that two of its digits are left."""
+    """The unit to which a number is rounded, so that two digits remain."""
     return int(10 ** max(0, len(str(int(number))) - 2))

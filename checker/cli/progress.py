@@ -104,10 +104,15 @@ def describe(title: str, progress: Progress) -> str:
 
 
 def _left(progress: Progress) -> str:
-    """``, perhaps 60,000 to 90,000 in all: 5 s to 9 s left``."""
+    """``, perhaps 60,000 to 90,000 in all: 5 s to 9 s left``; without an upper bound
+    ``, perhaps at least 60,000 in all: at least 5 s left``.
+    """
     known, found = progress.estimate, progress.distinct
-    if known is None or found < 1 or known.high <= found:
+    if known is None or found < 1 or (known.low if known.high is None else known.high) <= found:
         return ""
+    if known.high is None:
+        left = _time(progress.seconds * (known.low / found - 1))
+        return f", perhaps {known} in all: at least {left} left"
     low, high = (progress.seconds * max(0, one / found - 1) for one in (known.low, known.high))
     times = [_time(low), _time(high)]
     return f", perhaps {known} in all: {' to '.join(dict.fromkeys(times))} left"

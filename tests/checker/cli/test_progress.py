@@ -40,6 +40,8 @@ def test_what_is_left() -> None:
         (Estimate(1100, 480_000), ", perhaps 1,100 to 480,000 in all: 0 s to 13 min left"),
         (Estimate(12_000, 12_000_000), ", perhaps 12,000 to 12,000,000 in all: 18 s to 5.6 h left"),
         (Estimate(1000, 1200), ""),
+        (Estimate(2400, None), ", perhaps at least 2,400 in all: at least 2 s left"),
+        (Estimate(1000, None), ""),
         (None, ""),
     ):
         line = describe("race", replace(PROGRESS, estimate=estimate))
