@@ -143,7 +143,7 @@ def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x\nModuleNotFoundError: No module named 'llvmlite.ir'\n", "have no module llvmlite"),
+        ("x\nModuleNotFoundError: No module named 'llvmlite.ir'\n", "has no module llvmlite"),
         ("ModuleNotFoundError: No module named 'fencepost'", "--ship-package"),
         ("Caused by: java.io.IOException: No space left\n\tat a.b(C.scala:1)", "IOException: No"),
         (
