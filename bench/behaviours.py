@@ -22,7 +22,7 @@ from bench.machine import ROOT, load
 from bench.process import Ran, run
 from bench.tlc_run import Tlc
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
 from fencepost.spec.elaborate.program import load as load_spec
 

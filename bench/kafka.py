@@ -26,8 +26,8 @@ from bench.machine import ROOT, load, this_machine
 from fencepost.checker import engines
 from fencepost.checker.request import Limits, Progress
 from fencepost.checker.run.check import perform, prepare
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import found
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model

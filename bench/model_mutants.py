@@ -45,8 +45,9 @@ from bench.machine import ROOT
 from fencepost.checker.report.mutation import trial_object
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import by_visits, load, perform
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial, attempt, campaign, changes, jobs
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.mutation.mutants import Mutant

@@ -38,7 +38,7 @@ from bench.machine import ROOT, load
 from bench.tlc_agree import NAME, Comparison, Run, Side, compare
 from bench.tlc_run import NoTlc, Tlc
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.elaborate.program import load as load_spec

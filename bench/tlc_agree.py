@@ -20,7 +20,8 @@ from fencepost.checker import engines
 from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import Exported, exported
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from fencepost import __version__
+from fencepost.checker.options import OPTIONS, mistakes
 from fencepost.checker.outcome import Resumed, Verdict
 from fencepost.checker.printing import units
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Saving, Solving, ignored
+from fencepost.checker.request import ignored
 from fencepost.checker.resources import roomy
 from fencepost.checker.run.check import perform
 from fencepost.checker.run.cross_check import cross_checked
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
-from fencepost.checker.run.session import Plan, Request, command_line, plan
+from fencepost.checker.run.session import Plan, plan
+from fencepost.checker.run.settings import Request, command_line, request_of
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
@@ -151,29 +151,22 @@ def check(
     of engines. Raises `Rejected` (its text is what the command prints) for a spec or an argument
     that cannot be used, and `cross_check.Disagreement` where engines that are compared differ.
     """
-    overrides = {name: _text(value) for name, value in (const or {}).items()}
-    limits = _limits(depth, max_states, timeout, workers, memory)
-    limits = replace(limits, solving=Solving(solver_timeout), spill=spill)
-    settings_of_spark = tuple((spark_conf or {}).items())
-    cluster = Cluster(
-        master,
-        partitions,
-        settings_of_spark,
-        session,
-        save_states,
-        ship=ship_package,
-    )
-    _refuse_mistakes(cluster, checkpoint, resume, resume_unsigned)
-    on = None if cluster == Cluster() else cluster
+    # Each parameter has the name of a row of the table of options.
+    values = locals()
+    values["const"] = tuple((name, _text(value)) for name, value in (const or {}).items())
+    values["no_symmetry"] = not symmetry
+    values["memory"] = _bytes(memory)
+    values["path"] = tuple(Path(one) for one in path)
+    values["spark_conf"] = tuple((spark_conf or {}).items())
     default = () if cross_check else None
-    cross = default if isinstance(cross_check, bool) else tuple(cross_check)
-    settings = Settings(
-        overrides, tuple(invariants), engine, limits, keep_going, on, cross, symmetry=symmetry,
-        saving=Saving.asked(checkpoint, resume, resume_unsigned),
-    )  # fmt: skip
-    search = tuple(Path(one) for one in path)
-    prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
-    return _run(prepared)
+    values["cross_check"] = default if isinstance(cross_check, bool) else tuple(cross_check)
+    wrong = [Problem("F021", None, text) for text in mistakes(values, NAMES)]
+    if wrong:
+        raise Rejected(wrong)
+    return _run(plan(request_of((Path(spec),), values)))
+
+
+NAMES = {option.flag: option.name for option in OPTIONS}
 
 
 def _run(prepared: Plan) -> Result:
@@ -192,38 +185,11 @@ def _run(prepared: Plan) -> Result:
     return Result(prepared.request, tuple(results))
 
 
-def _limits(
-    depth: int | None,
-    max_states: int | None,
-    timeout: float | None,
-    workers: int | None,
-    memory: int | str | None,
-) -> Limits:
+def _bytes(memory: int | str | None) -> int | None:
     try:
-        size = units.memory(memory) if isinstance(memory, str) else memory
+        return units.memory(memory) if isinstance(memory, str) else memory
     except ValueError as error:
         raise Rejected([Problem("F021", None, f"memory: {error}")]) from None
-    limits = Limits(depth, max_states, timeout, size, workers)
-    mistakes = [Problem("F021", None, mistake) for mistake in units.mistakes(limits)]
-    if mistakes:
-        raise Rejected(mistakes)
-    return limits
-
-
-def _refuse_mistakes(
-    cluster: Cluster, checkpoint: str | None, resume: str | None, unsigned: bool
-) -> None:
-    mistakes: list[str] = []
-    if cluster.partitions is not None and not 1 <= cluster.partitions <= MOST_PARTITIONS:
-        mistakes.append(f"partitions={cluster.partitions}: it must be from 1 to {MOST_PARTITIONS}")
-    if cluster.session is not None and (cluster.master is not None or cluster.settings):
-        mistakes.append("session: it is used as it is, without master or spark_conf")
-    if checkpoint is not None and resume is not None:
-        mistakes.append("resume: the search is saved there, too; leave out checkpoint")
-    if unsigned and resume is None:
-        mistakes.append("resume_unsigned: it is about resume, which is not given")
-    if mistakes:
-        raise Rejected([Problem("F021", None, mistake) for mistake in mistakes])
 
 
 def _text(value: bool | int | str) -> str:

@@ -12,12 +12,14 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 
-from fencepost.checker.request import CLUSTER_OPTIONS, SAVING_OPTIONS, Engine, Family, Request
+from fencepost.checker.options import flags
+from fencepost.checker.request import Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
-SOLVER_OPTIONS = frozenset({"--solver-timeout", "--dump-smt2"})
+_SOLVER = frozenset({"--solver-timeout", "--dump-smt2"})
+_SAVING = frozenset({"--checkpoint", "--resume"})
 _SEARCH = frozenset({"--max-states", "--depth", "--cross-check"})
 _PROCESS = frozenset({"--workers", "--memory"})
 
@@ -61,7 +63,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", "--spill"} | _SAVING,
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
@@ -76,19 +78,19 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "bmc": Entry(
         "fencepost.checker.symbolic.bounded",
-        (_SEARCH - {"--max-states"}) | _PROCESS | SOLVER_OPTIONS,
+        (_SEARCH - {"--max-states"}) | _PROCESS | _SOLVER,
         visits_states=False,
         needs_depth=True,
     ),
     "induction": Entry(
         "fencepost.checker.symbolic.induction",
-        _PROCESS | SOLVER_OPTIONS | {"--k"},
+        _PROCESS | _SOLVER | {"--k"},
         visits_states=False,
         proves=True,
     ),
     "spark": Entry(
         "fencepost.checker.spark.search",
-        _SEARCH | CLUSTER_OPTIONS.keys() | {*SAVING_OPTIONS},
+        _SEARCH | _SAVING | flags("settings.cluster"),
         slow_start=True,
     ),
 }

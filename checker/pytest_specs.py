@@ -20,9 +20,9 @@ from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole_run import place, sentence
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform, prepare
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import has_name
+from fencepost.checker.run.settings import Settings
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected

@@ -5,11 +5,11 @@ It knows no engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from fencepost.checker.estimate import Estimate
-from fencepost.checker.outcome import Outcome, as_given
+from fencepost.checker.outcome import Outcome
 from fencepost.spec.core.ir import Model
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
@@ -48,33 +48,8 @@ class Limits:
     spill: str | None = None
     """The folder in which states that were expanded may be kept, where memory is short."""
 
-    @property
-    def given(self) -> dict[str, str]:
-        """The options that say so on the command line, with their values."""
-        solving = self.solving
-        values = {
-            "--depth": self.depth,
-            "--max-states": self.max_states,
-            "--timeout": None if self.timeout is None else f"{self.timeout:g}",
-            "--k": None if solving.k == 1 else solving.k,
-            "--solver-timeout": None if solving.seconds is None else f"{solving.seconds:g}",
-            "--workers": self.workers,
-            "--memory": None if self.memory is None else as_given(self.memory),
-            "--spill": self.spill,
-        }
-        return {option: str(value) for option, value in values.items() if value is not None}
-
 
 MOST_PARTITIONS = 10_000
-CLUSTER_OPTIONS: Mapping[str, str] = {
-    "--master": "master",
-    "--partitions": "partitions",
-    "--spark-conf": "settings",
-    "session": "session",
-    "--save-states": "states",
-    "--ship-package": "ship",
-}
-"""What may be asked of a cluster: the options, and a session, with the attributes of `Cluster`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +71,6 @@ class Cluster:
     ship: bool = False
     """Whether executors are given this package."""
 
-    @property
-    def given(self) -> dict[str, object]:
-        """What is asked, by `CLUSTER_OPTIONS`."""
-        values = {option: getattr(self, name) for option, name in CLUSTER_OPTIONS.items()}
-        return {k: v for k, v in values.items() if v not in (None, False, ())}
-
-    @property
-    def words(self) -> list[str]:
-        """The options that say so on the command line."""
-        said: list[str] = []
-        for option, value in self.given.items():
-            if option == "--spark-conf":
-                for name, setting in self.settings:
-                    said += [option, f"{name}={setting}"]
-            elif option != "session":
-                said += [option] if value is True else [option, str(value)]
-        return said
-
-
-SAVING_OPTIONS = ("--checkpoint", "--resume")
-"""The options that say where a search is saved."""
-
 
 @dataclass(frozen=True, slots=True)
 class Saving:
@@ -132,17 +85,15 @@ class Saving:
     unsigned: bool = False
     """Whether an unsigned checkpoint is resumed, too."""
 
-    @staticmethod
-    def asked(checkpoint: str | None, resume: str | None, unsigned: bool = False) -> Saving | None:
-        """What the values of the options mean, of which the first two exclude each other."""
-        if resume is not None:
-            return Saving(resume, True, unsigned=unsigned)
-        return None if checkpoint is None else Saving(checkpoint)
+    @property
+    def checkpoint(self) -> str | None:
+        """The value of --checkpoint; None if the search is resumed."""
+        return None if self.resumed else self.folder
 
     @property
-    def given(self) -> tuple[str, str]:
-        """The option that says so on the command line, with its value."""
-        return SAVING_OPTIONS[self.resumed], self.folder
+    def resume(self) -> str | None:
+        """The value of --resume."""
+        return self.folder if self.resumed else None
 
     @property
     def place(self) -> str:

@@ -26,6 +26,7 @@ FOLDERS = (
     "checker.resources",
     "checker.user_key",
     "checker.printing",
+    "checker.options",
     "checker.search",
     "checker.layout",
     "checker.temporal",

@@ -13,7 +13,6 @@ import click
 from fencepost import __version__
 from fencepost.checker import engines
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.cluster import cluster_options
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
 from fencepost.checker.cli.options import (
@@ -22,9 +21,11 @@ from fencepost.checker.cli.options import (
     PATHS,
     SPEC,
     at_least,
+    cluster_options,
     one_check,
     refuse_exchanged,
     report_form,
+    shared_option,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.cli.writer import Outputs, outputs_of
@@ -35,7 +36,6 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Interpreted
 from fencepost.checker.conform.verdicts import USUAL_AHEAD, USUAL_STATES, Effort, Judging, Verdict
 from fencepost.checker.printing.page import Page
-from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.conformance import (
     Conformance,
     conformance_object,
@@ -45,6 +45,7 @@ from fencepost.checker.report.conformance_builds import junit_text, sarif_object
 from fencepost.checker.request import Cluster, Unsupported
 from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
@@ -108,12 +109,7 @@ were read than --histories requires; 150 as `fencepost check`.""",
     default="1",
     help="At least N histories must be read (1).",
 )
-@click.option(
-    "--workers",
-    metavar="N",
-    type=at_least(1, MOST_WORKERS),
-    help="Processes that judge histories (the processors).",
-)
+@shared_option("--workers", help="Processes that judge histories (the processors).")
 @click.option(
     "--trace",
     metavar="FILE",
@@ -247,7 +243,7 @@ def _made(form: Form, compared: Mapped, found: Conformance, exit_: Exit, page: P
 def _refuse_unheeded(
     engine: str | None, cluster: Cluster | None, results: str | None, workers: int | None
 ) -> None:
-    given = [] if cluster is None else [*cluster.given]
+    given = [*Settings(cluster=cluster).given]
     given += [] if results is None else ["--results"]
     given += [] if workers is None else ["--workers"]
     wrong = [one for one in given if one not in (HEEDED if engine == "spark" else ("--workers",))]

@@ -15,7 +15,15 @@ from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.conform import ENDINGS, save_first, verdict_exit
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, constant, duration
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    shared_option,
+    value,
+)
 from fencepost.checker.cli.terminal import new_page, say, width
 from fencepost.checker.cli.trace import content
 from fencepost.checker.conform.findings import summed
@@ -26,6 +34,7 @@ from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.of_trace import requests_in
 from fencepost.checker.drive.requests import Kind, Request, kinds
 from fencepost.checker.drive.system import Guarded, system
+from fencepost.checker.options import constant
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.assurance import Remark
@@ -60,7 +69,12 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     "--system", "where", metavar="WHERE", required=True, help="FILE.py:NAME, MODULE:NAME, or kafka."
 )
 @click.option(
-    "--option", "options", metavar="N=V", type=constant, multiple=True, help="For the system."
+    "--option",
+    "options",
+    metavar="N=V",
+    type=value(constant),
+    multiple=True,
+    help="For the system.",
 )
 @click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
 @CONSTANTS
@@ -80,7 +94,7 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     help="Requests of a history at most (50).",
 )
 @click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), default="1", help="Others (1).")
-@click.option("--timeout", metavar="T", type=duration, help="Stop after 90s, 5m, 1h.")
+@shared_option("--timeout", help="Stop after 90s, 5m, 1h.")
 @click.option(
     "--follow",
     "traces",

@@ -12,7 +12,7 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check
+from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check, shared_option
 from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.cli.web import serve
 from fencepost.checker.printing.page import Page
@@ -60,7 +60,7 @@ Then:     a number takes a step; "goto len(Leader.log) > 1" goes on to such a st
 @one_check()
 @CONSTANTS
 @PATHS
-@click.option("--max-states", metavar="N", type=at_least(1), help="Let goto visit N states.")
+@shared_option("--max-states", help="Let goto visit N states.")
 @click.option("--web", is_flag=True, help="In a browser: print the address of a page.")
 @click.option("--port", metavar="N", type=at_least(1), help="The port of that page (a free one).")
 def explore(

@@ -11,9 +11,9 @@ from fencepost.checker.cli.models import check_meant, loaded
 from fencepost.checker.cli.options import CHECKS, CONSTANTS, FILE, PATHS, SPEC
 from fencepost.checker.cli.terminal import say
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
-from fencepost.checker.run.session import Request, unknown_checks
+from fencepost.checker.run.session import unknown_checks
+from fencepost.checker.run.settings import Request, Settings
 from fencepost.checker.tla.module import Exported, exported
 from fencepost.checker.tla.names import Names, names_of
 from fencepost.checker.tla.values import NotExported

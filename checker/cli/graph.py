@@ -8,7 +8,15 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    one_check,
+    shared_option,
+)
 from fencepost.checker.cli.terminal import complain, say
 from fencepost.checker.report.graph import graph_dot, graph_html, summary
 from fencepost.checker.run.judge import Exit
@@ -30,9 +38,7 @@ FIRST = ((None, "that is so in an initial state, so there is no graph of what fo
 @one_check()
 @CONSTANTS
 @PATHS
-@click.option(
-    "--max-states", metavar="N", type=at_least(1, MOST_DRAWN), help="Draw N states (500)."
-)
+@shared_option("--max-states", type=at_least(1, MOST_DRAWN), help="Draw N states (500).")
 @click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
 def graph(
     spec: Path,

@@ -15,31 +15,25 @@ import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from fencepost import __version__
-from fencepost.checker.cli import completing
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.cluster import NAMED, cluster_options
 from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
-    CHECKS,
     CONSTANTS,
     FILE,
     FORMATS,
-    INVARIANTS,
     PATHS,
     SPEC,
     OptionalValues,
     SuggestingGroup,
-    Unlisted,
-    at_least,
-    duration,
-    names,
+    checked,
     one_check,
-    size,
+    request_options,
+    topics,
     usage_problem,
 )
 from fencepost.checker.cli.progress import Reporter
@@ -56,20 +50,18 @@ from fencepost.checker.cli.terminal import (
 )
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
-from fencepost.checker.engines import ENGINES
 from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
-from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.options import LONG, SPARK, SYMBOLIC
 from fencepost.checker.report.formats import Form
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.request import Cluster, Limits, Saving, Solving
 from fencepost.checker.resources import WorkerKilled, roomy
 from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
-from fencepost.checker.run.session import Request, begun, missing_folders, programs
+from fencepost.checker.run.session import begun, missing_folders, programs
+from fencepost.checker.run.settings import Request, request_of
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import SIGNALS, not_swallowed
 from fencepost.checker.trace import itf
@@ -214,49 +206,14 @@ Paths = tuple[Path, ...]
     optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
-bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
-Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --spill DIR, --resume-unsigned
-{NAMED}
+{topics(SYMBOLIC, LONG, SPARK)}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
 )
 @SPECS
-@CHECKS
-@CONSTANTS
-@INVARIANTS
-@click.option(
-    "--engine",
-    metavar="NAME",
-    shell_complete=completing.one_of(ENGINES),
-    help="local (the default), spark, bmc, ...",
-)
-@PATHS
+@request_options
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
-@click.option("--slow", is_flag=True, help="Run slow checks too.")
-@click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
-@click.option("--profile", is_flag=True, help="Show how far variables went, what blocked.")
-@click.option("--no-symmetry", is_flag=True, help="Visit every state, not one of those alike.")
-@click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
-@click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
-@click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
-@click.option(
-    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
-)
-@click.option(
-    "--jobs", metavar="N", type=at_least(1, MOST_WORKERS), help="Run N checks side by side."
-)
-@click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M, 80% of memory.")
-@click.option("--k", cls=Unlisted, metavar="K", type=at_least(1))
-@click.option("--solver-timeout", cls=Unlisted, metavar="T", type=duration)
-@click.option("--dump-smt2", "smt2", cls=Unlisted, metavar="FILE", type=FILE)
-@click.option(
-    "--cross-check",
-    "cross",
-    metavar="[=E,...]",
-    type=names,
-    help="Compare with engines E (bmc, local).",
-)
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
@@ -271,34 +228,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
 @click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
 @click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
-@click.option("--checkpoint", metavar="DIR", cls=Unlisted)
-@click.option("--resume", metavar="DIR", cls=Unlisted)
-@click.option("--resume-unsigned", "unsigned", is_flag=True, cls=Unlisted)
-@click.option("--spill", metavar="DIR", cls=Unlisted)
-@cluster_options
 def check(
-    cluster: Cluster | None,
     specs: Paths,
-    checks: tuple[str, ...],
-    constants: tuple[tuple[str, str], ...],
-    invariants: tuple[str, ...],
-    engine: str | None,
-    search: Paths,
     listed: bool,
-    slow: bool,
-    keep_going: bool,
-    profile: bool,
-    no_symmetry: bool,
-    depth: int | None,
-    max_states: int | None,
-    timeout: float | None,
-    workers: int | None,
-    jobs: int | None,
-    memory: int | None,
-    k: int | None,
-    solver_timeout: float | None,
-    smt2: Path | None,
-    cross: tuple[str, ...] | None,
     trace: Path | None,
     forms: tuple[tuple[Form, Path | None], ...],
     output: Path | None,
@@ -308,23 +240,12 @@ def check(
     summary: bool,
     silent: bool,
     watching: bool,
-    checkpoint: str | None,
-    resume: str | None,
-    unsigned: bool,
-    spill: str | None,
+    **values: Any,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
-    if checkpoint is not None and resume is not None:
-        raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
-    if unsigned and resume is None:
-        raise click.UsageError("--resume-unsigned is about --resume DIR, which is not given")
-    solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
-    limits = Limits(depth, max_states, timeout, memory, workers, solving, spill)
-    settings = Settings(
-        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
-        symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume, unsigned),
-    )  # fmt: skip
-    request = Request(specs, checks, slow, search, settings, jobs)
+    request = request_of(specs, checked(values))
+    smt2: Path | None = values["smt2"]
+    profile = request.settings.profile
     if listed:
         return _list(request)
     if quiet and (verbose or profile):

@@ -18,19 +18,19 @@ from fencepost.checker.cli.options import (
     SPEC,
     at_least,
     duration,
-    size,
+    shared_option,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.page import Page
-from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report import json
 from fencepost.checker.report.mutation import campaign_object, write_campaign, write_mutant
 from fencepost.checker.report.text import write_check
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import perform
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit
-from fencepost.checker.run.session import Request, chosen, programs, unknown_checks
+from fencepost.checker.run.session import chosen, programs, unknown_checks
+from fencepost.checker.run.settings import Request, Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import (
     Campaign,
@@ -64,14 +64,12 @@ that of `fencepost check` where a check is not as expected to begin with.""",
 @click.option("--sample", metavar="N", type=at_least(1), help="N changes, evenly spread.")
 @CONSTANTS
 @PATHS
-@click.option("--engine", metavar="NAME", help="The engine: local (the default), interpreter.")
-@click.option("--slow", is_flag=True, help="With slow checks too.")
-@click.option("--timeout", metavar="T", type=duration, help="Cut a check of a mutant after T.")
+@shared_option("--engine", help="The engine: local (the default), interpreter.")
+@shared_option("--slow", help="With slow checks too.")
+@shared_option("--timeout", help="Cut a check of a mutant after T.")
 @click.option("--total", metavar="T", type=duration, help="Begin no mutant after 90s, 5m, 1h.")
-@click.option(
-    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
-)
-@click.option("--memory", metavar="SIZE", type=size, help="Cut a check at 4G, 512M, 80% of memory.")
+@shared_option("--workers")
+@shared_option("--memory", help="Cut a check at 4G, 512M, 80% of memory.")
 @click.option("--list", "listed", is_flag=True, help="List the changes, try none.")
 @click.option("--all", "everything", is_flag=True, help="Also tell the changes that are noticed.")
 @click.option(

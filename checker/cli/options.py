@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,22 +18,102 @@ import click
 from click.shell_completion import CompletionItem
 
 from fencepost.checker.cli import completing
+from fencepost.checker.cli.terminal import WIDTH
+from fencepost.checker.engines import ENGINES
+from fencepost.checker.options import BY_FLAG, OPTIONS, SPARK, mistakes, number
 from fencepost.checker.printing import units
 from fencepost.checker.report.formats import FORMS
+from fencepost.checker.run.settings import request_of
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder, shipped, shipped_models
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 F = TypeVar("F", bound=str)
+R = TypeVar("R")
+V = TypeVar("V")
 
 
-def constant(text: str) -> tuple[str, str]:
-    """``K=V``, as a pair."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value.strip():
-        raise click.BadParameter(f'"{text}" does not read NAME=VALUE')
-    return name.strip(), value.strip()
+COMPLETIONS: Mapping[str, completing.Completion] = {
+    "--check": completing.checks,
+    "--const": completing.constants,
+    "--invariant": completing.properties,
+    "--engine": completing.one_of(ENGINES),
+}
+"""What a shell completes behind an option."""
+
+
+def value(read: Callable[[str], V]) -> Callable[[str], V]:
+    """The type of an option whose values are read by a function that raises `ValueError`."""
+
+    def convert(text: str) -> V:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return convert
+
+
+def shared_option(
+    flag: str, name: str | None = None, **changes: Any
+) -> Callable[[_Command], _Command]:
+    """A row of the table of options as an option of a command. ``name`` is the parameter that has
+    the value; ``changes`` are arguments of `click.option`.
+    """
+    row = BY_FLAG[flag]
+    given: dict[str, Any] = {"shell_complete": COMPLETIONS.get(flag)}
+    if not row.help:
+        given["cls"] = Unlisted
+    else:
+        given["help"] = row.help
+    if row.metavar:
+        given |= {"metavar": row.metavar, "multiple": row.several}
+        given["type"] = FILES.get(flag) or (None if row.read is str else value(row.read))
+    else:
+        given["is_flag"] = True
+    if flag == "--const":
+        given["callback"] = constants
+    return click.option(flag, name or row.name, **(given | changes))
+
+
+def request_options(command: _Command) -> _Command:
+    """Gives a command all options of the table, in its order."""
+    for row in reversed([row for row in OPTIONS if row.flag.startswith("--")]):
+        command = shared_option(row.flag)(command)
+    return command
+
+
+def cluster_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Gives a command the options for clusters; its first argument is their `Cluster`, or None."""
+    rows = [row for row in OPTIONS if row.topic == SPARK and row.flag.startswith("--")]
+
+    @wraps(command)
+    def wrapped(*args: Any, **values: Any) -> R:
+        of_cluster = {row.name: values.pop(row.name) for row in rows}
+        return command(request_of((), of_cluster).settings.cluster, *args, **values)
+
+    made: Callable[..., R] = wrapped
+    for row in reversed(rows):
+        made = shared_option(row.flag)(made)
+    return made
+
+
+def topics(*topics: str) -> str:
+    """The lines of a help that name the options of topics."""
+    lines: list[str] = []
+    for topic in topics:
+        rows = [row for row in OPTIONS if row.topic == topic and row.flag.startswith("--")]
+        words = ", ".join(f"{row.flag} {row.metavar}".strip().replace(" ", "\0") for row in rows)
+        lines += textwrap.wrap(f"{topic}: {words}", WIDTH - 2, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
+
+
+def checked(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of options. Raises `click.UsageError` for those that exclude each other."""
+    for mistake in mistakes(values, {row.flag: row.flag for row in OPTIONS}):
+        raise click.UsageError(mistake)
+    return values
 
 
 def constants(
@@ -45,51 +127,12 @@ def constants(
     return given
 
 
-def setting(text: str) -> tuple[str, str]:
-    """``spark.x.y=V``, as a pair; V may be empty."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.startswith("spark."):
-        raise click.BadParameter(f'"{text}" does not read spark.NAME=VALUE')
-    return name, value
+def at_least(low: int, high: int | None = None) -> Callable[[str], int]:
+    """The type of options that are integers from ``low`` to ``high`` (None: unbounded)."""
+    return value(number(low, high))
 
 
-def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
-    """Whole numbers from ``low`` up, or to ``most``; ``1_000_000`` is one."""
-
-    def convert(text: str) -> int:
-        digits = text.strip().replace("_", "")
-        if digits.isascii() and digits.isdigit() and len(digits) <= 18:
-            number = int(digits)
-            if number >= low and (most is None or number <= most):
-                return number
-        where = f"from {low} up" if most is None else f"from {low} to {most}"
-        raise click.BadParameter(f'"{text}" is no whole number {where}')
-
-    return convert
-
-
-def size(text: str) -> int:
-    """``4G``, ``512M``, ``80%``: bytes."""
-    try:
-        return units.memory(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def duration(text: str) -> float:
-    """``90``, ``90s``, ``1.5m``, ``2h``: seconds."""
-    try:
-        return units.duration(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def names(text: str) -> tuple[str, ...]:
-    """``a,b``; nothing at all is no name."""
-    found = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
-    if "" in found:
-        raise click.BadParameter(f'"{text}" is no list of names')
-    return found
+duration = value(units.duration)
 
 
 def report_form(forms: Sequence[F]) -> Callable[[str], tuple[F, Path | None]]:
@@ -120,6 +163,8 @@ FORMATS = click.option(
 FILE = click.Path(path_type=Path, readable=False)
 """A file or folder by name, of which a shell completes the name; whether it is there, and what is
 in it, is for those who read it."""
+FILES: Mapping[str, click.ParamType[Any]] = {"--path": FILE, "--dump-smt2": FILE}
+"""The options whose values are files or folders that a shell completes."""
 
 
 class _Spec(click.Path):
@@ -153,19 +198,8 @@ def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first:
     raise Rejected([Problem("F021", None, what, ((None, f"write: {words}"),))])
 
 
-PATHS = click.option(
-    "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
-)
-CONSTANTS = click.option(
-    "--const",
-    "constants",
-    metavar="K=V",
-    multiple=True,
-    type=constant,
-    callback=constants,
-    shell_complete=completing.constants,
-    help="Set a constant.",
-)
+PATHS = shared_option("--path", "search")
+CONSTANTS = shared_option("--const", "constants")
 
 
 def one_check(help: str = "With the constants of this check.") -> Callable[[_Command], _Command]:
@@ -175,22 +209,8 @@ def one_check(help: str = "With the constants of this check.") -> Callable[[_Com
     )
 
 
-CHECKS = click.option(
-    "--check",
-    "checks",
-    metavar="NAME",
-    multiple=True,
-    shell_complete=completing.checks,
-    help="Only this check.",
-)
-INVARIANTS = click.option(
-    "--invariant",
-    "invariants",
-    metavar="I",
-    multiple=True,
-    shell_complete=completing.properties,
-    help="Only this property.",
-)
+CHECKS = shared_option("--check")
+INVARIANTS = shared_option("--invariant")
 
 
 class Unlisted(click.Option):

@@ -24,21 +24,21 @@ from fencepost.checker.cli.options import (
     PATHS,
     SPEC,
     at_least,
-    duration,
     one_check,
+    shared_option,
 )
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.random_runs import RecordedRuns, Recorder
 from fencepost.checker.printing.page import Page
-from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report import json
 from fencepost.checker.report.simulation import simulation_object, write_simulation
 from fencepost.checker.request import Limits, Unsupported
 from fencepost.checker.run.check import not_supported, prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, exit_of
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.simulate.runs import (
@@ -87,13 +87,9 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 @INVARIANTS
 @PATHS
 @click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), help="Other runs (1).")
-@click.option(
-    "--depth", metavar="D", type=at_least(1, MOST_DEPTH), help="Steps of a run at most (100)."
-)
+@shared_option("--depth", type=at_least(1, MOST_DEPTH), help="Steps of a run at most (100).")
 @click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
-@click.option(
-    "--timeout", metavar="T", type=duration, help="Stop after 90s, 5m, 1h (10s without --runs)."
-)
+@shared_option("--timeout", help="Stop after 90s, 5m, 1h (10s without --runs).")
 @click.option(
     "--choose",
     type=click.Choice(CHOOSING),
@@ -103,9 +99,7 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 @click.option(
     "--weight", "weights", metavar="A=W", multiple=True, type=weight, help="Of an action (16)."
 )
-@click.option(
-    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
-)
+@shared_option("--workers")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @click.option(
     "--record", metavar="FILE", type=FILE, help="Write runs as a recording, look for no problem."

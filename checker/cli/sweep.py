@@ -19,15 +19,12 @@ from fencepost.checker.cli.options import (
     FILE,
     PATHS,
     SPEC,
-    at_least,
-    duration,
     one_check,
-    size,
+    shared_option,
 )
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import flush, is_terminal, new_page, say, width
 from fencepost.checker.printing.page import Page
-from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report import json
 from fencepost.checker.report.sweep import (
     Row,
@@ -39,8 +36,9 @@ from fencepost.checker.report.sweep import (
 )
 from fencepost.checker.request import Limits
 from fencepost.checker.run.check import perform, prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, exit_code
+from fencepost.checker.run.settings import Settings
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -64,14 +62,12 @@ Exit code: that of `fencepost check`, for all rows together.""",
 @one_check("The check to run.")
 @CONSTANTS
 @PATHS
-@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc, ...")
-@click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
-@click.option("--max-states", metavar="N", type=at_least(1), help="Stop a row after N states.")
-@click.option("--timeout", metavar="T", type=duration, help="Stop a row after 90s, 5m, 1h.")
-@click.option(
-    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
-)
-@click.option("--memory", metavar="SIZE", type=size, help="Stop a row at 4G, 512M, 80% of memory.")
+@shared_option("--engine", help="local (the default), interpreter, bmc, ...")
+@shared_option("--depth")
+@shared_option("--max-states", help="Stop a row after N states.")
+@shared_option("--timeout", help="Stop a row after 90s, 5m, 1h.")
+@shared_option("--workers")
+@shared_option("--memory", help="Stop a row at 4G, 512M, 80% of memory.")
 @click.option(
     "--format", "form", type=click.Choice(get_args(Form)), default="text", help="Of rows."
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
 from fencepost.checker.run.check import load
-from fencepost.checker.run.session import Request, has_name, in_time
+from fencepost.checker.run.session import has_name, in_time
+from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected

@@ -16,14 +16,8 @@ from fencepost.checker.report.formats import Form, made
 from fencepost.checker.report.several import Detail, Report
 from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.session import (
-    Plan,
-    Refusal,
-    Request,
-    SpecPlan,
-    command_line,
-    perform_all,
-)
+from fencepost.checker.run.session import Plan, Refusal, SpecPlan, perform_all
+from fencepost.checker.run.settings import Request, command_line
 from fencepost.checker.run.words import runner
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected

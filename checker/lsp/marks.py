@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fencepost.checker.run.session import Request, plan
+from fencepost.checker.run.session import plan
+from fencepost.checker.run.settings import Request
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import package_root, real
 from fencepost.spec.text.problem import Problem, printable

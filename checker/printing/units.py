@@ -5,12 +5,9 @@ It does not know what an engine does with them.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
-from collections.abc import Iterator
 
-from fencepost.checker.request import Limits
 from fencepost.checker.resources import memory_bytes
 
 MOST_WORKERS = 256
@@ -54,24 +51,6 @@ def duration(text: str) -> float:
     if match is None:
         raise ValueError(f'"{text}" is no duration like 90s, 5m or 1h')
     return float(match[1]) * SECONDS[match[2]]
-
-
-def mistakes(limits: Limits) -> Iterator[str]:
-    """What no engine can do with these limits; a command line cannot say such things."""
-    least = {
-        "depth": (limits.depth, 0),
-        "max_states": (limits.max_states, 1),
-        "timeout": (limits.timeout, 0),
-        "memory": (limits.memory, LEAST_MEMORY),
-        "workers": (limits.workers, 1),
-    }
-    for name, (value, low) in least.items():
-        if value is not None and value < low:
-            yield f"{name}={value}: it must be at least {low}"
-    if limits.timeout is not None and not math.isfinite(limits.timeout):
-        yield f"timeout={limits.timeout}: it must be a number of seconds; None is no limit"
-    if (limits.workers or 1) > MOST_WORKERS:
-        yield f"workers={limits.workers}: it must be at most {MOST_WORKERS}"
 
 
 def size(count: int) -> str:

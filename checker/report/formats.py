@@ -11,7 +11,7 @@ from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.several import WHOLE, Detail, Report
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.run.session import command_line
+from fencepost.checker.run.settings import command_line
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import CheckResult, verdict_met
-from fencepost.checker.run.session import Performed, Request, SpecPlan
+from fencepost.checker.run.session import Performed, SpecPlan
+from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural, resumed
 from fencepost.checker.trace.findings import goes_on, headline
 from fencepost.spec.core.spelling import show

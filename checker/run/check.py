@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from fencepost.checker import engines
-from fencepost.checker.engines import ENGINES, SOLVER_OPTIONS, visits_states
+from fencepost.checker.engines import ENGINES, visits_states
+from fencepost.checker.options import OPTIONS, first, flags
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
-    CLUSTER_OPTIONS,
-    SAVING_OPTIONS,
     Cluster,
     Limits,
     OnCluster,
@@ -26,10 +25,11 @@ from fencepost.checker.request import (
     ignored,
 )
 from fencepost.checker.resources import processors
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.scenario import played, refuse_options, refuse_symbols
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
@@ -40,13 +40,10 @@ from fencepost.spec.elaborate.program import Check, Program, build, select, stag
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
-_SELECTIVE = (
-    "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", "--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
-)  # fmt: skip
-"""The options that not every engine heeds, the one to complain of first."""
-
-
+SELECTIVE = frozenset[str]().union(*(entry.options for entry in ENGINES.values()))
+"""The options that not every engine heeds."""
+FOR_COMPARED = flags("settings.cluster") | flags("settings.limits.solving")
+"""The options that may be meant for an engine which a check is compared with."""
 A_LOOK = 20_000
 """States that are enough to see how many there may be."""
 
@@ -117,23 +114,17 @@ def prepare(
 def on_cluster(settings: Settings, check: Check) -> bool:
     """Whether the engine that is to run a check runs on a cluster."""
     engine = settings.engine or check.engine or engines.DEFAULT
-    return engine in ENGINES and not ENGINES[engine].options.isdisjoint(CLUSTER_OPTIONS)
+    return engine in ENGINES and not ENGINES[engine].options.isdisjoint(flags("settings.cluster"))
 
 
 def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) -> None:
     """Raises `Rejected` for a limit or an option that neither the engine would heed nor those it is
     ``compared`` with.
     """
-    given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
-    given |= set() if settings.saving is None else {settings.saving.given[0]}
-    given |= {"--cross-check"} if settings.cross_check is not None else set()
-    given |= {"--dump-smt2"} if settings.limits.solving.record else set()
-    given |= {"--profile"} if settings.profile else set()
-    given |= set() if settings.symmetry else {"--no-symmetry"}
     heeded = set(ENGINES[engine].options)
     for name in ENGINES.keys() & compared:
-        heeded |= ENGINES[name].options & (CLUSTER_OPTIONS.keys() | SOLVER_OPTIONS)
-    foreign = next((name for name in _SELECTIVE if name in given - heeded), "")
+        heeded |= ENGINES[name].options & FOR_COMPARED
+    foreign = first(settings.given.keys() & SELECTIVE, SELECTIVE - heeded)
     if foreign:
         what = f"{foreign} means nothing to the engine {engine}"
         heeding = [name for name, entry in ENGINES.items() if foreign in entry.options]
@@ -199,15 +190,12 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
 
 def _refuse_folders(model: Model, settings: Settings) -> None:
     """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
-    given = {*(settings.cluster or Cluster()).given, *(["--profile"] if settings.profile else [])}
-    given |= set() if settings.saving is None else {settings.saving.given[0]}
-    given |= set() if settings.limits.spill is None else {"--spill"}
-    for option in (*SAVING_OPTIONS, "--save-states", "--profile", "--spill"):
-        if option in given:
-            symbol = model.symbols[0]
-            what = f'{option} is for one search, and "{symbol.path}" stands for any value'
-            notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
-            raise Rejected([Problem("F037", symbol.span, what, notes)])
+    flag = first(settings.given, [option.flag for option in OPTIONS if option.one_search])
+    if flag:
+        symbol = model.symbols[0]
+        what = f'{flag} is for one search, and "{symbol.path}" stands for any value'
+        notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
+        raise Rejected([Problem("F037", symbol.span, what, notes)])
 
 
 def _no_depth(engine: str, check: Check) -> Problem:

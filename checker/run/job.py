@@ -1,46 +1,17 @@
-"""A check that is ready to run, and what the user asked for.
-
-It knows no engine, and does not know how a result is judged.
-"""
+"""A check that is ready to run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from fencepost.checker.request import Cluster, Limits, Progress, Request, Saving
+from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.run.settings import Settings
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.records import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the user asked for, whatever the check; None and empty mean "as the check says"."""
-
-    overrides: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts of new values of constants, by path."""
-    invariants: tuple[str, ...] = ()
-    """The properties to check instead of the check's."""
-    engine: str | None = None
-    limits: Limits = field(default_factory=Limits)
-    keep_going: bool = False
-    cluster: Cluster | None = None
-    """What is asked of an engine that runs on a cluster."""
-    cross_check: tuple[str, ...] | None = None
-    """The engines that run the check too (see `cross_check`); empty: one of another kind; None:
-    none.
-    """
-    profile: bool = False
-    """Whether the states that were visited are described."""
-    symmetry: bool = True
-    """Whether one state may stand for others that differ in which value of a symmetric type is
-    which.
-    """
-    saving: Saving | None = None
-    """Where the search is saved from time to time."""
 
 
 @dataclass(frozen=True, slots=True)

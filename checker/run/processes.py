@@ -31,7 +31,8 @@ from fencepost.checker.resources import (
     processors,
 )
 from fencepost.checker.run.cross_check import Disagreement
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.settings import Settings
 
 EACH_BYTES = 1 << 30
 """The memory that a check is thought to take, where the user does not say how many there may be."""

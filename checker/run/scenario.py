@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from fencepost.checker.engines import ENGINES, visits_states
+from fencepost.checker.options import OPTIONS, first
 from fencepost.checker.outcome import Coverage, Finding, Fit, Outcome, Trace, Verdict
 from fencepost.checker.request import Engine, Request
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.explain import explain
 from fencepost.spec.core.ir import Model
@@ -25,15 +26,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing
 
 def refuse_options(check: Check, engine: str, settings: Settings) -> None:
     """Raises `Rejected` (F854) for what means nothing to a scenario."""
-    given = settings.cluster.given if settings.cluster is not None else {}
-    saving = () if settings.saving is None else settings.saving.given[:1]
-    asked = {
-        "--invariant": bool(settings.invariants),
-        "--profile": settings.profile,
-        "--save-states": "--save-states" in given,
-        **dict.fromkeys(saving, True),
-    }
-    option = next((name for name, wanted in asked.items() if wanted), "")
+    option = first(settings.given, [row.flag for row in OPTIONS if row.no_scenario])
     engines = [engine, *(settings.cross_check or ())]
     engine = next((name for name in engines if not visits_states(name)), "")
     if not engine and not option:

@@ -5,10 +5,9 @@ The command and the Python interface share it. It does not print.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.checker import engines
@@ -16,34 +15,17 @@ from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run import processes
 from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import LATE, CheckResult
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.processes import Crew, Run
+from fencepost.checker.run.settings import Request, Settings
 from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
-from fencepost.spec.text.library import is_folder, real, short_name, specs_below
+from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The arguments of `fencepost check`. ``specs`` may be folders; ``search`` is --path."""
-
-    specs: tuple[Path, ...]
-    checks: tuple[str, ...] = ()
-    slow: bool = False
-    search: tuple[Path, ...] = ()
-    settings: Settings = field(default_factory=Settings)
-    jobs: int | None = None
-    """How many checks run side by side (--jobs); None: as many as there is room for."""
-
-    @property
-    def single(self) -> bool:
-        """Whether the request names one file: then the JSON report is an object, no array."""
-        return len(self.specs) == 1 and not is_folder(self.specs[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,39 +282,3 @@ def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | R
         return run(job, progress)
     except Rejected as rejected:
         return Refusal(job, rejected.problems, isinstance(rejected, CannotRun))
-
-
-def command_line(request: Request) -> str:
-    """The command that runs a request again."""
-    settings = request.settings
-    words = ["fencepost", "check", *(short_name(spec) for spec in request.specs)]
-    options: list[tuple[str, Sequence[str]]] = [
-        ("--check", request.checks),
-        ("--const", [f"{name}={value}" for name, value in settings.overrides.items()]),
-        ("--invariant", settings.invariants),
-        ("--path", [str(path) for path in request.search]),
-        ("--engine", [settings.engine] if settings.engine else []),
-    ]
-    for option, values in options:
-        for value in values:
-            words += [option, value]
-    for option, value in settings.limits.given.items():
-        words += [option, value]
-    if settings.saving is not None:
-        words += settings.saving.given
-        words += ["--resume-unsigned"] if settings.saving.unsigned else []
-    if settings.cluster is not None:
-        words += settings.cluster.words
-    if request.jobs is not None:
-        words += ["--jobs", str(request.jobs)]
-    if request.slow:
-        words.append("--slow")
-    if settings.keep_going:
-        words.append("--continue")
-    if settings.profile:
-        words.append("--profile")
-    if not settings.symmetry:
-        words.append("--no-symmetry")
-    if settings.cross_check is not None:
-        words.append("=".join(["--cross-check", *filter(None, [",".join(settings.cross_check)])]))
-    return shlex.join(words)

@@ -21,7 +21,7 @@ from fencepost.checker.printing.units import size
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.resources import processors
 from fencepost.checker.run.check import load, perform, prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.user_key import Unusable, key_path, read_key
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected

@@ -15,8 +15,9 @@ from fencepost.checker.engines import ENGINES
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import perform, prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import expected, found
 from fencepost.checker.tools.likeness import alike_but_for
 from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared

@@ -15,7 +15,8 @@ from fencepost.checker import engines
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Request
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import Exported, exported
 
 TOLD = {

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from fencepost.checker.estimate import estimated
 from fencepost.checker.request import Progress
 from fencepost.checker.run.check import load, perform, prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 
 MODELS = ROOT / "models"
 

@@ -38,7 +38,8 @@ from fencepost.checker import api
 from fencepost.checker.cli import mutate, progress
 from fencepost.checker.cli.main import main
 from fencepost.checker.run.check import load
-from fencepost.checker.run.session import Request, plan
+from fencepost.checker.run.session import plan
+from fencepost.checker.run.settings import Request
 from fencepost.spec.elaborate.program import build, select
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read

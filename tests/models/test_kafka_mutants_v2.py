@@ -10,7 +10,7 @@ from bench.machine import ROOT
 
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tools.mutate import attempt, campaign, changes, jobs
 
 PAGE = (ROOT / "docs" / "kafka" / "mutants_txn_core_v2.md").read_text(encoding="utf-8")

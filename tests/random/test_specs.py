@@ -20,8 +20,9 @@ from fencepost.checker.report.json import dumps, spec_object
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.trace_json import trace_json
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import judge
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes

@@ -15,7 +15,8 @@ from fencepost.checker.outcome import (
     Verdict,
 )
 from fencepost.checker.request import Limits
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.settings import Settings
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.files import Files

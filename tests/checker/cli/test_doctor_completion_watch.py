@@ -17,8 +17,7 @@ from fencepost.checker import engines
 from fencepost.checker.cli.main import cli
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.request import Engine, Limits
-from fencepost.checker.run.job import Settings
-from fencepost.checker.run.session import Request
+from fencepost.checker.run.settings import Request, Settings
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
 

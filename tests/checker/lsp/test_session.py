@@ -22,7 +22,8 @@ from tests.support.paths import ROOT
 from tests.support.processes import finished
 
 from fencepost.checker.cli import lsp as lsp_command
-from fencepost.checker.run.session import Request, plan
+from fencepost.checker.run.session import plan
+from fencepost.checker.run.settings import Request
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.source import Source
 

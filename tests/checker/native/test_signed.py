@@ -263,4 +263,4 @@ def test_the_python_interface(copy: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(Rejected, match="resume_unsigned"):
         api.check("spec.fence", resume_unsigned=True)
     ran = run(*CHECK, "--resume-unsigned", folder=copy)
-    assert (ran.code, "--resume-unsigned is about --resume" in ran.stderr) == (151, True)
+    assert (ran.code, "--resume is not given" in ran.stderr) == (151, True)

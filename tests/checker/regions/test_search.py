@@ -22,8 +22,8 @@ from fencepost.checker.regions.shapes import Shape
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.run.check import perform, prepare
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Number

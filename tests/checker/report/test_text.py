@@ -26,8 +26,8 @@ from fencepost.checker.outcome import Coverage, Finding, Limit, Step, Stuck, Tra
 from fencepost.checker.printing.page import Page, ansi
 from fencepost.checker.report.assurance import remarks
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, judge
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.trace.value_tree import (
     Atom,
     Change,

@@ -26,9 +26,10 @@ from fencepost.checker.native.states import COMPRESSED_FROM
 from fencepost.checker.request import ignored
 from fencepost.checker.run import kept_models
 from fencepost.checker.run.check import load, prepare
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.kept_models import KeptModels
+from fencepost.checker.run.settings import Settings
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Program, build
 

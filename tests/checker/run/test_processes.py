@@ -23,10 +23,11 @@ from fencepost.checker.request import Limits, Progress, ignored
 from fencepost.checker.resources import WorkerKilled
 from fencepost.checker.run import processes
 from fencepost.checker.run.cross_check import Disagreement
-from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.processes import Crew, Died
-from fencepost.checker.run.session import Refusal, Request, performed, plan
+from fencepost.checker.run.session import Refusal, performed, plan
+from fencepost.checker.run.settings import Request, Settings
 
 SPEC = """\
 const Wrong: bool = false

@@ -16,8 +16,8 @@ from tests.support.text_tables import tables
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import ignored
 from fencepost.checker.run.check import perform, prepare
-from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.scenario import product
 from fencepost.spec.core.verify_model import problems

@@ -13,7 +13,7 @@ from tests.support.command import run
 from tests.support.paths import ROOT
 
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla import tree
 from fencepost.checker.tla.module import Exported, exported
 from fencepost.checker.tla.names import RESERVED, Names, field_names, names_of

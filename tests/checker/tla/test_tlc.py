@@ -17,7 +17,7 @@ from tests.strategies import grown
 from tests.support.agreement import loaded
 
 from fencepost.checker.run.check import prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
 from fencepost.spec.elaborate.program import Program, load
 

@@ -13,7 +13,7 @@ from tests.support.scenario_runs import SPEC
 from fencepost.checker.report.scenario import scenario
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform, prepare
-from fencepost.checker.run.job import Settings
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.of_search import result_document
 

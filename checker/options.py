@@ -1,0 +1,286 @@
+"""The options of a check, one row each.
+
+The command, the Python interface, the line in a report that repeats a run, and the refusal of
+options that mean nothing to an engine all read this table. Which engine heeds which option stands
+in `checker.engines`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
+
+from fencepost.checker.outcome import as_given
+from fencepost.checker.printing import units
+from fencepost.checker.request import MOST_PARTITIONS
+from fencepost.spec.records import dataclass
+
+Read = Callable[[str], object]
+"""Reads the value of an option. Raises `ValueError`, whose text is a sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    ``flag`` is its name on the command line, ``name`` in Python. ``field`` is the attribute of a
+    `run.job.Request` that holds its value, as a path.
+    """
+
+    flag: str
+    name: str
+    field: str
+    help: str = ""
+    metavar: str = ""
+    """What the help shows for the value; empty: the option takes none."""
+    read: Read = str
+    several: bool = False
+    """Whether it may be given more than once."""
+    stored: Callable[[Any], object] | None = None
+    """Turns the value of the command line into that of the field; None: they are the same."""
+    words: Callable[[Any], Iterable[str]] | None = None
+    """The values that a command line repeats; None: ``str`` of the field."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of a number, both allowed."""
+    topic: str = ""
+    """The help names the options of a topic in one line, without their meanings."""
+    excludes: tuple[str, ...] = ()
+    """The flags that it cannot be given with."""
+    needs: str = ""
+    """The flag that it cannot be given without."""
+    why: str = ""
+    """Why it excludes or needs others, in half a sentence."""
+    one_search: bool = False
+    """Whether it means nothing where one check takes several searches."""
+    no_scenario: bool = False
+    """Whether it means nothing to a scenario."""
+
+
+def number(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Reads integers from ``low`` to ``high`` (None: unbounded), also written ``1_000_000``."""
+
+    def read(text: str) -> int:
+        digits = text.strip().replace("_", "")
+        if digits.isascii() and digits.isdigit() and len(digits) <= 18:
+            value = int(digits)
+            if value >= low and (high is None or value <= high):
+                return value
+        where = f"from {low} up" if high is None else f"from {low} to {high}"
+        raise ValueError(f'"{text}" is no whole number {where}')
+
+    return read
+
+
+def constant(text: str) -> tuple[str, str]:
+    """Reads ``K=V`` as a pair."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise ValueError(f'"{text}" does not read NAME=VALUE')
+    return name.strip(), value.strip()
+
+
+def setting(text: str) -> tuple[str, str]:
+    """Reads ``spark.x.y=V`` as a pair; V may be empty."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise ValueError(f'"{text}" does not read spark.NAME=VALUE')
+    return name, value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Reads ``a,b``; an empty text is no name."""
+    read = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    if "" in read:
+        raise ValueError(f'"{text}" is no list of names')
+    return read
+
+
+def _pairs(values: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{name}={value}" for name, value in values]
+
+
+def _seconds(value: float) -> list[str]:
+    return [f"{value:g}"]
+
+
+SYMBOLIC = "bmc, induction (docs/symbolic.md)"
+LONG = "Long runs (docs/large-models.md)"
+SPARK = "Spark (docs/spark.md)"
+
+OPTIONS = (
+    Option("--check", "checks", "checks", "Only this check.", "NAME", several=True, stored=tuple),
+    Option(
+        "--const", "const", "settings.overrides", "Set a constant.", "K=V", constant, several=True,
+        stored=dict, words=lambda values: _pairs(values.items()),
+    ),
+    Option(
+        "--invariant", "invariants", "settings.invariants", "Only this property.", "I",
+        several=True, stored=tuple, no_scenario=True,
+    ),
+    Option("--path", "path", "search", "Also look for modules here.", "DIR", several=True),
+    Option("--engine", "engine", "settings.engine", "local (the default), spark, bmc, ...", "NAME"),
+    Option("--slow", "slow", "slow", "Run slow checks too."),
+    Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
+    Option(
+        "--profile", "profile", "settings.profile", "Show how far variables went, what blocked.",
+        one_search=True, no_scenario=True,
+    ),
+    Option(
+        "--no-symmetry", "no_symmetry", "settings.symmetry",
+        "Visit every state, not one of those alike.", stored=lambda value: not value,
+    ),
+    Option(
+        "--depth", "depth", "settings.limits.depth", "Allow D steps.", "D", number(0), low=0,
+    ),
+    Option(
+        "--max-states", "max_states", "settings.limits.max_states", "Stop after N states.", "N",
+        number(1), low=1,
+    ),
+    Option(
+        "--timeout", "timeout", "settings.limits.timeout", "Stop a check after 90s, 5m, 1h.", "T",
+        units.duration, words=_seconds, low=0, high=math.inf,
+    ),
+    Option(
+        "--workers", "workers", "settings.limits.workers", "Threads (default: all cores).", "N",
+        number(1, units.MOST_WORKERS), low=1, high=units.MOST_WORKERS,
+    ),
+    Option(
+        "--jobs", "jobs", "jobs", "Run N checks side by side.", "N",
+        number(1, units.MOST_WORKERS), low=1, high=units.MOST_WORKERS,
+    ),
+    Option(
+        "--memory", "memory", "settings.limits.memory", "Stop at 4G, 512M, 80% of memory.", "SIZE",
+        units.memory, words=lambda value: [as_given(value)], low=units.LEAST_MEMORY,
+    ),
+    Option(
+        "--cross-check", "cross_check", "settings.cross_check",
+        "Compare with engines E (bmc, local).", "[=E,...]", names,
+    ),
+    Option("--k", "k", "settings.limits.solving.k", "", "K", number(1), low=1, topic=SYMBOLIC),
+    Option(
+        "--solver-timeout", "solver_timeout", "settings.limits.solving.seconds", "", "T",
+        units.duration, words=_seconds, low=0, high=math.inf, topic=SYMBOLIC,
+    ),
+    Option(
+        "--dump-smt2", "smt2", "settings.limits.solving.record", "", "FILE", stored=bool,
+        words=lambda _: (), topic=SYMBOLIC,
+    ),
+    Option(
+        "--checkpoint", "checkpoint", "settings.saving.checkpoint", "", "DIR", topic=LONG,
+        one_search=True, no_scenario=True,
+    ),
+    Option(
+        "--resume", "resume", "settings.saving.resume", "", "DIR", topic=LONG,
+        one_search=True, no_scenario=True,
+        excludes=("--checkpoint",), why="the search is saved there, too",
+    ),
+    Option("--spill", "spill", "settings.limits.spill", "", "DIR", topic=LONG, one_search=True),
+    Option(
+        "--resume-unsigned", "resume_unsigned", "settings.saving.unsigned", topic=LONG,
+        needs="--resume", why="it is about a resumed search",
+    ),
+    Option("--master", "master", "settings.cluster.master", "", "URL", topic=SPARK),
+    Option(
+        "--partitions", "partitions", "settings.cluster.partitions", "", "N",
+        number(1, MOST_PARTITIONS), low=1, high=MOST_PARTITIONS, topic=SPARK,
+    ),
+    Option(
+        "--spark-conf", "spark_conf", "settings.cluster.settings", "", "K=V", setting, several=True,
+        words=_pairs, topic=SPARK,
+    ),
+    Option(
+        "--save-states", "save_states", "settings.cluster.states", "", "DIR", topic=SPARK,
+        one_search=True, no_scenario=True,
+    ),
+    Option("--ship-package", "ship_package", "settings.cluster.ship", topic=SPARK),
+    Option(
+        "session", "session", "settings.cluster.session", metavar="SESSION", words=lambda _: (),
+        excludes=("--master", "--spark-conf"), why="it is used as it is",
+    ),
+)  # fmt: skip
+"""In the order of the help. A flag without dashes is for Python only. Of several options that mean
+nothing to an engine, the first is reported.
+"""
+
+BY_FLAG: Mapping[str, Option] = {option.flag: option for option in OPTIONS}
+
+
+def flags(part: str) -> frozenset[str]:
+    """The flags of the options whose fields belong to a part of the request."""
+    return frozenset(o.flag for o in OPTIONS if o.field.startswith(f"{part}."))
+
+
+def given(request: object, default: object) -> dict[str, Any]:
+    """The values of the options of a `run.job.Request` that differ from their defaults, by flag, in
+    the order of the table.
+    """
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        value = _value(request, option)
+        if value is not None and value != _value(default, option):
+            values[option.flag] = value
+    return values
+
+
+def _value(request: object, option: Option) -> Any:
+    try:
+        return attrgetter(option.field)(request)
+    except AttributeError:
+        # A part that was not asked for is None.
+        return None
+
+
+def repeated(values: Mapping[str, Any]) -> list[str]:
+    """The words of a command line that give options these values, by flag."""
+    line: list[str] = []
+    for flag, value in values.items():
+        option = BY_FLAG[flag]
+        if not option.metavar:
+            line.append(flag)
+        elif option.metavar.startswith("["):
+            line.append("=".join([flag, *filter(None, [",".join(value)])]))
+        else:
+            each = value if option.several else [value]
+            texts = map(str, each) if option.words is None else option.words(value)
+            for text in texts:
+                line += [flag, text]
+    return line
+
+
+def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with values (by names in Python) whatever the engine: one that is out of
+    bounds, or options that exclude or need each other. ``names`` has the word for each flag.
+    """
+    present = [option for option in OPTIONS if asked(option, values.get(option.name))]
+    wanted = {option.flag for option in present}
+    for option in present:
+        name, value = names[option.flag], values[option.name]
+        if option.low is not None and not _within(value, option.low, option.high):
+            bounds = f"at least {option.low}"
+            if option.high == math.inf:
+                bounds = "a number of seconds from 0 up; None is no limit"
+            elif option.high is not None:
+                bounds = f"from {option.low} to {option.high}"
+            yield f"{name}={value}: it must be {bounds}"
+        barred = [names[flag] for flag in option.excludes if flag in wanted]
+        if barred:
+            yield f"{name}: {option.why}; leave out {' and '.join(barred)}"
+        if option.needs and option.needs not in wanted:
+            yield f"{name}: {option.why}, and {names[option.needs]} is not given"
+
+
+def asked(option: Option, value: object) -> bool:
+    """Whether a value of an option differs from leaving the option out."""
+    return value is not None and value is not False and not (option.several and not value)
+
+
+def _within(value: float, low: float, high: float | None) -> bool:
+    return low <= value < math.inf and (high is None or value <= high)
+
+
+def first(wanted: Collection[str], barred: Collection[str]) -> str:
+    """The first flag of the table among both; empty if there is none."""
+    return next((o.flag for o in OPTIONS if o.flag in wanted and o.flag in barred), "")
