@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from fencepost.spec.core import ir
@@ -19,14 +19,11 @@ from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.ghosts import comparing, ordinary
 from fencepost.spec.elaborate.narrowing import mentions, reading
 from fencepost.spec.elaborate.partiality import bound, coerced, number, size
-from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.elaborate.symbols import Opening, Operand
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 from fencepost.spec.text.source import Span
-
-Opening: TypeAlias = Callable[[ir.Statement], ir.Statement]
-"""A statement that is still to be given what runs after it."""
 
 Result: TypeAlias = tuple[ir.Statement | Opening | None, Context]
 """A checked statement (None: nothing to do, or wrong), and the context behind it."""

@@ -7,11 +7,10 @@ from typing import Literal
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Bag, Int, Map, Seq, Set, Union
-from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.channels import Fault
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.partiality import number, size
-from fencepost.spec.elaborate.symbols import ChannelEntity
+from fencepost.spec.elaborate.symbols import ChannelEntity, Opening
 from fencepost.spec.text.source import Span
 
 

@@ -21,7 +21,6 @@ from fencepost.spec.core.types import (
     describe,
     has_ghost,
 )
-from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.constants import integer
@@ -33,7 +32,7 @@ from fencepost.spec.elaborate.partiality import coerced, number, size
 from fencepost.spec.elaborate.patterns import matched
 from fencepost.spec.elaborate.roles import denoted
 from fencepost.spec.elaborate.size_checks import bounded, map_type
-from fencepost.spec.elaborate.symbols import BrokenEntity, ChannelEntity, Operand, kind_of
+from fencepost.spec.elaborate.symbols import BrokenEntity, ChannelEntity, Opening, Operand, kind_of
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note

@@ -10,7 +10,6 @@ from fencepost.spec.core.size_limits import MOST_ITERATED, countable
 from fencepost.spec.core.type_relations import element_of, least
 from fencepost.spec.core.types import Bag, Map, Seq, Set, Type, describe
 from fencepost.spec.elaborate import channels
-from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.collections import elements, universe
 from fencepost.spec.elaborate.context import Context, Elaboration, role_locals
@@ -21,6 +20,7 @@ from fencepost.spec.elaborate.symbols import (
     ChannelEntity,
     Instance,
     LocalName,
+    Opening,
     Operand,
     VariableEntity,
 )

@@ -27,7 +27,6 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate import channels
-from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.channel_faults import fault_action
 from fencepost.spec.elaborate.constants import value_of
@@ -47,6 +46,7 @@ from fencepost.spec.elaborate.symbols import (
     ChannelEntity,
     ConstEntity,
     Instance,
+    Opening,
     RoleEntity,
     VariableEntity,
 )

@@ -10,7 +10,7 @@ from fencepost.spec.core.analysis import may_leave
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate import assignments, channels
-from fencepost.spec.elaborate.assignments import Opening, Result, forget
+from fencepost.spec.elaborate.assignments import Result, forget
 from fencepost.spec.elaborate.boolean import known, truth
 from fencepost.spec.elaborate.built_in import METHODS
 from fencepost.spec.elaborate.calls import bound_arguments, entered
@@ -20,7 +20,14 @@ from fencepost.spec.elaborate.ghosts import going_through, ordinary
 from fencepost.spec.elaborate.narrowing import reading, when
 from fencepost.spec.elaborate.patterns import Match, matched, missing_members
 from fencepost.spec.elaborate.roles import member, through
-from fencepost.spec.elaborate.symbols import BrokenEntity, Entity, Operand, ProcedureEntity, kind_of
+from fencepost.spec.elaborate.symbols import (
+    BrokenEntity,
+    Entity,
+    Opening,
+    Operand,
+    ProcedureEntity,
+    kind_of,
+)
 from fencepost.spec.elaborate.type_expressions import declaration, module_member
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax

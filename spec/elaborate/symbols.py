@@ -7,6 +7,7 @@ that circles are found.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from enum import Enum as PythonEnum
 from pathlib import Path
@@ -259,6 +260,10 @@ class Ghost:
 
     span: Span
     reason: str
+
+
+Opening: TypeAlias = Callable[[ir.Statement], ir.Statement]
+"""A statement that is still to be given what runs after it."""
 
 
 @dataclass(frozen=True, slots=True)
