@@ -24,7 +24,7 @@ from bench.tlc_run import Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
-from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.elaborate.claims.program import load as load_spec
 
 PAGE = ROOT / "docs" / "engines.md"
 COMMAND = "python -m bench.behaviours"

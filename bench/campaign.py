@@ -32,8 +32,8 @@ from tests.support.whole_runs import assert_runs_agree_in_short
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 
 STATES = 400
 STEPS = 3

@@ -33,7 +33,7 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.verdicts import Effort, Judging
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.types import Enum
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 from fencepost.spec.records import replace
 
 RECORDINGS = ROOT / "tests" / "models" / "recordings"

@@ -35,7 +35,7 @@ from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.walker import Walker, translated
 from fencepost.spec.core.types import Bag, Record, Union
-from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.elaborate.claims.program import build, load
 
 SPEC = ROOT / "bench" / "models" / "broker_day.fence"
 LIBRARY = ROOT / "models" / "kafka"

@@ -33,8 +33,8 @@ from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Bool
-from fencepost.spec.elaborate.program import Check
-from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.elaborate.claims.program import Check
+from fencepost.spec.elaborate.claims.program import load as load_spec
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 

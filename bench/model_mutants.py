@@ -49,7 +49,7 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial, attempt, campaign, changes, jobs
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.mutation.mutants import Mutant
 
 MODELS = ROOT / "models" / "kafka"

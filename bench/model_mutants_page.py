@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.machine import ROOT
 from fencepost.checker.run.check import load
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.mutation.mutants import KINDS
 
 DOCS = ROOT / "docs" / "kafka"

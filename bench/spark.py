@@ -33,7 +33,7 @@ from fencepost.checker.request import Cluster, Engine, Progress, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.checker.spark import session
 from fencepost.checker.spark.search import Spark
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 MODELS = ROOT / "models"
 SPEC = MODELS / "classics" / "two_phase_commit.fence"

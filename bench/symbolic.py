@@ -27,8 +27,8 @@ from fencepost.checker.symbolic.bounded import BoundedSearch
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import build, select
-from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.elaborate.claims.program import build, select
+from fencepost.spec.elaborate.claims.program import load as load_spec
 
 KEPT = ROOT / "bench" / "results" / "symbolic.json"
 PAGE = ROOT / "docs" / "symbolic.md"

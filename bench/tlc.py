@@ -40,8 +40,8 @@ from bench.tlc_run import NoTlc, Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
-from fencepost.spec.elaborate.program import Program
-from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.elaborate.claims.program import Program
+from fencepost.spec.elaborate.claims.program import load as load_spec
 from fencepost.spec.text.problem import Rejected
 
 PAGE = ROOT / "docs" / "export.md"

@@ -27,7 +27,7 @@ from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner
 from fencepost.spec.text.problem import Rejected

@@ -23,7 +23,7 @@ from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import has_name
 from fencepost.checker.run.settings import Settings
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 

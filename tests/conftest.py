@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from tests.support import browser, tlc
 
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.syntax import parse_table
 
 collect_ignore = (

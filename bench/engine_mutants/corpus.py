@@ -36,7 +36,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.reference.search import ENGINE as REFERENCE
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 MODULES = (

@@ -28,7 +28,7 @@ from fencepost.checker.trace.document import TraceDocument
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import Program, build
+from fencepost.spec.elaborate.claims.program import Program, build
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected

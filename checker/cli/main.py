@@ -68,7 +68,7 @@ from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.checker.user_key import Unusable, read_key
-from fencepost.spec.elaborate.program import build
+from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, printable

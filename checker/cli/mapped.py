@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fencepost.checker.cli.models import broken, no_symbols, warn
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.run.judge import Exit
-from fencepost.spec.elaborate.program import Check, Program, mapped
+from fencepost.spec.elaborate.claims.program import Check, Program, mapped
 from fencepost.spec.text.problem import Problem, Rejected
 
 

@@ -12,7 +12,7 @@ from fencepost.checker.run.session import missing_folders
 from fencepost.checker.search.account import broken_assumptions
 from fencepost.checker.trace.findings import headline
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Check, Program, build, select
+from fencepost.spec.elaborate.claims.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 

@@ -39,7 +39,7 @@ from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.checker.run.settings import Settings
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_ROWS = 1000

@@ -40,7 +40,7 @@ from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import spelling
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import build
+from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.text import inputs
 from fencepost.spec.text.library import SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion

@@ -26,10 +26,8 @@ from fencepost.spec.core.types import (
     Union,
     describe,
 )
-from fencepost.spec.elaborate.built_in import BUILT_IN, FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
-from fencepost.spec.elaborate.references import Declaration, Kind
-from fencepost.spec.elaborate.scopes import locals_of, path_to
-from fencepost.spec.elaborate.symbols import (
+from fencepost.spec.elaborate.base.built_in import BUILT_IN, FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
     ChannelEntity,
     ConstEntity,
@@ -45,6 +43,8 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
     declared_at,
 )
+from fencepost.spec.elaborate.ide.references import Declaration, Kind
+from fencepost.spec.elaborate.ide.scopes import locals_of, path_to
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import expected_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.spec.elaborate.references import Declaration
+from fencepost.spec.elaborate.ide.references import Declaration
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

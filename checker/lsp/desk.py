@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 from fencepost.checker.engines import COUNTING
 from fencepost.checker.lsp.places import Text
-from fencepost.spec.elaborate.files import read_files
-from fencepost.spec.elaborate.references import Declaration, References
-from fencepost.spec.elaborate.survey import Kept, Survey, survey
+from fencepost.spec.elaborate.base.files import read_files
+from fencepost.spec.elaborate.ide.references import Declaration, References
+from fencepost.spec.elaborate.ide.survey import Kept, Survey, survey
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text import inputs

@@ -10,7 +10,7 @@ from fencepost.checker.lsp.describe import heading
 from fencepost.checker.lsp.desk import View
 from fencepost.checker.lsp.places import Text
 from fencepost.spec.core.traverse import children
-from fencepost.spec.elaborate.references import Declaration, Kind, declared_names
+from fencepost.spec.elaborate.ide.references import Declaration, Kind, declared_names
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.layout import lines
 from fencepost.spec.syntax.tokens import COMMENT, DOCSTRING, scan

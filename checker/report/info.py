@@ -18,7 +18,7 @@ from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model
 from fencepost.spec.core.spelling import show
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.syntax import nodes as syntax
 
 EXACT_BITS = 4096

@@ -18,7 +18,7 @@ from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import resumed
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.text.problem import Problem, harmless, printable
 
 WIDTH = 100

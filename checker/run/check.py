@@ -34,9 +34,9 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.scenario import Scenario
-from fencepost.spec.elaborate import program as specs
-from fencepost.spec.elaborate.files import Trees
-from fencepost.spec.elaborate.program import Check, Program, build, select, staged
+from fencepost.spec.elaborate.base.files import Trees
+from fencepost.spec.elaborate.claims import program as specs
+from fencepost.spec.elaborate.claims.program import Check, Program, build, select, staged
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"

@@ -10,7 +10,7 @@ from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.run.settings import Settings
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.scenario import Scenario
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 
 

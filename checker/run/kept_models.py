@@ -21,7 +21,7 @@ from fencepost import __version__
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.run.model_data import Foreign, decoded, encoded
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.elaborate.claims.program import Check, Program, build
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import package_root
 

@@ -18,7 +18,7 @@ from fencepost.checker.search.explain import explain
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.scenario import Scenario, product
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import BlockedAction, Runner
 from fencepost.spec.text.problem import Problem, Rejected, listing

@@ -20,8 +20,8 @@ from fencepost.checker.run.judge import LATE, CheckResult
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.processes import Crew, Run
 from fencepost.checker.run.settings import Request, Settings
-from fencepost.spec.elaborate.files import Trees
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.base.files import Trees
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, specs_below

@@ -9,7 +9,7 @@ from fencepost.checker.engines import ENGINES
 from fencepost.checker.outcome import INTERRUPTED, Fit, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 
 UNSIGNED = "relies on an unsigned checkpoint"
 """The mark of a result whose checkpoint, or an earlier one of the same search, was unsigned."""

@@ -16,7 +16,7 @@ from fencepost.checker.tla.statements import parts_ways
 from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import children, walk
-from fencepost.spec.elaborate.declared import Definition as Declared
+from fencepost.spec.elaborate.base.declared import Definition as Declared
 from fencepost.spec.text.source import Span
 
 _LEAVES = (ir.Literal, ir.Local, ir.Variable)

@@ -53,7 +53,7 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import first_picks, variables_read
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate import declared
+from fencepost.spec.elaborate.base import declared
 from fencepost.spec.records import dataclass
 
 OUTSIDE = "\\* INVARIANT"

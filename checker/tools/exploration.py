@@ -22,7 +22,7 @@ from fencepost.checker.trace.steps import families, title, write_state
 from fencepost.spec.core.ir import Expr, Model, Site
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.elaborate.claims.program import Check, Program, build
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner

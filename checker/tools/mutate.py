@@ -23,7 +23,7 @@ from fencepost.checker.tools.likeness import alike_but_for
 from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared
 from fencepost.checker.tools.woven import Woven
 from fencepost.spec.core.ir import Fairness, Model
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected

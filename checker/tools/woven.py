@@ -16,7 +16,7 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.spec.core.ir import Enabled, Model
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.program import Program, build
+from fencepost.spec.elaborate.claims.program import Program, build
 from fencepost.spec.mutation.mutants import Mutant
 from fencepost.spec.mutation.observed import observed
 from fencepost.spec.mutation.schemata import schema, told_apart

@@ -1,1 +1,4 @@
-"""From surface trees to the typed core: one module for each form of the language."""
+"""From surface trees to the typed core.
+
+Each package imports only from those before it: base, types, values, actions, claims, ide.
+"""

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, TypeVar, cast
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span

@@ -15,7 +15,7 @@ from typing import assert_never, cast
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import children, walk
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.mutation.mutants import BOUNDARIES, Filtered, Mutant, Removed
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax

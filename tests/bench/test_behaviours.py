@@ -8,7 +8,7 @@ import pytest
 from bench.behaviours import CASES, COMMAND, PAGE, TLC_CASE, Case, written
 from bench.places import filled
 
-from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.elaborate.claims.program import build, load
 
 
 @pytest.mark.parametrize("case", [*CASES, TLC_CASE], ids=lambda case: f"{case.model}, {case.what}")

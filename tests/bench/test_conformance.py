@@ -11,7 +11,7 @@ from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import judge
 from fencepost.checker.conform.verdicts import Effort
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 
 def mapping(**constants: str) -> Mapped:

@@ -33,7 +33,7 @@ from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Cluster, Limits, Request
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 EVERY = list(cells())
 WHOLE = everything("TABLE")

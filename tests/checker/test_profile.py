@@ -22,7 +22,7 @@ from fencepost.checker.profile import Extent, Profile, profiled
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import Check, build, select
+from fencepost.spec.elaborate.claims.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
 
 

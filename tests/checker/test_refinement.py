@@ -17,7 +17,7 @@ from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 ENGINES = ("interpreter", "local")

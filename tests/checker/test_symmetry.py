@@ -19,7 +19,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 SPECS = blocks(Path(__file__).parents[1] / "support" / "symmetric.txt")
 ABLE = [name for name, entry in ENGINES.items() if "--no-symmetry" in entry.options]

@@ -40,7 +40,7 @@ from fencepost.checker.cli.main import main
 from fencepost.checker.run.check import load
 from fencepost.checker.run.session import plan
 from fencepost.checker.run.settings import Request
-from fencepost.spec.elaborate.program import build, select
+from fencepost.spec.elaborate.claims.program import build, select
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Problem, Rejected

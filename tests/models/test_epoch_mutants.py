@@ -21,7 +21,7 @@ from fencepost.checker.symbolic import induction, terms
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.spec.core import ir
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 WHOLE = everything("EPOCHS")
 TRIED = MUTANTS if WHOLE else MUTANTS[::8]

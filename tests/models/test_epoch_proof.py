@@ -10,7 +10,7 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Request
 from fencepost.checker.symbolic import induction
 from fencepost.spec.core import ir
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 MODEL = ROOT / "models" / "kafka" / "epoch_arithmetic.fence"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support.kafka_text import MODELS, PAGES, models_of, quoted, table, text_of
 
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.syntax.nodes import PropertyDecl
 
 PROMISES = table("liveness.md", "What a cluster owes")

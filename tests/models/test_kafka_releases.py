@@ -6,7 +6,7 @@ import pytest
 from tests.support.kafka_text import MODELS, quoted, table
 
 from fencepost.spec.core.types import Bool, Enum
-from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.elaborate.claims.program import build, load
 
 ROWS = table("rules.md", "Releases")
 RELEASES = ("4.1.0", "4.2.0", "4.3.1", "4.4.0")

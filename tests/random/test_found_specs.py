@@ -10,7 +10,7 @@ from tests.support.rewriting import RULES
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 FOUND = {
     "a literal given to a wider parameter keeps its value": """

@@ -15,8 +15,8 @@ from tests.support.shipped import MODELS, ShippedCheck, a_few, is_port, quick, t
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 
 ENGINE = "interpreter"
 MOST = 300

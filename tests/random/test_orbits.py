@@ -13,7 +13,7 @@ from fencepost.checker.engines import load
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Engine, Limits, Request
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 MOST_STATES = 600

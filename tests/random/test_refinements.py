@@ -16,7 +16,7 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.semantics.stepper import Runner
 
 

@@ -12,7 +12,7 @@ from tests.support.amounts import amount, examples
 from tests.support.bounded_runs import Asked, real, told
 from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 STEPS = 3

@@ -19,7 +19,7 @@ from tests.support.agreement import (
 from tests.support.amounts import examples
 from tests.support.rewriting import RULES, rewritten
 
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 ENGINE = "interpreter"
 MOST = 400

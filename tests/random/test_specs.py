@@ -34,8 +34,8 @@ from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.syntax.parser import parse

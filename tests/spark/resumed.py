@@ -16,7 +16,7 @@ from tests.support.whole_runs import Run
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Limits, Saving
 from fencepost.checker.spark.search import Spark
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 

@@ -21,7 +21,7 @@ from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Limits
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 PARTITIONS = (1, 2, 7)
 LEVELS = 3

@@ -21,7 +21,7 @@ from fencepost.checker.spark import blocks, session, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
 from fencepost.checker.spark.records import Merged
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"

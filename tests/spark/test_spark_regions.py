@@ -17,7 +17,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.regions.search import search
 from fencepost.checker.request import Engine, Limits, Request
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 ALL = "FENCEPOST_SPARK_CHECKS" in os.environ

@@ -29,7 +29,7 @@ from fencepost.checker.tools.state_graph import state_graph
 from fencepost.spec.core import types
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, Value
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 RACE = ROOT / "models/kafka/verification_race.fence"

@@ -20,8 +20,8 @@ from fencepost.checker.outcome import Finding, Limit, Outcome, Trace
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State, Value
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.source import Span
 

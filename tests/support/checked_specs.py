@@ -14,7 +14,7 @@ from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import ir
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.verify_model import problems as faults
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected
 
 Files = Mapping[str, str]

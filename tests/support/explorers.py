@@ -15,7 +15,7 @@ from fencepost.checker.run.check import load
 from fencepost.checker.tools.exploration import MOST, Exploration
 from fencepost.checker.web.server import Server
 from fencepost.checker.web.words import Desk
-from fencepost.spec.elaborate.program import build
+from fencepost.spec.elaborate.claims.program import build
 
 
 def exploration(folder: Path, spec: str, most: int = MOST) -> Exploration:

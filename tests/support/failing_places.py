@@ -17,7 +17,7 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Enabled, Model, Site
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal", "constraint")
 OTHERS = {

@@ -18,7 +18,7 @@ from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import judge
 from fencepost.checker.conform.verdicts import Effort, Judged
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 HERE = ROOT / "tests" / "models" / "recordings"
 EFFORT = Effort()

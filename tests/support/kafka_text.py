@@ -14,8 +14,8 @@ from pathlib import Path
 from tests.support.paths import ROOT
 
 from fencepost.spec.core.traverse import children, walk
-from fencepost.spec.elaborate.files import Files
-from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.spec.elaborate.base.files import Files
+from fencepost.spec.elaborate.claims.program import Check, Program, load
 from fencepost.spec.syntax import nodes as syntax
 
 MODELS = ROOT / "models" / "kafka"

@@ -30,7 +30,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Engine, Limits, Request
 from fencepost.checker.resources import peak_bytes
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 ENGINES = ("interpreter", "local")

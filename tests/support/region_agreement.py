@@ -18,8 +18,8 @@ from fencepost.spec.core import verify_model
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Int, Machine
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.text.problem import Rejected
 
 Short: TypeAlias = tuple[object, ...]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

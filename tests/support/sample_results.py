@@ -19,9 +19,9 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.elaborate.files import Files
-from fencepost.spec.elaborate.program import Check, Count, Program
-from fencepost.spec.elaborate.program import Verdict as Expected
+from fencepost.spec.elaborate.base.files import Files
+from fencepost.spec.elaborate.claims.program import Check, Count, Program
+from fencepost.spec.elaborate.claims.program import Verdict as Expected
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.source import Source, Span
 

@@ -8,7 +8,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.scenario import Scenario, ScenarioStep
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
 

@@ -18,8 +18,8 @@ from tests.support.paths import ROOT
 
 from fencepost.checker import engines
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 
 T = TypeVar("T")
 MAPPING = re.compile(r"^recording:", re.M)

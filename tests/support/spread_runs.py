@@ -39,7 +39,7 @@ from fencepost.checker.request import Cluster, Engine, Limits, Saving
 from fencepost.checker.spark import search, session
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 MOST = 300
 """A search of more states is cut, at a depth."""

@@ -22,8 +22,8 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Engine, Limits, Request, Saving
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 
 WORKERS = (1, 2, 3)
 LIMITS = 3

@@ -37,7 +37,7 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
         ("fencepost.checker.cli.main", ["check"]),
         ("click", ["check"]),
         ("fencepost.checker.cli.writer", ["check"]),
-        ("fencepost.spec.elaborate.program", ["check"]),
+        ("fencepost.spec.elaborate.claims.program", ["check"]),
         ("fencepost.spec.grammar_that_is_not_there", ["check"]),
         ("fencepost.checker.native.search", ["check"]),
         ("llvmlite.binding", ["check"]),

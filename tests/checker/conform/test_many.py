@@ -18,7 +18,7 @@ from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Interpreted
 from fencepost.checker.conform.verdicts import Effort
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 
 def count_of(processes: int) -> Callable[[int | None, int], int]:

@@ -22,7 +22,7 @@ from fencepost.checker.conform.search import judge
 from fencepost.checker.conform.verdicts import Effort, Judged
 from fencepost.checker.native.follower import Follower
 from fencepost.checker.request import Unsupported
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 RECORDINGS = Path(__file__).parents[2] / "models" / "recordings"
 EFFORT = Effort(2_000)

@@ -19,7 +19,7 @@ from fencepost.checker.drive import driver as module
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.requests import kinds
 from fencepost.checker.drive.system import Guarded
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 HERE = ROOT / "tests" / "checker" / "drive"
 SPEC = str(HERE / "asked.fence")

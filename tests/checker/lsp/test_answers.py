@@ -21,7 +21,7 @@ from fencepost.checker.lsp.hover import hover, signatures
 from fencepost.checker.lsp.outline import folds, symbols
 from fencepost.checker.lsp.places import Text, changed
 from fencepost.checker.lsp.rewriting import layout
-from fencepost.spec.elaborate.references import Kind
+from fencepost.spec.elaborate.ide.references import Kind
 from fencepost.spec.text.library import package_root
 
 T = TypeVar("T")

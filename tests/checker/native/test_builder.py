@@ -12,7 +12,7 @@ from tests.support.native_steps import written
 from tests.support.shipped import turn
 
 from fencepost.checker.layout import Layout
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 NAME = re.compile(r"%[\w.$-]+")
 

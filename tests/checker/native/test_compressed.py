@@ -34,7 +34,7 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 SALTS = plan.salts("any text")
 

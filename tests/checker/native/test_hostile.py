@@ -20,7 +20,7 @@ from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
 from fencepost.checker.request import Unsupported
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.semantics.stepper import Runner
 
 SOME = Extent(20, 40, 10_000)

@@ -36,7 +36,7 @@ from fencepost.spec.core.types import (
     describe,
     values,
 )
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 Words = tuple[int, ...]
 

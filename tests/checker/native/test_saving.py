@@ -40,7 +40,7 @@ from fencepost.checker.native.saving.blocks import HEAD
 from fencepost.checker.native.search import Local
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.request import Limits, Saving
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 CONSTRAINED = """

@@ -46,7 +46,7 @@ from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Int, Set
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 SOON = 30.0
 """Seconds. What is cut short here would take minutes, and a busy machine is slow."""

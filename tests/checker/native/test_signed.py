@@ -22,7 +22,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.saving import blocks
 from fencepost.checker.native.saving.blocks import HEAD
 from fencepost.checker.user_key import Key, Purpose, Unusable
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 SPEC = """

@@ -15,7 +15,7 @@ from tests.support.shipped import MODELS, ShippedCheck, a_few, is_port, quick, t
 from tests.support.steps_agreement import Extent, agree, probing
 
 from fencepost.checker.request import Unsupported
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 SPECS = numbers(40)
 CORES = SPECS[: 2 * len(SPECS) // 5]

@@ -14,7 +14,7 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 PLACES = [

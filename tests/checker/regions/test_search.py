@@ -27,7 +27,7 @@ from fencepost.checker.run.settings import Settings
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Number
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 ids = [spec.name for spec in SPECS]

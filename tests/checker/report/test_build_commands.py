@@ -18,7 +18,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.search import translated
 from fencepost.checker.printing.page import Page, ansi, plain
 from fencepost.checker.request import Progress
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected, harmless
 
 # What the runners of GitHub, Azure and TeamCity look for in a line of either stream.

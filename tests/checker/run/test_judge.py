@@ -10,7 +10,7 @@ from tests.support.sample_results import VIOLATED, check, job, outcome
 from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.judge import Exit, counts_compared, exit_code, judge
 from fencepost.checker.run.settings import Settings
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.text.problem import Problem
 
 STEPS = replace(VIOLATED, property=2)

@@ -31,7 +31,7 @@ from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.settings import Settings
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Program, build
+from fencepost.spec.elaborate.claims.program import Program, build
 
 SPEC = """\
 import counting as c
@@ -98,7 +98,7 @@ def test_a_model_is_read_as_it_was_built(
     assert KeptModels(read).model(check, {})[0] == expected
     monkeypatch.setattr(kept_models, "build", unwanted)
     # By another process, which has read the files anew.
-    monkeypatch.setattr("fencepost.spec.elaborate.files._SHIPPED", {})
+    monkeypatch.setattr("fencepost.spec.elaborate.base.files._SHIPPED", {})
     again = load(ROOT / path)
     model, _ = KeptModels(again).model(again.checks[0], {})
     # Places are equal where they are in the same text, that of the program that was read now.

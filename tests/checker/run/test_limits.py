@@ -23,8 +23,8 @@ from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Expired
 from fencepost.checker.search.alarm import raised_after
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
+from fencepost.spec.elaborate.claims import program
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.text.problem import Rejected
 
 

@@ -21,7 +21,7 @@ from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.scenario import product
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.semantics.stepper import Runner
 
 WRITTEN = Path(__file__).parents[2] / "spec/elaborate/test_scenarios.py"

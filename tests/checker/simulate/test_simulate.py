@@ -25,7 +25,7 @@ from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
 from fencepost.checker.simulate.simulation import Simulation, simulate
 from fencepost.checker.simulate.sketch import estimated, merged
-from fencepost.spec.elaborate.program import Check, build, select
+from fencepost.spec.elaborate.claims.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
 
 FOUND = ("violated", "deadlock", "assertion", "error", "assumption")

@@ -30,7 +30,7 @@ from fencepost.checker.spark import saved as saved_searches
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM, DIGESTS
 from fencepost.checker.spark.records import Kind
 from fencepost.checker.user_key import Key, Purpose
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected
 
 SPEC = """

@@ -31,7 +31,7 @@ from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.states import ClusterStates, FirstStates
 from fencepost.checker.spark.watching import Sight
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"

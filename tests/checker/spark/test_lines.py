@@ -14,7 +14,7 @@ from tests.support.lease import AGAIN, GRANT, STALL, WRITE, folder_with
 
 from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.spark.conform import tasks
-from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.elaborate.claims.program import load, mapped
 
 
 @dataclass(eq=False)

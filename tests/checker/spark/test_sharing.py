@@ -24,7 +24,7 @@ from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind
 from fencepost.checker.spark.search import Spark
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 

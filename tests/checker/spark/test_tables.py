@@ -32,7 +32,7 @@ from fencepost.checker.spark.outbox import no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.table import Compressed, Missing, Shelf, Table, Whole
-from fencepost.spec.elaborate import program as specs
+from fencepost.spec.elaborate.claims import program as specs
 from fencepost.spec.text.problem import Rejected
 
 WIDE = """

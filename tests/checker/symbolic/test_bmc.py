@@ -17,7 +17,7 @@ from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.symbolic import solver
 from fencepost.checker.symbolic.bounded import ENGINE
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Rejected
 

@@ -8,7 +8,7 @@ from tests.support.paths import ROOT
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic.bounded import ENGINE
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 CHECK = """
 check rotation_from_any:

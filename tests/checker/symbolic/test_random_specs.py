@@ -12,7 +12,7 @@ from tests.support.agreement import loaded
 from tests.support.amounts import amount
 from tests.support.bounded_runs import Asked, agreed, proved
 
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 SPECS = range(500, 500 + amount("EXAMPLES", 20))
 STEPS = 3

@@ -20,7 +20,7 @@ from fencepost.checker.tla.names import RESERVED, Names, field_names, names_of
 from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
 from fencepost.checker.tla.values import NotExported
-from fencepost.spec.elaborate.program import Program, load
+from fencepost.spec.elaborate.claims.program import Program, load
 
 GOLDEN = ROOT / "tests" / "golden" / "tla"
 

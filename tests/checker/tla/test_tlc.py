@@ -19,7 +19,7 @@ from tests.support.agreement import loaded
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
-from fencepost.spec.elaborate.program import Program, load
+from fencepost.spec.elaborate.claims.program import Program, load
 
 HERE = Path(__file__).resolve().parent
 SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)

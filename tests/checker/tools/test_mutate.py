@@ -16,7 +16,7 @@ from fencepost.checker.tools import mutate
 from fencepost.checker.tools.mutate import Fate
 from fencepost.checker.tools.two_graphs import same_graph
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.elaborate.claims.program import build, load
 
 GATE = """\
 const Guarded: bool = true

@@ -8,7 +8,7 @@ import pytest
 from tests.support.checked_specs import codes, problems, ran, refused
 from tests.support.text_tables import tables
 
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 TABLES = tables(Path(__file__))

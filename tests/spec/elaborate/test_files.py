@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 from tests.support.shipped import MODELS, a_few
 
-from fencepost.spec.elaborate import modules, program
-from fencepost.spec.elaborate.files import read_files
+from fencepost.spec.elaborate.base.files import read_files
+from fencepost.spec.elaborate.claims import modules, program
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.problem import Rejected
 

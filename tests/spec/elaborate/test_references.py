@@ -13,12 +13,12 @@ import pytest
 from tests.support.shipped import MODELS, has_many_checks, is_port
 
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
-from fencepost.spec.elaborate.files import Files, read_files
-from fencepost.spec.elaborate.program import build, load, scanned
-from fencepost.spec.elaborate.recorder import Recorder
-from fencepost.spec.elaborate.references import Declaration
-from fencepost.spec.elaborate.survey import Survey, survey
+from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.files import Files, read_files
+from fencepost.spec.elaborate.base.recorder import Recorder
+from fencepost.spec.elaborate.claims.program import build, load, scanned
+from fencepost.spec.elaborate.ide.references import Declaration
+from fencepost.spec.elaborate.ide.survey import Survey, survey
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Rejected
 

@@ -9,7 +9,7 @@ from tests.support.checked_specs import codes, refused
 from tests.support.scenario_runs import SPEC
 from tests.support.text_tables import tables
 
-from fencepost.spec.elaborate.survey import survey
+from fencepost.spec.elaborate.ide.survey import survey
 
 TABLES = tables(Path(__file__))
 

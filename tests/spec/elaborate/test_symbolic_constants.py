@@ -14,7 +14,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.types import Value
 from fencepost.spec.core.verify_model import problems as faults
-from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.claims import program
 
 TABLES = tables(Path(__file__))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.elaborate.program import Program, build, load
+from fencepost.spec.elaborate.claims.program import Program, build, load
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 
 HEAD = """\

@@ -16,7 +16,7 @@ from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.program import build, select
+from fencepost.spec.elaborate.claims.program import build, select
 from fencepost.spec.mutation.mutants import Filtered, Removed, mutated, same
 from fencepost.spec.mutation.schemata import schema, told_apart
 from fencepost.spec.semantics.stepper import Runner

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.paths import ROOT
 
-from fencepost.spec.elaborate.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.syntax.lalr import keywords
 
 EDITOR = ROOT / "editors" / "vscode"

@@ -1,0 +1,1 @@
+"""Statements, assignments, initial states, channel faults and fairness."""

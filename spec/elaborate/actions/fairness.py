@@ -1,0 +1,87 @@
+"""What is owed to actions: `fair` and `strongly fair`, before an action or a role, and what a check
+takes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate.base.context import Elaboration
+from fencepost.spec.elaborate.base.symbols import ActionEntity, Instance
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.source import Span
+
+
+def fairness(action: ActionEntity) -> ir.Fairness | None:
+    """What is owed to an action: what its own prefix says, else that of its role."""
+    decl, role = action.decl, action.role
+    if decl.environment:
+        return None
+    word = decl.fairness or (role.decl.fairness if role else "")
+    if not word:
+        return None
+    choices = 1 if role is not None and role.decl.index is not None else 0
+    if decl.each:
+        choices += len(decl.choices.binders) if decl.choices is not None else 0
+        choices += decl.receive is not None
+    return ir.Fairness(word == "strongly fair", choices, decl.each)
+
+
+def check_fairness(work: Elaboration, instances: Iterable[Instance]) -> None:
+    """Reports (F802) a fair role in which there is nothing that could be fair."""
+    for instance in instances:
+        for node in instance.file.declarations:
+            if not isinstance(node, syntax.RoleDecl) or not node.fairness:
+                continue
+            actions = [one for one in node.members if isinstance(one, syntax.ActionDecl)]
+            if all(one.environment for one in actions):
+                of_another = " that is not of the environment" if actions else ""
+                work.report(
+                    "F802",
+                    node.name.span,
+                    f"`{node.fairness}` stands for every action of the role, and there is"
+                    f" none{of_another}",
+                )
+
+
+def without_fairness(
+    model: ir.Model, names: Sequence[str], spans: Mapping[str, Span], span: Span | None
+) -> ir.Model:
+    """The model without what is owed to some actions, or to all actions of some roles. Raises
+    `Rejected` (F833) for a name to which nothing is owed.
+    """
+    taken: set[int] = set()
+    problems: list[Problem] = []
+    for name in names:
+        meant = {
+            number
+            for number, action in enumerate(model.actions)
+            if name in (action.name, action.role, action.name.rpartition(".")[0])
+            and action.fairness is not None
+        }
+        if not meant:
+            problems.append(_nothing_owed(model, name, spans.get(name, span)))
+        taken |= meant
+    if problems:
+        raise Rejected(problems)
+    return replace(
+        model,
+        actions=tuple(
+            replace(action, fairness=None) if number in taken else action
+            for number, action in enumerate(model.actions)
+        ),
+    )
+
+
+def _nothing_owed(model: ir.Model, name: str, span: Span | None) -> Problem:
+    fair = [action for action in model.actions if action.fairness is not None]
+    known = list(dict.fromkeys([*(a.name for a in fair), *(a.role for a in fair if a.role)]))
+    if any(name in (action.name, action.role) for action in model.actions):
+        return Problem("F833", span, f"{name} is not fair as it is")
+    hint = suggestion(name, known) or (
+        f"; fair are {listing(known, 'and')}" if known else "; nothing in it is fair"
+    )
+    return Problem("F833", span, f'the spec has no action or role "{name}"{hint}')

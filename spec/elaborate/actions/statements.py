@@ -1,0 +1,472 @@
+"""Statements: bodies of actions and procedures, from the surface tree to the typed core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import may_leave
+from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.types import Type, Union
+from fencepost.spec.elaborate.actions import assignments
+from fencepost.spec.elaborate.actions.assignments import Result, forget
+from fencepost.spec.elaborate.base.built_in import METHODS
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.ghosts import going_through, ordinary
+from fencepost.spec.elaborate.base.symbols import (
+    BrokenEntity,
+    Entity,
+    Opening,
+    Operand,
+    ProcedureEntity,
+    kind_of,
+)
+from fencepost.spec.elaborate.types.narrowing import reading, when
+from fencepost.spec.elaborate.types.type_expressions import declaration, module_member
+from fencepost.spec.elaborate.values import channels
+from fencepost.spec.elaborate.values.boolean import known, truth
+from fencepost.spec.elaborate.values.calls import bound_arguments, entered
+from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.elaborate.values.patterns import Match, matched, missing_members
+from fencepost.spec.elaborate.values.roles import member, through
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note, listing
+from fencepost.spec.text.source import Span
+
+NOTHING = ir.Sequence(())
+
+
+def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
+    """The statements one after the other; names bound by one are known to those after it."""
+    parts: list[ir.Statement | Opening] = []
+    reached = True
+    opened = 0
+    for statement, following in zip(statements, [*statements[1:], None], strict=True):
+        context.work.descend(statement.span, bool(context.calls))
+        part, context = _statement(context, statement)
+        context.work.ascend()
+        if part is not None and reached:
+            parts.append(part)
+            opened += callable(part)
+            context.work.limit(opened, statement.span)
+        if following is None:
+            break
+        if ends(statement):
+            message = "this is never reached: what stands before always returns"
+            context.report("F407", following.span, message, (statement.span, "it returns here"))
+            break
+        if part is not None and not callable(part) and leaves(part):
+            # Constants decide that: what follows is checked, and has no part in this model.
+            context = context.unreached()
+            reached = False
+    return assembled(parts)
+
+
+def assembled(parts: Sequence[ir.Statement | Opening]) -> ir.Statement:
+    """Statements in order, where an opening takes all that follows as its body."""
+    rest: list[ir.Statement] = []
+    for part in reversed(parts):
+        if callable(part):
+            rest = [part(_sequence(rest))]
+        else:
+            rest.insert(0, part)
+    return _sequence(rest)
+
+
+def _sequence(statements: list[ir.Statement]) -> ir.Statement:
+    return statements[0] if len(statements) == 1 else ir.Sequence(tuple(statements))
+
+
+def ends(statement: syntax.Statement) -> bool:
+    """Whether nothing behind ``statement`` is reached, whatever the constants."""
+    match statement:
+        case syntax.Return():
+            return True
+        case syntax.If(branches=branches, otherwise=otherwise):
+            bodies = [branch.body for branch in branches]
+            return otherwise is not None and all(_ended(body) for body in [*bodies, otherwise])
+        case syntax.Match(cases=cases):
+            return bool(cases) and all(_ended(case.body) for case in cases)
+        case _:
+            return False
+
+
+def _ended(body: syntax.Suite) -> bool:
+    return any(ends(statement) for statement in body)
+
+
+def leaves(statement: ir.Statement) -> bool:
+    """Whether nothing behind a statement in its block is run, so far as constants tell."""
+    match statement:
+        case ir.Leave():
+            return True
+        case ir.Require(condition) | ir.Assert(condition):
+            return known(condition) is False
+        case ir.Sequence(statements):
+            return any(leaves(inner) for inner in statements)
+        case ir.If(then=then, otherwise=otherwise):
+            return leaves(then) and leaves(otherwise)
+        case ir.Bind(body=body) | ir.Pick(body=body):
+            return leaves(body)
+        case _:
+            # A loop may have no round, and a block is left for what follows it.
+            return False
+
+
+def _statement(context: Context, node: syntax.Statement) -> Result:
+    match node:
+        case syntax.Require():
+            return _require(context, node)
+        case syntax.Assert():
+            return _assert(context, node), context
+        case syntax.Assign():
+            return assignments.assign(context, node)
+        case syntax.Let():
+            return _let(context, node)
+        case syntax.Pick():
+            return pick(context, node.binder, node.condition, node.span)
+        case syntax.Send():
+            sent = channels.send(context, node)
+            return sent, forget(context, [sent])
+        case syntax.Do():
+            return _do(context, node)
+        case syntax.Return():
+            assert context.returns is not None
+            return ir.Leave(context.returns, span=node.span), context
+        case syntax.Skip():
+            return None, context
+        case syntax.If():
+            return _if(context, node)
+        case syntax.Match():
+            return _match(context, node)
+        case syntax.For():
+            return _for(context, node)
+        case _:
+            assert_never(node)
+
+
+def _require(context: Context, node: syntax.Require) -> Result:
+    condition = truth(context, node.condition)
+    if condition is None:
+        return None, context
+    ordinary(context, condition, "a guard", node.condition.span)
+    guard = context.guard("require", node.span)
+    if known(condition.expr) is not None:
+        # Constants decide it, so it says nothing about this run.
+        return ir.Require(condition.expr, guard, span=node.span), context
+    text = " ".join(node.condition.span.text.split())
+    mark = context.mark("guard", node.condition.span, context.action, text)
+    test = ir.Witness(mark, condition.expr, span=node.condition.span)
+    learned = context.learn(when(condition.expr, True))
+    return ir.Require(test, guard, span=node.span), learned
+
+
+def _assert(context: Context, node: syntax.Assert) -> ir.Statement | None:
+    condition = truth(context, node.condition)
+    if condition is None:
+        return None
+    message = node.message or "the assertion is false"
+    site = context.site("F908", node.condition.span, message)
+    return ir.Assert(condition.expr, site, span=node.span)
+
+
+def _let(context: Context, node: syntax.Let) -> Result:
+    operand = context.expression(node.value)
+    if operand is None:
+        return None, context.bind(node.name, None)
+    expr = operand.expr
+    if isinstance(expr, ir.Literal | ir.Local):
+        # Nothing can change it, so the name is another one for the same.
+        return None, context.bind(node.name, Operand(expr, operand.ghost))
+    slot = context.work.slot()
+    local = ir.Local(expr.type, slot, span=node.name.span)
+    inner = context.bind(node.name, Operand(local, operand.ghost))
+    tags = context.facts.get(reading(expr))
+    if tags is not None:
+        inner = inner.learn({local: tags})
+    return lambda rest: ir.Bind(slot, expr, rest, span=node.span), inner
+
+
+def pick(
+    context: Context, binder: syntax.Binder, condition: syntax.Expr | None, span: Span
+) -> Result:
+    """``pick y in S where p``, or a parameter of an action."""
+    domain = elements(context, binder.domain)
+    kind = element_of(domain.type) if domain else None
+    slot = context.work.slot()
+    local: Operand | None = None
+    if domain is not None and kind is not None:
+        ordinary(context, domain, "a choice", binder.domain.span)
+        local = Operand(ir.Local(kind, slot, span=binder.name.span))
+    inner = context.bind(binder.name, local)
+    test = None if condition is None else truth(inner, condition)
+    if domain is None or (condition is not None and test is None):
+        return None, inner
+    if condition is not None and test is not None:
+        ordinary(context, test, "a choice", condition.span)
+        inner = inner.learn(when(test.expr, True))
+    guard = context.guard("choice", span)
+    test_expr = test.expr if test else None
+
+    def opening(rest: ir.Statement) -> ir.Statement:
+        return ir.Pick(slot, domain.expr, test_expr, guard, binder.name.text, rest, span=span)
+
+    return opening, inner
+
+
+# ---------------------------------------------------------------- calls
+
+
+def _do(context: Context, node: syntax.Do) -> Result:
+    call = node.call
+    function = call.function
+    entity: Entity | None = None
+    if isinstance(function, syntax.Name):
+        if function.text not in context.locals:
+            entity = context.look_up(function)
+            if entity is None and not context.members(function.text):
+                context.unknown(function, "procedure", kinds=(ProcedureEntity,))
+                return None, context
+    elif isinstance(function, syntax.Attribute):
+        entity = module_member(context, function)
+        if entity is None:
+            seen = through(context, function)
+            if seen is None:
+                return assignments.method(context, call, function)
+            entity = member(context, seen.role, function.name)
+            if entity is None:
+                return None, context
+    if isinstance(entity, ProcedureEntity):
+        return _procedure(context, entity, call)
+    if not isinstance(entity, BrokenEntity):
+        what = ""
+        if entity is not None:
+            what = f', and "{entity.name}" is {kind_of(entity)}'
+        message = f"a statement calls a procedure, or changes a variable by {_METHODS}{what}"
+        context.report("F414", node.span, message)
+    return None, context
+
+
+_METHODS = listing([f".{name}(...)" for name in METHODS])
+
+
+def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> Result:
+    """A call of a procedure: its statements, with the parameters bound by value."""
+    entity.used = True
+    if entity.role is not None and entity.role is not context.role:
+        context.report(
+            "F214",
+            call.span,
+            f'"{entity.name}" is a procedure of role {entity.role.name}, and only that calls it',
+            (entity.span, f'"{entity.name}" is declared here'),
+        )
+        return None, context
+    instance = context.instance if entity.role is not None else None
+    inside = entered(context, entity, instance, call.span)
+    bindings = bound_arguments(context, inside, entity, call.arguments, call.span)
+    if inside is None or bindings is None:
+        return None, context
+    label = context.work.label()
+    body = blocked(label, suite(replace(bindings.context, returns=label), entity.decl.body))
+    for slot, value in reversed(bindings.values):
+        body = ir.Bind(slot, value, body, span=call.span)
+    return body, forget(context, [body])
+
+
+def blocked(label: int, body: ir.Statement) -> ir.Statement:
+    """``body`` in a block, if something in it leaves the block."""
+    return ir.Block(label, body) if may_leave(body, label) else body
+
+
+# ---------------------------------------------------------------- branches and loops
+
+
+def _marked(context: Context, span: Span, text: str, body: ir.Statement) -> ir.Statement:
+    mark = context.mark("branch", span, context.action, text)
+    parts = body.statements if isinstance(body, ir.Sequence) else (body,)
+    return ir.Sequence((ir.Mark(mark, span=span), *parts))
+
+
+def _if(context: Context, node: syntax.If) -> Result:
+    context.work.limit(len(node.branches), node.span)
+    branches: list[tuple[ir.Expr, ir.Statement]] = []
+    inner = after = context
+    result: ir.Statement = NOTHING
+    # Once a condition is constantly true, what follows it is checked and never run.
+    decided = False
+    for number, branch in enumerate(node.branches):
+        condition = truth(inner, branch.condition)
+        value = None if condition is None else known(condition.expr)
+        yes = inner
+        if condition is not None:
+            ordinary(inner, condition, "a branch", branch.condition.span)
+            yes = inner.unreached() if value is False else inner.learn(when(condition.expr, True))
+            if not decided and _ended(branch.body):
+                # Behind the statement, the conditions of branches that return are false.
+                after = after.learn(when(condition.expr, False))
+        body = suite(yes, branch.body)
+        if condition is not None and not decided:
+            if value is None or (value and branches):
+                text = " ".join(branch.condition.span.text.split())
+                word = "elif" if number else "if"
+                body = _marked(context, branch.condition.span, f"{word} {text}", body)
+            if value is None:
+                branches.append((condition.expr, body))
+            elif value:
+                result = body
+        if condition is not None:
+            inner = inner.learn(when(condition.expr, False))
+        if value is True:
+            decided = True
+            inner = inner.unreached()
+    if node.otherwise is not None:
+        otherwise = suite(inner, node.otherwise)
+        if not decided:
+            result = otherwise
+            if branches:
+                result = _marked(context, node.otherwise[0].span, "else", otherwise)
+    for test, body in reversed(branches):
+        result = ir.If(test, body, result, span=node.span)
+    return result, forget(after, [result])
+
+
+def _match(context: Context, node: syntax.Match) -> Result:
+    context.work.limit(len(node.cases), node.span)
+    operand = context.expression(node.subject)
+    inner = context
+    subject: Operand | None = None
+    binding: tuple[int, ir.Expr] | None = None
+    if operand is not None:
+        ordinary(context, operand, "a branch", node.subject.span)
+        subject = operand
+        if not isinstance(operand.expr, ir.Local | ir.Literal):
+            binding = (context.work.slot(), operand.expr)
+            local = ir.Local(operand.type, binding[0], span=node.subject.span)
+            tags = context.facts.get(reading(operand.expr))
+            if tags is not None:
+                inner = inner.learn({local: tags})
+            subject = Operand(local)
+    result = _cases(inner, node, subject, binding)
+    if binding is not None:
+        result = ir.Bind(binding[0], binding[1], result, span=node.span)
+    return result, forget(context, [result])
+
+
+def _cases(
+    context: Context,
+    node: syntax.Match,
+    subject: Operand | None,
+    binding: tuple[int, ir.Expr] | None,
+) -> ir.Statement:
+    seen = _Seen(None if subject is None else subject.type)
+    cases: list[tuple[ir.Expr, ir.Statement]] = []
+    result: ir.Statement = NOTHING
+    # Once a case always fits, what follows it is checked and never run.
+    decided = False
+    for case in node.cases:
+        seen.reached(context, case)
+        match, inner = matched(context, case.pattern, subject)
+        value: bool | None = None
+        if match is not None and subject is not None:
+            seen.cover(context, case, match)
+            ghost = Operand(subject.expr, match.ghost)
+            ordinary(context, ghost, "a branch", case.pattern.span)
+            if isinstance(subject.type, Union) and match.members is not None and binding:
+                inner = inner.learn({reading(binding[1]): match.members})
+            value = True if match.test is None else known(match.test)
+        else:
+            seen.unknown = True
+        body = suite(inner.unreached() if value is False else inner, case.body)
+        if match is not None and value is not False and not decided:
+            constant = subject is not None and isinstance(subject.expr, ir.Literal)
+            if cases or not (value and constant):
+                text = " ".join(case.pattern.span.text.split())
+                body = _marked(context, case.pattern.span, f"case {text}", body)
+            if match.test is None or value:
+                result = body
+            else:
+                cases.append((match.test, body))
+        if value:
+            decided = True
+            context = context.unreached()
+    missing = seen.missing()
+    if missing:
+        wanted = "add it, or `case _:`"
+        if len(missing) > 1:
+            wanted = "add a case for each, or `case _:` for all of them"
+        context.report(
+            "F408",
+            node.subject.span,
+            f"no case covers {listing(missing, 'and')}; {wanted}",
+            *seen.uncertain,
+            *(() if seen.kind is None else declaration(context, seen.kind)),
+        )
+    for test, body in reversed(cases):
+        result = ir.If(test, body, result, span=node.span)
+    return result
+
+
+class _Seen:
+    """What the cases of a match have covered so far.
+
+    ``unknown``: a case, or the subject, is wrong, so nothing can be said about what is missing.
+    """
+
+    def __init__(self, kind: Type | None) -> None:
+        self.kind = kind
+        self.members: dict[int, Span] = {}
+        self.every: Span | None = None
+        self.unknown = kind is None
+        self.uncertain: list[Note] = []
+
+    def missing(self) -> list[str]:
+        if self.unknown or self.every is not None or self.kind is None:
+            return []
+        return missing_members(self.kind, set(self.members))
+
+    def reached(self, context: Context, case: syntax.Case) -> None:
+        """Reports (F409) a case behind others that cover everything."""
+        if self.unknown or self.kind is None:
+            return
+        if self.every is not None or not missing_members(self.kind, set(self.members)):
+            note = (self.every or list(self.members.values())[-1], "all is covered up to here")
+            message = "this case is never reached: those before it cover everything"
+            context.report("F409", case.pattern.span, message, note)
+            self.unknown = True
+
+    def cover(self, context: Context, case: syntax.Case, match: Match) -> None:
+        """Counts what a case covers; reports (F409) one that others have covered."""
+        span = case.pattern.span
+        if match.members is not None and match.members <= self.members.keys() and not self.unknown:
+            note = (self.members[min(match.members)], "it is covered here")
+            message = "this case is never reached: one before it covers it"
+            context.report("F409", span, message, note)
+        if not match.certain:
+            self.uncertain.append((span, "a case with == may not fit, so it covers nothing"))
+            return
+        if match.members is None:
+            self.every = self.every or span
+        else:
+            for member_number in match.members:
+                self.members.setdefault(member_number, span)
+
+
+def _for(context: Context, node: syntax.For) -> Result:
+    domain = elements(context, node.binder.domain)
+    kind = element_of(domain.type) if domain else None
+    # What is known of variables may change from one round to the next.
+    inner = context.with_locals_only()
+    slot = context.work.slot()
+    local: Operand | None = None
+    if domain is not None and kind is not None:
+        ghost = domain.ghost or going_through(domain.type, node.binder.span)
+        looped = Operand(domain.expr, ghost)
+        ordinary(context, looped, "a loop", node.binder.domain.span)
+        local = Operand(ir.Local(kind, slot, span=node.binder.name.span))
+    body = suite(inner.bind(node.binder.name, local), node.body)
+    if domain is None:
+        return None, forget(context, [body])
+    result = ir.ForEach(slot, domain.expr, body, span=node.span)
+    return result, forget(context, [result])

@@ -1,0 +1,147 @@
+"""The files of a program: the root, what it imports, and where each import leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from fencepost.spec.core.size_limits import MOST_NESTED
+from fencepost.spec.elaborate.base.suspicious_comments import swallowed
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text import library
+from fencepost.spec.text.clock import tick
+from fencepost.spec.text.problem import Problem, Rejected, suggestion
+from fencepost.spec.text.source import Source
+
+Trees: TypeAlias = dict[Path, tuple[syntax.File, tuple[Problem, ...]]]
+"""The last tree of each file, and what is wrong with it. Who keeps one from reading to reading has
+a file parsed again only when its text has changed.
+"""
+_SHIPPED: Trees = {}
+"""Those of the files that Fencepost ships, of which there are few and which many models import."""
+
+
+@dataclass(slots=True)
+class Files:
+    """Every file of a program by its resolved path, and where each import leads.
+
+    An import that leads nowhere, or in a circle, is not in ``imports``.
+    """
+
+    root: Path
+    files: dict[Path, syntax.File] = field(default_factory=dict[Path, syntax.File])
+    imports: dict[tuple[Path, tuple[str, ...]], Path] = field(
+        default_factory=dict[tuple[Path, tuple[str, ...]], Path]
+    )
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    @property
+    def whole(self) -> bool:
+        """Whether every file could be read in full; warnings do not count."""
+        return all(problem.warning for problem in self.problems)
+
+
+def read_files(
+    path: Path,
+    search: Sequence[Path],
+    unsaved: Mapping[Path, str] | None = None,
+    trees: Trees | None = None,
+) -> Files:
+    """The root file and all that it imports. Raises Rejected when the root cannot be read.
+
+    ``unsaved`` are texts that stand for those of files, which need not exist, by any path that
+    leads there. ``trees`` are used where they fit, and kept up to date.
+    """
+    texts = {library.real(one): text for one, text in (unsaved or {}).items()}
+    source = library.read(path, texts)
+    files = Files(library.real(path))
+    _Reading(files, search, texts, {} if trees is None else trees).enter(path, source, ())
+    return files
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The reading of a program; ``search`` are the folders of --path, ``unsaved`` texts that stand
+    for those of files, by resolved path.
+    """
+
+    files: Files
+    search: Sequence[Path]
+    unsaved: Mapping[Path, str]
+    trees: Trees
+
+    def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
+        """Parses a file and reads what it imports. ``trail``: the files that led here."""
+        tick()
+        here = library.real(path)
+        tree, problems = self._tree(here, source)
+        self.files.files[here] = tree
+        self.files.problems += problems
+        for node in tree.declarations:
+            if isinstance(node, syntax.Import):
+                self._follow(path, node, (*trail, here))
+
+    def _tree(self, here: Path, source: Source) -> tuple[syntax.File, tuple[Problem, ...]]:
+        trees = _SHIPPED if library.is_shipped(here) else self.trees
+        known = trees.get(here)
+        same = known is not None and known[0].source.text == source.text
+        if known is None or not same or known[0].source.name != source.name:
+            tree, problems = parse(source)
+            known = trees[here] = (tree, (*problems, *swallowed(tree)))
+        return known
+
+    def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:
+        parts = tuple(part.text for part in node.module)
+        where = node.module[0].span.to(node.module[-1].span)
+        found = library.find_module(parts, path, self.search, self.unsaved)
+        if found is None:
+            hint = _similar(parts, path, self.search)
+            places = "beside this file, on --path, or in the shipped library"
+            message = f'no module "{".".join(parts)}" is found {places}{hint}'
+            self.files.problems.append(Problem("F601", where, message))
+            return
+        target = library.real(found)
+        if target in trail:
+            circle = [*trail[trail.index(target) :], target]
+            names = " imports ".join(one.stem for one in circle)
+            message = f"modules must not import each other in a circle: {names}"
+            self.files.problems.append(Problem("F602", where, message))
+            return
+        if len(trail) > MOST_NESTED:
+            message = f"imports are nested more than {MOST_NESTED} files deep here"
+            self.files.problems.append(Problem("F608", where, message))
+            return
+        self.files.imports[library.real(path), parts] = target
+        if target in self.files.files:
+            return
+        try:
+            source = library.read(found, self.unsaved)
+        except Rejected as rejected:
+            self.files.problems += rejected.problems
+            return
+        self.enter(found, Source(_shown(found), source.text), trail)
+
+
+def _shown(path: Path) -> str:
+    """How messages name a module: the same on every machine for a shipped one."""
+    shipped = library.package_root()
+    return str(path.relative_to(shipped) if path.is_relative_to(shipped) else path)
+
+
+def _similar(parts: tuple[str, ...], path: Path, search: Sequence[Path]) -> str:
+    """A suggestion for a module that is not found."""
+    names: set[str] = set()
+    for folder in (path.parent, *search, library.package_root()):
+        below = folder.joinpath(*parts[:-1])
+        if below == library.package_root() or not library.is_folder(below):
+            continue
+        try:
+            entries = list(below.iterdir())
+        except OSError:
+            continue
+        stems = [entry.stem for entry in entries if entry.suffix == library.SUFFIX]
+        names |= {".".join((*parts[:-1], stem)) for stem in stems}
+    return suggestion(".".join(parts), names)

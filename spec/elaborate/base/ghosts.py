@@ -1,0 +1,44 @@
+"""What looks at a ghost, and what therefore must not decide anything ordinary."""
+
+from __future__ import annotations
+
+from fencepost.spec.core.types import Bag, Option, Set, Type, describe, has_ghost
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import Ghost, Operand
+from fencepost.spec.text.source import Span
+
+
+def ordinary(context: Context, operand: Operand, what: str, span: Span | None = None) -> None:
+    """Reports (F501) when ``what``, which is ordinary, would depend on a ghost."""
+    if operand.ghost is None:
+        return
+    context.report(
+        "F501",
+        span or operand.expr.span or operand.ghost.span,
+        f"{what} must not depend on a ghost",
+        (operand.ghost.span, operand.ghost.reason),
+    )
+
+
+def field_ghost(is_ghost: bool, name: str, span: Span) -> Ghost | None:
+    """Why reading a field is reading a ghost."""
+    return Ghost(span, f'"{name}" is a ghost field') if is_ghost else None
+
+
+def comparing(kind: Type, span: Span) -> Ghost | None:
+    """Why comparing values of ``kind``, or bringing them into order, looks at ghosts."""
+    if isinstance(kind, Option):
+        kind = kind.element
+    if has_ghost(kind):
+        return Ghost(span, f"this compares values of {describe(kind)}, which has ghost fields")
+    return None
+
+
+def going_through(kind: Type, span: Span) -> Ghost | None:
+    """Why going through a collection of this type looks at ghosts (the order of a bag does)."""
+    if isinstance(kind, Bag | Set) and has_ghost(kind.element):
+        return Ghost(
+            span,
+            f"the order of these values of {describe(kind.element)} depends on its ghost fields",
+        )
+    return None

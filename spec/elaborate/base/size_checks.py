@@ -1,0 +1,59 @@
+"""Types that are too large are refused, before anything of their size is made."""
+
+from __future__ import annotations
+
+from fencepost.spec.core.size_limits import (
+    MOST_KEYS,
+    MOST_NESTED,
+    MOST_PARTS,
+    WIDEST_STATE,
+    countable,
+    depth,
+    parts,
+)
+from fencepost.spec.core.types import Map, Type, bits, describe, has_ghost
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.text.source import Span
+
+
+def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None:
+    """``map[K, V]``, if it is neither too large nor a key with ghosts."""
+    if has_ghost(key):
+        context.report(
+            "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
+        )
+        return None
+    if not countable(key, MOST_KEYS):
+        context.report(
+            "F706",
+            span,
+            f"a map holds a value for every key, at most {MOST_KEYS} of them, and"
+            f" {describe(key)} has more values",
+        )
+        return None
+    kind = Map(key, value)
+    return kind if bounded(context, kind, span) else None
+
+
+def bounded(context: Context, kind: Type, span: Span) -> Type | None:
+    """``kind``, if a state has room for a value of it (F708)."""
+    if depth(kind) > MOST_NESTED:
+        context.report("F708", span, f"this type is nested more than {MOST_NESTED} levels deep")
+        return None
+    if parts(kind) > MOST_PARTS:
+        context.report(
+            "F708",
+            span,
+            f"{describe(kind)} is made of more than {MOST_PARTS} parts, types within it included",
+        )
+        return None
+    width = bits(kind)
+    if width > WIDEST_STATE:
+        context.report(
+            "F708",
+            span,
+            f"a value of {describe(kind)} takes {width} bits, and a whole state has at most"
+            f" {WIDEST_STATE}",
+        )
+        return None
+    return kind

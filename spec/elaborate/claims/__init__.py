@@ -1,0 +1,1 @@
+"""Modules and models as a whole, properties, refinements, scenarios and recordings."""

@@ -1,0 +1,441 @@
+"""The instances of modules: arguments, overridden constants, imported names.
+
+A file is read once for a program; an `Instance` is made for each model that is built, because
+constants (and with them types) differ between checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from fencepost.spec.core.types import Bool, Int, describe
+from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
+from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.files import Files
+from fencepost.spec.elaborate.base.symbols import (
+    BrokenEntity,
+    ChannelEntity,
+    ConstEntity,
+    Entity,
+    Instance,
+    ModuleEntity,
+    Pending,
+    TypeEntity,
+    kind_of,
+)
+from fencepost.spec.elaborate.claims.declarations import Gathering, refuse_hiding
+from fencepost.spec.elaborate.types.constants import value_of
+from fencepost.spec.elaborate.types.type_expressions import type_of
+from fencepost.spec.elaborate.values.roles import denoted
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.clock import tick
+from fencepost.spec.text.problem import suggestion
+
+MOST_ARGUED = 2_000
+"""How often modules are given arguments at most, in one model."""
+
+Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
+"""A new value of a constant, and the instance in whose names it is written (None: the root)."""
+
+Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
+"""New values of constants by path, the innermost name last."""
+
+
+@dataclass(slots=True)
+class Modules:
+    """The instances of one model, by file and arguments: by the values that these have in the
+    module, and (``written``) where they are plain, by their values where they are written.
+    ``argued`` counts how often a module was given arguments.
+    """
+
+    work: Elaboration
+    files: Files
+    instances: dict[object, Instance] = field(default_factory=dict[object, Instance])
+    written: dict[object, Instance] = field(default_factory=dict[object, Instance])
+    argued: int = 0
+    imported: dict[int, Instance] = field(default_factory=dict[int, Instance])
+
+    def root(self, overrides: Overrides) -> Instance:
+        """The instance of the root file, with everything that it imports."""
+        instance = self._gathered(self.files.root, "", "")
+        for decl in instance.file.declarations:
+            if isinstance(decl, syntax.Param):
+                self.work.report(
+                    "F605",
+                    decl.span,
+                    f'"{decl.name.text}" is a parameter, so this module can only be imported,'
+                    f" `with {decl.name.text} = ...`",
+                )
+                instance.names[decl.name.text] = BrokenEntity(decl.name.text, decl.name.span)
+        self._override(instance, overrides, instance)
+        self._imports(instance, overrides)
+        self._settle(instance)
+        return instance
+
+    def _gathered(self, path: Path, home: str, alias: str) -> Instance:
+        instance = Instance(path, self.files.files[path], home, alias)
+        Gathering(self.work, instance).gather()
+        if self.work.recorder is not None:
+            self.work.recorder.instances.append(instance)
+        return instance
+
+    def _settle(self, instance: Instance) -> None:
+        """Everything about names that is known once the imports are."""
+        refuse_hiding(self.work, instance)
+        # Now, so that long chains are followed from their beginnings, and unused ones checked.
+        for entity in instance.names.values():
+            if isinstance(entity, ConstEntity):
+                value_of(self.work, entity)
+            elif isinstance(entity, TypeEntity):
+                type_of(self.work, entity)
+
+    def _override(self, instance: Instance, overrides: Overrides, home: Instance) -> None:
+        for path, (value, written) in overrides.items():
+            entity = instance.names.get(path[0]) if len(path) == 1 else None
+            if isinstance(entity, ConstEntity):
+                entity.override = (value, written or home)
+                if isinstance(entity.decl, syntax.Const) and entity.decl.symbolic:
+                    self.work.given = True
+
+    # ------------------------------------------------------------ imports
+
+    def _imports(self, instance: Instance, overrides: Overrides) -> None:
+        nodes = [n for n in instance.file.declarations if isinstance(n, syntax.Import)]
+        changed = {path[0] for path in overrides}
+
+        # What an override names comes first, so that a module which is reached twice is made
+        # with the new value; names keep the order of the file.
+        def changes(node: syntax.Import) -> bool:
+            names = node.names or (node.alias or node.module[-1],)
+            return any(name.text in changed for name in names)
+
+        for node in sorted(nodes, key=lambda node: not changes(node)):
+            self._import(instance, node, overrides)
+        made = [self.imported[id(node)] for node in nodes if id(node) in self.imported]
+        instance.modules = list(dict.fromkeys(made))
+
+    def _import(self, instance: Instance, node: syntax.Import, overrides: Overrides) -> None:
+        path = self.files.imports.get((instance.path, tuple(part.text for part in node.module)))
+        alias = node.alias or node.module[-1]
+        if path is None or path not in self.files.files:
+            for name in node.names or (alias,):
+                instance.imports.setdefault(name.text, BrokenEntity(name.text, name.span))
+            return
+        inner = dict(self._within(instance, node, overrides))
+        for other in instance.file.declarations:
+            # Equal imports are one instance, whichever of them an override names it by.
+            if isinstance(other, syntax.Import) and _alike(other, node):
+                inner = {**dict(self._within(instance, other, overrides)), **inner}
+        module = self._instance(instance, path, alias.text, node, inner)
+        self.imported[id(node)] = module
+        if node.names is None:
+            self._enter(instance, alias, ModuleEntity(alias.text, alias.span, module))
+        else:
+            for name in node.names:
+                self._import_name(instance, module, name)
+
+    def _within(
+        self, instance: Instance, node: syntax.Import, overrides: Overrides
+    ) -> Iterator[tuple[tuple[str, ...], Override]]:
+        """The overrides that name something by an import, as its module would write them."""
+        alias = node.alias or node.module[-1]
+        for target, (value, written) in overrides.items():
+            home = written or instance
+            if node.names is None and target[0] == alias.text and len(target) > 1:
+                yield target[1:], (value, home)
+            elif len(target) == 1 and any(name.text == target[0] for name in node.names or ()):
+                yield target, (value, home)
+
+    def _enter(self, instance: Instance, name: syntax.Name, entity: Entity) -> None:
+        other = instance.names.get(name.text) or instance.imports.get(name.text)
+        if other is None:
+            instance.imports[name.text] = entity
+        elif other is not entity and not isinstance(other, BrokenEntity):
+            note = (other.span, "first declared here")
+            self.work.report("F202", name.span, f'"{name.text}" is declared twice', note)
+
+    def _import_name(self, instance: Instance, module: Instance, name: syntax.Name) -> None:
+        entity = module.names.get(name.text)
+        members = module.members.get(name.text, [])
+        if entity is None and members:
+            instance.members.setdefault(name.text, []).extend(members)
+            for member in members:
+                self._meant(name, member, module)
+            return
+        if entity is None:
+            if name.text not in module.file.broken.names:
+                hint = suggestion(name.text, [*module.names, *module.members])
+                message = f'module "{module.path.stem}" has no "{name.text}"{hint}'
+                self.work.report("F603", name.span, message)
+            entity = BrokenEntity(name.text, name.span)
+        else:
+            self._meant(name, entity, module)
+        self._enter(instance, name, entity)
+        if isinstance(entity, TypeEntity):
+            self._members(module, instance, entity)
+
+    def _meant(self, name: syntax.Name, entity: Entity | None, module: Instance) -> None:
+        Context(self.work, module, "constant").meant(name, entity)
+
+    def _members(self, source: Instance, target: Instance, entity: Entity | None) -> None:
+        """Makes the members of an enum or union known in another module."""
+        for shared in list(source.members.values()):
+            for member in shared:
+                known = target.members.setdefault(member.name, [])
+                if member.owner is entity and member not in known:
+                    known.append(member)
+        for text in [text for text, known in target.members.items() if not known]:
+            del target.members[text]
+
+    # ------------------------------------------------------------ instances
+
+    def _instance(
+        self,
+        importer: Instance,
+        path: Path,
+        alias: str,
+        node: syntax.Import,
+        overrides: Overrides,
+    ) -> Instance:
+        """The instance of a module for an import; equal arguments give the same one."""
+        key: object = (path,)
+        plain = self._plain_key(importer, path, node)
+        known = self.written.get(plain) if plain is not None else None
+        if known is not None:
+            self._compare(known, overrides)
+            for argument in node.arguments:
+                self._meant(argument.name, known.names.get(argument.name.text), known)
+            return known
+        problems = len(self.work.problems)
+        made = self._made(importer, path, alias, node, overrides, key)
+        if plain is not None and len(self.work.problems) == problems:
+            self.written[plain] = made
+        return made
+
+    def _plain_key(self, importer: Instance, path: Path, node: syntax.Import) -> object:
+        """What is known of arguments before they are worked out in the module, which takes its
+        imports, and theirs; None where that is too little.
+
+        Without it the work would double from file to file where modules hand on their arguments.
+        """
+        key: dict[str, object] = {}
+        for argument in node.arguments:
+            plain = self._plain(importer, argument.value)
+            if plain is None or argument.name.text in key:
+                return None
+            key[argument.name.text] = plain
+        return (path, frozenset(key.items())) if key else None
+
+    def _plain(self, importer: Instance, value: syntax.Expr) -> object:
+        """The value of a number, of the name of a constant, type or channel, or of a sum."""
+        match value:
+            case syntax.Integer(value=number):
+                return "value", Int(number, number), number
+            case syntax.Boolean(value=truth):
+                return "value", Bool(), truth
+            case syntax.Name(text=text):
+                entity = Context(self.work, importer, "constant").look_up(value)
+                if isinstance(entity, ConstEntity):
+                    known = value_of(self.work, entity)
+                    return None if known is None else ("value", *known)
+                if isinstance(entity, ChannelEntity):
+                    return "channel", id(entity)
+                if isinstance(entity, TypeEntity):
+                    kind = type_of(self.work, entity)
+                    return None if kind is None else ("type", kind)
+                return ("word", text) if entity is None and text in TYPE_WORDS else None
+            case syntax.Binary(operator="+" | "-" | "*" as operator, left=left, right=right):
+                parts = [self._plain(importer, part) for part in (left, right)]
+                return None if None in parts else (operator, *parts)
+            case _:
+                return None
+
+    def _made(
+        self,
+        importer: Instance,
+        path: Path,
+        alias: str,
+        node: syntax.Import,
+        overrides: Overrides,
+        key: object,
+    ) -> Instance:
+        if node.arguments:
+            # The arguments are worked out in a copy that is thrown away, because what they lead
+            # to is worked out anew once the instance has its own types and overridden constants.
+            copy = self._argued(importer, path, alias, "", node)
+            self._imports(copy, overrides)
+            key = self._key(copy)
+        made = self.instances.get(key)
+        if made is not None:
+            self._compare(made, overrides)
+            return made
+        home = f"{path}#{len(self.instances)}"
+        instance = self._argued(importer, path, alias, home, node)
+        self.instances[key] = instance
+        self._override(instance, overrides, importer)
+        self._imports(instance, overrides)
+        self._carried(instance, node)
+        self._settle(instance)
+        return instance
+
+    def _carried(self, instance: Instance, node: syntax.Import) -> None:
+        """Reports (F607) channels that carry other messages than a module's parameters say."""
+        arguments = {argument.name.text: argument for argument in node.arguments}
+        context = Context(self.work, instance, "constant")
+        for decl in instance.file.declarations:
+            if not isinstance(decl, syntax.Param) or decl.type is None:
+                continue
+            given = instance.names.get(decl.name.text)
+            if decl.kind != "channel" or not isinstance(given, ChannelEntity):
+                continue
+            wanted = context.resolve(decl.type)
+            found = Context(self.work, given.module, "constant").resolve(given.decl.message)
+            if wanted is not None and found is not None and wanted != found:
+                self.work.report(
+                    "F607",
+                    arguments[decl.name.text].value.span,
+                    f'"{decl.name.text}" carries {describe(wanted)}, and {given.name} carries'
+                    f" {describe(found)}",
+                    (decl.span, "declared here"),
+                )
+                instance.names[decl.name.text] = BrokenEntity(given.name, decl.name.span)
+
+    def _argued(
+        self, importer: Instance, path: Path, alias: str, home: str, node: syntax.Import
+    ) -> Instance:
+        tick()
+        self.argued += 1
+        if self.argued > MOST_ARGUED:
+            self.work.too_many_modules(node.span)
+        instance = self._gathered(path, home, alias)
+        self._arguments(importer, instance, node)
+        return instance
+
+    def _key(self, instance: Instance) -> object:
+        key: list[object] = [instance.path]
+        for name, entity in sorted(instance.names.items()):
+            if isinstance(entity, ConstEntity) and entity.override is not None:
+                key.append((name, value_of(self.work, entity)))
+            elif isinstance(entity, TypeEntity) and isinstance(entity.decl, syntax.Param):
+                key.append((name, entity.type))
+            elif isinstance(entity, ChannelEntity) and entity.module is not instance:
+                key.append((name, id(entity)))
+        return tuple(key)
+
+    def _compare(self, made: Instance, overrides: Overrides) -> None:
+        """Reports (F824) a constant that is one, and is given another value by another path."""
+        for path, (value, _) in overrides.items():
+            entity = made.names.get(path[0]) if len(path) == 1 else None
+            if not isinstance(entity, ConstEntity):
+                continue
+            if entity.override is None or entity.override[0] is not value:
+                self.work.report(
+                    "F824",
+                    value.span,
+                    f'"{path[0]}" belongs to a module that is imported twice with equal arguments:'
+                    " it is one constant, and has one value",
+                    (entity.span, f'"{path[0]}" is declared here'),
+                )
+
+    def _arguments(self, importer: Instance, instance: Instance, node: syntax.Import) -> None:
+        given: dict[str, syntax.ModuleArgument] = {}
+        for argument in node.arguments:
+            name = argument.name.text
+            if name in given:
+                note = (given[name].span, "first given here")
+                self.work.report("F604", argument.span, f'"{name}" is given twice', note)
+                continue
+            given[name] = argument
+            self._argument(importer, instance, argument)
+        missing = [
+            decl
+            for decl in instance.file.declarations
+            if isinstance(decl, syntax.Param) and decl.name.text not in given
+        ]
+        for decl in missing:
+            self.work.report(
+                "F605",
+                node.span,
+                f'module "{instance.path.stem}" needs a value for its parameter'
+                f' "{decl.name.text}": `with {decl.name.text} = ...`',
+                (decl.span, "declared here"),
+            )
+            instance.names[decl.name.text] = BrokenEntity(decl.name.text, decl.name.span)
+
+    def _argument(
+        self, importer: Instance, instance: Instance, argument: syntax.ModuleArgument
+    ) -> None:
+        name = argument.name.text
+        open_to_change = {
+            decl.name.text: decl
+            for decl in instance.file.declarations
+            if isinstance(decl, syntax.Param | syntax.Const)
+        }
+        decl = open_to_change.get(name)
+        if decl is None:
+            if name in instance.file.broken.names:
+                return
+            hint = suggestion(name, open_to_change)
+            message = f'module "{instance.path.stem}" has no constant or parameter "{name}"{hint}'
+            self.work.report("F606", argument.name.span, message)
+            return
+        entity = instance.names.get(name)
+        self._meant(argument.name, entity, instance)
+        if isinstance(decl, syntax.Param) and decl.kind == "type":
+            if isinstance(entity, TypeEntity):
+                self._type_argument(importer, instance, entity, argument)
+        elif isinstance(decl, syntax.Param) and decl.kind == "channel":
+            self._channel_argument(importer, instance, decl, argument)
+        elif isinstance(entity, ConstEntity):
+            entity.override = (argument.value, importer)
+            entity.state = Pending.NEW
+
+    def _type_argument(
+        self,
+        importer: Instance,
+        instance: Instance,
+        entity: TypeEntity,
+        argument: syntax.ModuleArgument,
+    ) -> None:
+        context = Context(self.work, importer, "constant")
+        entity.type = context.resolve(argument.value)
+        entity.state = Pending.DONE
+        if entity.type is None:
+            instance.names[entity.name] = BrokenEntity(entity.name, entity.span)
+            return
+        given = denoted(context, argument.value)
+        if isinstance(given, TypeEntity):
+            # The members of an enum or union that is given are known in the module too.
+            self._members(given.module, instance, given)
+
+    def _channel_argument(
+        self,
+        importer: Instance,
+        instance: Instance,
+        decl: syntax.Param,
+        argument: syntax.ModuleArgument,
+    ) -> None:
+        name = decl.name.text
+        context = Context(self.work, importer, "constant")
+        given = denoted(context, argument.value)
+        if isinstance(given, ChannelEntity):
+            instance.names[name] = given
+            return
+        instance.names[name] = BrokenEntity(name, decl.name.span)
+        if isinstance(given, BrokenEntity):
+            return
+        if given is None and isinstance(argument.value, syntax.Name):
+            context.unknown(argument.value, "channel", kinds=(ChannelEntity,))
+            return
+        what = f', and "{given.name}" is {kind_of(given)}' if given else ""
+        note = (decl.span, "declared here")
+        message = f'"{name}" is a channel: give it the name of one{what}'
+        self.work.report("F607", argument.value.span, message, note)
+
+
+def _alike(one: syntax.Import, other: syntax.Import) -> bool:
+    """Whether two imports of a file name the same module, with the same arguments."""
+    return (one.module, one.arguments) == (other.module, other.arguments)

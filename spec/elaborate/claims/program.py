@@ -1,0 +1,467 @@
+"""A spec as a user runs it: its files, its checks, and the model of each check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Literal, assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.recording import Recording
+from fencepost.spec.core.scenario import Scenario
+from fencepost.spec.elaborate.actions.fairness import without_fairness
+from fencepost.spec.elaborate.base.context import Elaboration, Stop
+from fencepost.spec.elaborate.base.files import Files, Trees, read_files
+from fencepost.spec.elaborate.base.recorder import Recorder
+from fencepost.spec.elaborate.base.symbols import ConstEntity, Instance, ModuleEntity
+from fencepost.spec.elaborate.claims.model import Assembly
+from fencepost.spec.elaborate.claims.module_state import Written
+from fencepost.spec.elaborate.claims.modules import Modules
+from fencepost.spec.elaborate.values.expressions import Checker
+from fencepost.spec.records import dataclass
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import parse_expression
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.source import Source, Span
+
+Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
+Count = Literal["states", "generated", "depth"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named run; the empty name is the spec as it stands.
+
+    ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
+    ``within`` steps, where it is given), ``counts`` what else is. ``constants`` are new values
+    by path. ``without`` are the actions and roles that are not fair in this check. Where it is to
+    find a run that fits a ``scenario``, it has no properties.
+    """
+
+    name: str
+    slow: bool = False
+    engine: str | None = None
+    depth: int | None = None
+    properties: tuple[str, ...] | None = None
+    verdict: Verdict = "ok"
+    property: str | None = None
+    within: int | None = None
+    counts: tuple[tuple[Count, int], ...] = ()
+    constants: tuple[syntax.CheckConst, ...] = ()
+    without: tuple[str, ...] = ()
+    span: Span | None = None
+    scenario: syntax.ScenarioDecl | None = None
+    spans: Mapping[str, Span] = field(default_factory=dict[str, Span])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A spec that has been read; its models are built one check at a time.
+
+    ``scenarios`` are what is to be run beside ``checks``. ``written`` is what those builds share.
+    """
+
+    path: Path
+    name: str
+    docstring: str | None
+    checks: tuple[Check, ...]
+    warnings: tuple[Problem, ...]
+    files: Files
+    scenarios: tuple[Check, ...] = ()
+    written: Written = field(default_factory=Written)
+
+    @property
+    def runs(self) -> tuple[Check, ...]:
+        """The checks and the scenarios, in file order; in front, the spec as it stands, where it
+        has no check.
+        """
+        every = (*self.checks, *self.scenarios)
+        return tuple(sorted(every, key=lambda one: -1 if one.span is None else one.span.start))
+
+
+def load(
+    path: Path,
+    search: Sequence[Path] = (),
+    engines: Mapping[str, bool] | None = None,
+    trees: Trees | None = None,
+) -> Program:
+    """Reads a spec and all that it imports. Raises Rejected with every problem that is found.
+
+    ``engines`` are those that a check may name, and whether each counts states; None: nothing is
+    known of engines, and a check may name any. ``trees``: see `read_files`.
+    """
+    program, problems = scanned(path, read_files(path, search, trees=trees), engines)
+    if not all(problem.warning for problem in problems):
+        # What else is wrong is reported in the same pass.
+        for check in program.runs:
+            try:
+                select(build(program, check), check)
+            except Rejected as rejected:
+                problems += rejected.problems
+        raise Rejected(problems)
+    return program
+
+
+def scanned(
+    path: Path, files: Files, engines: Mapping[str, bool] | None = None
+) -> tuple[Program, list[Problem]]:
+    """The program of files that have been read, and what is wrong with them and the checks."""
+    tree = files.files[files.root]
+    problems = list(files.problems)
+    runs = _checks(tree, engines, problems)
+    checks = tuple(one for one in runs if one.scenario is None) or (Check(""),)
+    scenarios = tuple(one for one in runs if one.scenario is not None)
+    warnings = tuple(problem for problem in problems if problem.warning)
+    program = Program(path, path.stem, tree.docstring, checks, warnings, files, scenarios)
+    return program, problems
+
+
+def build(
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None = None,
+    asked: str | None = None,
+    recorder: Recorder | None = None,
+    *,
+    of_any_type: bool = False,
+    stated: Sequence[syntax.ScenarioDecl] = (),
+) -> ir.Model:
+    """The model of a check (None: the spec as it stands).
+
+    ``overrides`` are the texts of new values of constants, by path; they win over the check's.
+    ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
+    it is the last property of the model. ``of_any_type``: it is an expression whose value may be of
+    any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
+    where the spec is wrong. Scenarios that are ``stated`` are looked at, too. Raises
+    Rejected with every problem that is found.
+    """
+    return _assembled(program, check, overrides, asked, recorder, of_any_type, stated)[1]
+
+
+def mapped(
+    program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
+) -> tuple[ir.Model, Recording | None]:
+    """The model of a check, and what the spec says of recordings. Raises as `build` does."""
+    assembly, model = _assembled(program, check, overrides, None, None, False)
+    return model, assembly.recording
+
+
+def staged(
+    program: Program, check: Check, overrides: Mapping[str, str] | None = None
+) -> tuple[ir.Model, Scenario]:
+    """The model that a scenario is about, and the scenario. Raises as `build` does."""
+    assembly, model = _assembled(program, check, overrides, None, None, False)
+    (scenario,) = assembly.scenarios
+    return model, scenario
+
+
+def _assembled(
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None,
+    asked: str | None,
+    recorder: Recorder | None,
+    of_any_type: bool,
+    stated: Sequence[syntax.ScenarioDecl] = (),
+) -> tuple[Assembly, ir.Model]:
+    title = "the expression" if of_any_type else "the condition"
+    condition = None if asked is None else parse_expression(Source(title, asked))
+    work = Elaboration(Checker(), recorder)
+    new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
+    for item in check.constants if check else ():
+        new[tuple(part.text for part in item.path)] = (item.value, None)
+    for path, text in (overrides or {}).items():
+        source = Source(f"{OVERRIDE}{path}", text)
+        try:
+            new[tuple(path.split("."))] = (parse_expression(source), None)
+        except Rejected as rejected:
+            raise Rejected(list(map(_explained, rejected.problems))) from None
+    assembly: Assembly | None = None
+    model: ir.Model | None = None
+
+    def begun(work: Elaboration) -> Assembly:
+        root = Modules(work, program.files).root(new)
+        return Assembly(work, root, program.name, program.files.whole, program.written)
+
+    try:
+        assembly = begun(work)
+        root = assembly.root
+        for item in check.constants if check else ():
+            _known_constant(work, root, [part.text for part in item.path], item.span)
+        for path in overrides or {}:
+            _known_constant(work, root, path.split("."), None)
+        assembly.asked, assembly.of_any_type = condition, of_any_type
+        own = None if check is None else check.scenario
+        assembly.stated = tuple(stated) if own is None else (own,)
+        assembly.again = lambda: begun(Elaboration(Checker(), recorder))
+        model = assembly.model()
+    except Stop:
+        pass
+    errors = [problem for problem in work.problems if not problem.warning]
+    if errors or model is None or assembly is None:
+        tree = program.files.files[program.files.root]
+        problems = map(_explained, work.problems)
+        raise Rejected([*problems, *_unknown_properties(tree, check)])
+    if check is not None and check.without:
+        model = without_fairness(model, check.without, check.spans, check.span)
+    return assembly, model
+
+
+OVERRIDE = "--const "
+"""The name of the source of a value from the command line begins so."""
+SEVERAL_VALUES = re.compile(r"\s*-?\w+\s*(\.\.|,)\s*-?\w+.*")
+
+
+def _explained(problem: Problem) -> Problem:
+    """The problem, with a note if several values are given for one constant."""
+    source = None if problem.span is None else problem.span.source
+    if source is None or not source.name.startswith(OVERRIDE):
+        return problem
+    if SEVERAL_VALUES.fullmatch(source.text) is None:
+        return problem
+    note = (None, '"fencepost sweep" runs a check once for each of several values')
+    return replace(problem, notes=(*problem.notes, note))
+
+
+def _known_constant(
+    work: Elaboration, root: Instance, path: Sequence[str], span: Span | None
+) -> None:
+    instance = root
+    for part in path[:-1]:
+        entity = instance.imports.get(part)
+        if not isinstance(entity, ModuleEntity):
+            modules = [n for n, e in instance.imports.items() if isinstance(e, ModuleEntity)]
+            _no_constant(work, f'no module "{part}" is imported', part, modules, span)
+            return
+        instance = entity.instance
+    entities = {**instance.imports, **instance.names}
+    if not isinstance(entities.get(path[-1]), ConstEntity):
+        known = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
+        where = f"module {path[-2]}" if len(path) > 1 else "this spec"
+        _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], known, span)
+
+
+def _no_constant(
+    work: Elaboration, message: str, word: str, known: Sequence[str], span: Span | None
+) -> None:
+    hint = suggestion(word, known) or (f"; it has {listing(known, 'and')}" if known else "")
+    code = "F821" if span is not None else "F009"
+    work.problems.append(Problem(code, span, message + hint))
+
+
+def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> frozenset[int]:
+    """The properties to search for: those asked for (``--invariant``), else the check's.
+
+    Under ``expect violated A`` without a list, A alone. Raises Rejected for an unknown name.
+    """
+    by_name = {
+        prop.name: index
+        for index, prop in enumerate(model.properties)
+        if prop.kind.selectable and prop.name
+    }
+    problems: list[Problem] = []
+
+    def index_of(name: str, span: Span | None) -> int | None:
+        if name not in by_name:
+            problems.append(_no_property(name, list(by_name), span))
+        return by_name.get(name)
+
+    wanted: set[int | None] = set()
+    if check.property is not None:
+        wanted.add(index_of(check.property, check.spans.get(check.property, check.span)))
+    if invariants:
+        wanted = {index_of(name, None) for name in invariants}
+    elif check.properties is not None:
+        wanted |= {index_of(name, check.spans.get(name, check.span)) for name in check.properties}
+    elif check.property is None:
+        wanted = set(by_name.values())
+    if problems:
+        raise Rejected(problems)
+    return frozenset(index for index in wanted if index is not None)
+
+
+def _no_property(name: str, known: Sequence[str], span: Span | None) -> Problem:
+    hint = suggestion(name, known) or (
+        f"; there is {listing(known, 'and')}" if known else "; it has none"
+    )
+    code = "F822" if span is not None else "F008"
+    return Problem(code, span, f'the spec has no property "{name}"{hint}')
+
+
+def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Problem]:
+    """What `select` would say, for a spec of which there is no model."""
+    if check is None:
+        return
+    members = [
+        member
+        for node in tree.declarations
+        for member in (node.members if isinstance(node, syntax.RoleDecl) else (node,))
+    ]
+    known = [
+        member.name.text
+        for member in members
+        if isinstance(member, syntax.RefinementDecl)
+        or (
+            isinstance(member, syntax.PropertyDecl)
+            and PropertyKind.declared_by(member.kind).selectable
+        )
+        if member.name
+    ]
+    imported = {
+        name.text
+        for node in members
+        if isinstance(node, syntax.Import)
+        for name in node.names or ()
+    }
+    named = [*(check.properties or ()), *([check.property] if check.property else [])]
+    for name in named:
+        if name not in (*known, *imported, *tree.broken.names) and "." not in name:
+            yield _no_property(name, known, check.spans.get(name))
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _checks(
+    tree: syntax.File, engines: Mapping[str, bool] | None, problems: list[Problem]
+) -> tuple[Check, ...]:
+    checks: dict[str, Check] = {}
+    for node in tree.declarations:
+        match node:
+            case syntax.CheckDecl():
+                check = _check(node, problems)
+                problems += () if engines is None else _unfit_engines(node, engines)
+            case syntax.ScenarioDecl():
+                check = _scenario(node, problems)
+            case _:
+                continue
+        other = checks.get(check.name)
+        if other is not None:
+            problems.append(
+                Problem(
+                    "F202",
+                    node.name.span,
+                    f'"{check.name}" is declared twice, as a check or scenario',
+                    ((other.span, "first declared here"),),
+                )
+            )
+            continue
+        checks[check.name] = check
+    return tuple(checks.values())
+
+
+def _dotted(node: syntax.Expr) -> str:
+    if isinstance(node, syntax.Attribute):
+        return f"{_dotted(node.base)}.{node.name.text}"
+    assert isinstance(node, syntax.Name)
+    return node.text
+
+
+def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
+    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
+    engine: syntax.Name | None = None
+    depth: int | None = None
+    properties: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+    expected: syntax.ExpectVerdict | None = None
+    counts: dict[Count, int] = {}
+    spans: dict[str, Span] = {}
+    given: dict[str, Span] = {}
+
+    def once(what: str, span: Span) -> None:
+        if what in given:
+            message = f"{what} is given twice in check {node.name.text}"
+            problems.append(Problem("F823", span, message, ((given[what], "first given here"),)))
+        given.setdefault(what, span)
+
+    for item in node.items:
+        match item:
+            case syntax.CheckConst(path=path):
+                key = tuple(part.text for part in path)
+                once(f"const {'.'.join(key)}", item.span)
+                constants[key] = item
+            case syntax.CheckEngine():
+                if item.engine is not None:
+                    once("engine", item.span)
+                    engine = item.engine
+                if item.depth is not None:
+                    once("depth", item.span)
+                    depth = item.depth
+            case syntax.CheckProperties(names=names):
+                once("properties", item.span)
+                properties = tuple(_dotted(name) for name in names)
+                spans |= {_dotted(name): name.span for name in names}
+            case syntax.CheckWithout(names=names):
+                once("what is not fair", item.span)
+                without = tuple(_dotted(name) for name in names)
+                spans |= {_dotted(name): name.span for name in names}
+            case syntax.ExpectVerdict():
+                once("the expected verdict", item.span)
+                expected = item
+                if item.property is not None:
+                    spans[_dotted(item.property)] = item.property.span
+            case syntax.ExpectCount(what=what, count=count):
+                once(f"the expected {what}", item.span)
+                counts[what] = count
+            case _:
+                assert_never(item)
+    if expected is not None and expected.within is not None:
+        problems += _too_short(expected, expected.within, depth)
+    return Check(
+        name=node.name.text,
+        slow=node.slow,
+        engine=engine.text if engine else None,
+        depth=depth,
+        properties=properties,
+        verdict=expected.verdict if expected else "ok",
+        property=_dotted(expected.property) if expected and expected.property else None,
+        within=expected.within if expected else None,
+        counts=tuple(counts.items()),
+        constants=tuple(constants.values()),
+        without=without,
+        span=node.name.span,
+        spans=spans,
+    )
+
+
+def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
+    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
+    for item in node.items:
+        if isinstance(item, syntax.CheckConst):
+            key = tuple(part.text for part in item.path)
+            if key in constants:
+                what = f"const {'.'.join(key)} is given twice in scenario {node.name.text}"
+                first = (constants[key].span, "first given here")
+                problems.append(Problem("F823", item.span, what, (first,)))
+            constants.setdefault(key, item)
+    return Check(
+        name=node.name.text,
+        slow=node.slow,
+        properties=(),
+        constants=tuple(constants.values()),
+        span=node.name.span,
+        scenario=node,
+    )
+
+
+def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:
+    if depth is None or depth >= within:
+        return []
+    message = f"the search ends after {depth} steps, and {within} would have to be searched"
+    return [Problem("F806", expected.span, message)]
+
+
+def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Iterator[Problem]:
+    """What is wrong with the engines that a check names."""
+    named = [one.engine for one in node.items if isinstance(one, syntax.CheckEngine) and one.engine]
+    for engine in named:
+        if engine.text not in engines:
+            hint = suggestion(engine.text, engines) or f"; there is {listing([*engines], 'and')}"
+            yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
+    for item in node.items if named and not engines.get(named[-1].text, True) else ():
+        if isinstance(item, syntax.ExpectCount) and item.what != "depth":
+            what = f"the engine {named[-1].text} visits no states one by one: it counts none"
+            yield Problem("F809", item.span, what)

@@ -1,0 +1,132 @@
+"""Properties as they are declared, those of behaviours and refinements included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.types import Bool, Set, Type
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Place, role_locals
+from fencepost.spec.elaborate.base.symbols import Instance, PropertyEntity, RoleEntity
+from fencepost.spec.elaborate.claims import refinements
+from fencepost.spec.elaborate.claims.module_state import every_instance
+from fencepost.spec.elaborate.values.boolean import truth
+from fencepost.spec.elaborate.values.formulas import Formulas
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+@dataclass(slots=True)
+class Properties:
+    """The properties of a program, in the order of their declarations.
+
+    ``paths`` are how the root leads to the modules. ``again`` begins a model of its own, with
+    entities of its own, of the n-th instance below the root: for the module that is refined.
+    """
+
+    work: Elaboration
+    root: Instance
+    paths: Mapping[Instance, str]
+    again: Callable[[int], refinements.Machine]
+    made: list[ir.Property] = field(default_factory=list[ir.Property])
+
+    def of(self, instance: Instance) -> None:
+        """Adds those that this instance of a module declares."""
+        for node in instance.file.declarations:
+            if isinstance(node, syntax.PropertyDecl):
+                self._property(instance, None, node)
+            elif isinstance(node, syntax.RefinementDecl):
+                self._refinement(instance, node)
+            elif isinstance(node, syntax.RoleDecl):
+                role = instance.names.get(node.name.text)
+                if not isinstance(role, RoleEntity) or role.decl is not node:
+                    continue
+                for member in node.members:
+                    if isinstance(member, syntax.PropertyDecl):
+                        self._property(instance, role, member)
+
+    def _property(
+        self, instance: Instance, role: RoleEntity | None, node: syntax.PropertyDecl
+    ) -> None:
+        name = self._property_name(instance, role, node.name)
+        kind = PropertyKind.declared_by(node.kind)
+        place: Place = "step" if kind.of_steps else "property"
+        owner = len(self.made)
+        context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
+        slot: int | None = None
+        if role is not None and role.index_type is not None:
+            slot = self.work.slot()
+            local = ir.Local(role.index_type, slot, span=node.span)
+            context = replace(context, instance=local, locals=role_locals(role, local))
+        if kind.of_behaviours:
+            self._behaviour(context, node, name, slot)
+            return
+        body = truth(context, node.body)
+        if body is None:
+            return
+        expr = body.expr
+        if slot is not None and role is not None and role.index_type is not None:
+            assert role.decl.index is not None
+            expr = ir.Quantified(
+                not kind.must_be_reached,
+                slot,
+                ir.Universe(Set(role.index_type)),
+                expr,
+                name=role.decl.index.name.text,
+                span=node.body.span,
+            )
+        span = node.name.span if node.name else node.body.span
+        self.made.append(ir.Property(name, kind, expr, span))
+
+    def _behaviour(
+        self, context: Context, node: syntax.PropertyDecl, name: str, slot: int | None
+    ) -> None:
+        made = Formulas(len(self.made))
+        index: tuple[str, Type, int, Span] | None = None
+        role = context.role
+        if slot is not None and role is not None and role.index_type is not None:
+            assert role.decl.index is not None
+            decl = role.decl.index
+            index = decl.name.text, role.index_type, slot, decl.span
+        formula = made.formula(context, node.body, index)
+        if formula is not None and node.name is not None:
+            kind, span = PropertyKind.declared_by(node.kind), node.name.span
+            body = ir.Literal(Bool(), True, span=node.body.span)
+            self.made.append(ir.Property(name, kind, body, span, formula))
+            self.made += made.predicates
+
+    def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:
+        name = self._property_name(instance, None, node.name)
+        context = Context(self.work, instance, "property", owner=len(self.made))
+        module = refinements.module(context, node)
+        if module is None:
+            return
+        other = self.again(every_instance(self.root).index(module))
+        made = refinements.refinement(context, node, name, other)
+        if made is not None:
+            self.made.append(made)
+
+    def _property_name(
+        self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
+    ) -> str:
+        """How checks and reports name a property; unique among the named ones."""
+        if name is None:
+            return ""
+        imported = self.root.imports.get(name.text)
+        own = isinstance(imported, PropertyEntity) and imported.module is instance
+        prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
+        shown = prefix + name.text
+        other = next((known for known in self.made if known.name == shown), None)
+        # Declarations of one file, and of one role, have been compared with each other.
+        known = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
+        if other is not None and known and name.text not in instance.names:
+            self.work.report(
+                "F202",
+                name.span,
+                f'"{shown}" is declared twice; checks name a property without its role',
+                (other.span, "first declared here"),
+            )
+        return shown

@@ -1,0 +1,329 @@
+"""What steps show in a recording, and what its events bring into the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.recording import Answer, Dropped, Event, Input, Shows, Tolerated
+from fencepost.spec.core.types import Bag, Seq, Set, Union
+from fencepost.spec.elaborate.actions.statements import blocked, suite
+from fencepost.spec.elaborate.base.context import Context, role_locals
+from fencepost.spec.elaborate.base.ghosts import ordinary
+from fencepost.spec.elaborate.base.symbols import (
+    ActionEntity,
+    BrokenEntity,
+    ChannelEntity,
+    Operand,
+    RoleEntity,
+)
+from fencepost.spec.elaborate.types.constants import integer
+from fencepost.spec.elaborate.types.members import index_of, member_names
+from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.values import channels
+from fencepost.spec.elaborate.values.boolean import truth
+from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.elaborate.values.enabled import action_of, arguments_of, instance_named
+from fencepost.spec.elaborate.values.patterns import matched
+from fencepost.spec.elaborate.values.roles import denoted
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import listing, suggestion
+
+MOST_SHOWN = 4096
+"""The most events of one kind that a step may show."""
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules of a recording, one after the other; ``context`` is that of a property."""
+
+    context: Context
+    events: Mapping[str, Event]
+    actions: Sequence[ir.Action]
+    shows: list[Shows] = field(default_factory=list[Shows])
+    inputs: list[Input] = field(default_factory=list[Input])
+    tolerated: list[Tolerated] = field(default_factory=list[Tolerated])
+    drops: list[Dropped] = field(default_factory=list[Dropped])
+    hidden: list[int] = field(default_factory=list[int])
+    under_way: int | None = None
+
+    def part(self, node: syntax.RecordingPart) -> None:
+        """Adds what a declaration says."""
+        match node:
+            case syntax.ShowsDecl():
+                self._shows(node)
+            case syntax.InputDecl():
+                self._input(node)
+            case syntax.TolerateDecl():
+                self._tolerate(node)
+            case syntax.DropDecl():
+                self._drop(node)
+            case syntax.HiddenDecl(names=names):
+                for name in names:
+                    self._hide(name)
+            case syntax.UnderWayDecl(count=count):
+                if self.under_way is not None:
+                    self.context.report("F841", node.span, "how much is under way is said twice")
+                self.under_way = integer(replace(self.context, place="constant"), count)
+                if self.under_way is not None and self.under_way < 0:
+                    what = "fewer than no messages cannot be under way"
+                    self.context.report("F844", count.span, what)
+            case syntax.RecordingDecl() | syntax.EventDecl():
+                pass
+            case _:
+                assert_never(node)
+
+    def _event(self, name: syntax.Name) -> tuple[int, Event] | None:
+        known = self.events.get(name.text)
+        if known is None:
+            hint = suggestion(name.text, self.events)
+            self.context.report("F842", name.span, f'no event "{name.text}" is declared{hint}')
+            return None
+        if name.span != known.span:
+            self.context.stands_for(name, known.span)
+        return list(self.events).index(name.text), known
+
+    def _fields(self, context: Context, event: Event) -> tuple[Context, tuple[int, ...]]:
+        """The fields of an event as locals."""
+        slots: list[int] = []
+        for one in event.fields:
+            slot = context.work.slot()
+            slots.append(slot)
+            local = Operand(ir.Local(one.type, slot, span=one.span))
+            context = context.bind(syntax.Name(one.local, span=one.span), local)
+        return context, tuple(slots)
+
+    # ------------------------------------------------------------ what steps show
+
+    def _shows(self, node: syntax.ShowsDecl) -> None:
+        found = self._event(node.event)
+        context = replace(self.context, place="step")
+        action: int | None = None
+        choices: tuple[tuple[str, int], ...] = ()
+        if node.action is not None:
+            acting = self._acting(context, node.action)
+            if acting is None:
+                return
+            action, choices, context = acting
+        domains: list[tuple[int, ir.Expr]] = []
+        for binder in node.binders:
+            domain = elements(context, binder.domain)
+            if domain is None or not isinstance(domain.type, Set | Seq | Bag):
+                return
+            slot = context.work.slot()
+            domains.append((slot, domain.expr))
+            kind = domain.type.element
+            context = context.bind(binder.name, Operand(ir.Local(kind, slot)))
+        condition = None if node.condition is None else truth(context, node.condition)
+        if found is None or (node.condition is not None and condition is None):
+            return
+        number, event = found
+        if len(node.arguments) != len(event.fields):
+            names = listing([one.name for one in event.fields], "and") or "no fields"
+            what = f"{event.name} has {names}; here are {len(node.arguments)} values"
+            self.context.report("F844", node.span, what, (event.span, "declared here"))
+            return
+        values: list[ir.Expr] = []
+        for written, one in zip(node.arguments, event.fields, strict=True):
+            operand = context.expression(written, one.type)
+            holder = f"{one.name} of {event.name}"
+            value = coerced(context, operand, one.type, written.span, holder)
+            if value is not None:
+                values.append(value.expr)
+        if len(values) < len(event.fields):
+            return
+        many = Seq(event.record, MOST_SHOWN)
+        record = ir.MakeRecord(event.record, tuple(values), span=node.span)
+        body: ir.Expr = ir.Build(many, (record,), span=node.span)
+        if condition is not None:
+            nothing = ir.Literal(many, ())
+            body = ir.Conditional(many, condition.expr, body, nothing, span=node.span)
+        for slot, expr in reversed(domains):
+            body = ir.Gather(many, slot, expr, body, span=node.span)
+        self.shows.append(Shows(number, action, choices, body, node.span))
+
+    def _acting(
+        self, context: Context, node: syntax.Expr
+    ) -> tuple[int, tuple[tuple[str, int], ...], Context] | None:
+        """The action that a rule is about, and the context with the names of its head that are
+        listed behind it.
+        """
+        call = node if isinstance(node, syntax.Call) else None
+        entity = action_of(context, node if call is None else call.function)
+        if entity is None or entity.index is None:
+            return None
+        if any(isinstance(one, syntax.Index) for one in (getattr(node, "base", None),)):
+            what = "which process acts is one of the names of the action, in brackets behind it"
+            context.report("F844", node.span, what)
+            return None
+        inside, choices = _head(context, entity)
+        known = inside.locals
+        for argument in () if call is None else call.arguments:
+            name = argument.value
+            if not isinstance(name, syntax.Name) or argument.name is not None:
+                what = "a name of the head of the action is wanted here"
+                context.report("F844", argument.span, what)
+                return None
+            if name.text not in known:
+                hint = suggestion(name.text, known) or (
+                    f"; it has {listing(list(known), 'and')}" if known else ""
+                )
+                what = f'the head of {entity.name} has no "{name.text}"{hint}'
+                context.report("F844", name.span, what, (entity.span, "declared here"))
+                return None
+            meant = known[name.text]
+            context = context.bind(name, meant.operand)
+            context.stands_for(name, meant.span)
+            # Where it is used it means what the head of the action declares.
+            context = replace(context, locals={**context.locals, name.text: meant})
+        return entity.index, choices, context
+
+    # ------------------------------------------------------------ what comes in
+
+    def _input(self, node: syntax.InputDecl) -> None:
+        alias = None if node.head is None else node.head.alias
+        found = self._event(alias or node.event)
+        if found is None:
+            return
+        number, event = found
+        if (node.kind == "answers") != (node.receive is not None):
+            what = (
+                "`answers` says which message is the answer: answers e on PATTERN from c: send ..."
+            )
+            if node.kind != "answers":
+                what = f'only "answers" waits for a message, and this is "{node.kind}"'
+            self.context.report("F844", node.span, what)
+            return
+        plain, slots = self._fields(self.context, event)
+        condition = None if node.condition is None else truth(plain, node.condition)
+        if node.condition is not None and condition is None:
+            return
+        body: ir.Statement | None = None
+        action: int | None = None
+        choices: tuple[ir.Expr, ...] = ()
+        acting = replace(plain, place="action")
+        if isinstance(node.body, tuple):
+            label = acting.work.label()
+            body = blocked(label, suite(replace(acting, returns=label), node.body))
+        else:
+            if node.kind != "input":
+                what = f'only of an "input" the event is a step; "{node.kind}" sends a message'
+                self.context.report("F844", node.body.span, what)
+                return
+            call = node.body if isinstance(node.body, syntax.Call) else None
+            written = node.body if call is None else call.function
+            entity = action_of(plain, written)
+            if entity is None or entity.index is None:
+                return
+            good, instance = instance_named(plain, entity, written)
+            arguments = () if call is None else arguments_of(plain, entity, call)
+            if not good or arguments is None:
+                return
+            if call is not None and instance is None and entity.role and entity.role.index_type:
+                what = f"{entity.role.name} has several processes: say which, in brackets"
+                self.context.report("F844", written.span, what)
+                return
+            given = [*([] if instance is None else [instance]), *arguments]
+            for operand in given:
+                ordinary(plain, operand, "a choice")
+            action, choices = entity.index, tuple(one.expr for one in given)
+        answer = None if node.receive is None else self._answer(acting, node.receive)
+        if node.receive is not None and answer is None:
+            return
+        expr = None if condition is None else condition.expr
+        self.inputs.append(
+            Input(node.kind, number, slots, expr, body, action, choices, answer, node.span)
+        )
+
+    def _answer(self, context: Context, node: syntax.Receive) -> Answer | None:
+        received = channels.receive(context, node)
+        source = channels.line(context, node.channel)
+        if received.opening is None or source is None or source.entity.message is None:
+            return None
+        kind = source.entity.message
+        match, _ = matched(context, node.pattern, Operand(ir.Local(kind, context.work.slot())))
+        if match is None:
+            return None
+        tags = match.members
+        if tags is None:
+            tags = frozenset(range(len(member_names(kind)) if isinstance(kind, Union) else 0))
+        body = received.opening(ir.Sequence(()))
+        content = source.read
+        for slot, value in reversed(source.bindings):
+            content = ir.Let(content.type, slot, value, content)
+        return Answer(body, content, kind, tags)
+
+    def _tolerate(self, node: syntax.TolerateDecl) -> None:
+        found = self._event(node.event)
+        if found is None:
+            return
+        context, slots = self._fields(self.context, found[1])
+        condition = None if node.condition is None else truth(context, node.condition)
+        if node.condition is None or condition is not None:
+            expr = None if condition is None else condition.expr
+            self.tolerated.append(Tolerated(found[0], slots, expr, node.span))
+
+    def _drop(self, node: syntax.DropDecl) -> None:
+        entity = denoted(self.context, node.channel)
+        if not isinstance(entity, ChannelEntity):
+            if not isinstance(entity, BrokenEntity):
+                self.context.report("F844", node.channel.span, "a channel is wanted here")
+            return
+        kind = entity.message
+        if entity.index is None or not isinstance(kind, Union) or entity.indices:
+            what = "messages of one channel, which carries a union, are dropped by their names"
+            self.context.report("F844", node.span, what)
+            return
+        tags: set[int] = set()
+        for one in node.messages:
+            name = one
+            if isinstance(one, syntax.Attribute):
+                name = one.name
+                if isinstance(one.base, syntax.Name):
+                    self.context.look_up(one.base)
+            assert isinstance(name, syntax.Name)
+            tag = index_of(self.context, name, kind)
+            if tag is not None:
+                tags.add(tag)
+                self.context.work.received.add((entity, tag))
+        self.drops.append(Dropped(entity.index, frozenset(tags)))
+
+    def _hide(self, node: syntax.Expr) -> None:
+        entity = denoted(self.context, node)
+        if isinstance(entity, RoleEntity):
+            acting = [one for one in entity.names.values() if isinstance(one, ActionEntity)]
+            self.hidden += [one.index for one in acting if one.index is not None]
+            return
+        action = action_of(self.context, node)
+        if action is not None and action.index is not None:
+            self.hidden.append(action.index)
+
+
+def _head(context: Context, entity: ActionEntity) -> tuple[Context, tuple[tuple[str, int], ...]]:
+    """What the head of an action binds, by name, and the slots of the choices it stands for."""
+    work = context.work
+    inside = Context(work, entity.module, "action", role=entity.role, action=entity.index or 0)
+    choices: list[tuple[str, int]] = []
+    role = entity.role
+    if role is not None and role.index_type is not None:
+        slot = work.slot()
+        choices.append(("", slot))
+        local = ir.Local(role.index_type, slot)
+        inside = replace(inside, instance=local, locals=role_locals(role, local))
+    binders = () if entity.decl.choices is None else entity.decl.choices.binders
+    for binder, kind in zip(binders, entity.parameters or (), strict=False):
+        slot = work.slot()
+        choices.append((binder.name.text, slot))
+        inside = inside.bind(binder.name, Operand(ir.Local(kind, slot)))
+    receive = entity.decl.receive
+    if receive is not None:
+        source = channels.line(inside, receive.channel)
+        if source is not None and source.entity.message is not None:
+            slot = work.slot()
+            choices.append(("on", slot))
+            message = Operand(ir.Local(source.entity.message, slot))
+            _, inside = matched(inside, receive.pattern, message)
+    return inside, tuple(choices)

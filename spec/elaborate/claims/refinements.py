@@ -1,0 +1,251 @@
+"""``refinement R: m where x = e``: another module as a model of its own, and the image of a state.
+
+It does not know how a step is held against the steps of the other model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import variables_read
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import Field, Record, has_ghost
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Stop
+from fencepost.spec.elaborate.base.symbols import (
+    BrokenEntity,
+    ChannelEntity,
+    Instance,
+    ModuleEntity,
+    VariableEntity,
+    kind_of,
+)
+from fencepost.spec.elaborate.types.conversion import converted
+from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.source import Span
+
+
+class Machine(Protocol):
+    """A module being put together as a model: see `Assembly`."""
+
+    work: Elaboration
+    root: Instance
+    instances: list[Instance]
+    entities: list[VariableEntity | ChannelEntity | None]
+
+    def abstract(self) -> ir.Model: ...
+
+
+def module(context: Context, node: syntax.RefinementDecl) -> Instance | None:
+    """The module that is refined; None where the name means none, which is reported."""
+    entity = context.look_up(node.module)
+    if entity is None:
+        context.unknown(node.module, "module", kinds=(ModuleEntity,))
+    elif isinstance(entity, ModuleEntity):
+        return entity.instance
+    elif not isinstance(entity, BrokenEntity):
+        what = f'"{entity.name}" is {kind_of(entity)}: what is refined is a module, by its import'
+        context.report("F834", node.module.span, what, (entity.span, "declared here"))
+    return None
+
+
+def refinement(
+    context: Context, node: syntax.RefinementDecl, name: str, machine: Machine
+) -> ir.Property | None:
+    """The property that a refinement declares; None where it is wrong, which is reported."""
+    work = context.work
+    try:
+        model = machine.abstract()
+    except Stop:
+        model = None
+    wrong = [one for one in machine.work.problems if not one.warning and one not in work.problems]
+    work.problems += wrong
+    if model is None or wrong or not _fits(context, node, model, machine):
+        return None
+    images = _images(context, node, model, machine.entities)
+    if images is None:
+        return None
+    abstract = replace(without_ghosts(model), name=node.module.text)
+    fields = tuple(Field(variable.name, variable.type) for variable in abstract.variables)
+    record = Record(node.module.text, fields)
+    body = ir.MakeRecord(record, images, span=node.span)
+    return ir.Property(name, PropertyKind.REFINEMENT, body, node.name.span, abstract=abstract)
+
+
+def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machine: Machine) -> bool:
+    """Whether a module is one that can be refined; reports (F834) where it is not."""
+    name, here = node.module.text, node.module.span
+
+    def refuse(what: str, span: Span | None) -> bool:
+        notes = () if span is None else ((span, "here"),)
+        context.report("F834", here, what, *notes)
+        return False
+
+    if not model.variables:
+        return refuse(f'module "{name}" has no state, so there is nothing to refine', None)
+    for instance in machine.instances:
+        if instance.home == "":
+            return refuse(f'module "{name}" has to do with the state of this spec', None)
+        for declared in _properties(instance.file):
+            if PropertyKind.declared_by(declared.kind).bounds_search:
+                what = f'module "{name}" has a constraint: what is refined is not cut'
+                return refuse(what, declared.span)
+    for variable in model.variables:
+        if not variable.ghost and has_ghost(variable.type):
+            what = f'"{variable.name}" of module "{name}" has ghost fields, which have no image'
+            return refuse(what, variable.span)
+    bodies = (model.initial, *(action.body for action in model.actions))
+    if any(isinstance(part, ir.Symbol) for part in walk(bodies)):
+        what = f'module "{name}" depends on a symbolic constant; give it a value in the check'
+        return refuse(what, None)
+    return True
+
+
+def _properties(file: syntax.File) -> Iterator[syntax.PropertyDecl]:
+    """Those of a module, and of its roles."""
+    for node in file.declarations:
+        for member in node.members if isinstance(node, syntax.RoleDecl) else (node,):
+            if isinstance(member, syntax.PropertyDecl):
+                yield member
+
+
+def _images(
+    context: Context,
+    node: syntax.RefinementDecl,
+    model: ir.Model,
+    entities: Sequence[VariableEntity | ChannelEntity | None],
+) -> tuple[ir.Expr, ...] | None:
+    """The image of each variable that is no ghost; None, reported (F835), where one is wrong."""
+    known = {variable.name: number for number, variable in enumerate(model.variables)}
+    wanted = [variable.name for variable in model.variables if not variable.ghost]
+    images: dict[str, ir.Expr | None] = {}
+    spans: dict[str, Span] = {}
+    place = replace(context, convert=converted)
+    for image in node.images:
+        text = ".".join(part.text for part in image.path)
+        span = _spanned(image.path)
+        if text not in wanted:
+            what = f'module "{node.module.text}" has no variable "{text}"'
+            if text in known:
+                what = f'"{text}" is a ghost, and ghosts have no images'
+            hint = suggestion(text, wanted) or f"; it has {listing(wanted, 'and')}"
+            context.report("F835", span, what + ("" if text in known else hint))
+            continue
+        if text in spans:
+            note = (spans[text], "first given here")
+            context.report("F835", span, f'"{text}" is given two images', note)
+            continue
+        spans[text], variable = span, model.variables[known[text]]
+        _meant(context, image.path, entities[known[text]])
+        operand = place.expression(image.value, variable.type)
+        note = (variable.span, f"{text} is declared here")
+        made = coerced(place, operand, variable.type, image.value.span, text, note)
+        images[text] = None if made is None else made.expr
+    missing = [text for text in wanted if text not in spans]
+    if missing:
+        what = listing([f'"{text}"' for text in missing], "and")
+        first = model.variables[known[missing[0]]]
+        context.report(
+            "F835",
+            node.name.span,
+            f'{what} of module "{node.module.text}" {"has" if len(missing) == 1 else "have"} no'
+            " image: every variable that is no ghost has one",
+            (first.span, f"{missing[0]} is declared here"),
+        )
+    found = [images.get(text) for text in wanted]
+    return None if None in found else cast("tuple[ir.Expr, ...]", tuple(found))
+
+
+def _spanned(path: Sequence[syntax.Name]) -> Span:
+    """From the first name of a path to its last."""
+    return Span(path[0].span.source, path[0].span.start, path[-1].span.end)
+
+
+def _meant(
+    context: Context,
+    path: Sequence[syntax.Name],
+    entity: VariableEntity | ChannelEntity | None,
+) -> None:
+    """Notes what the names in front of an image mean."""
+    if entity is None:
+        return
+    if isinstance(entity, VariableEntity) and entity.role is not None and len(path) > 1:
+        context.meant(path[-2], entity.role, entity.module)
+    context.meant(path[-1], entity, entity.module)
+
+
+# ---------------------------------------------------------------- without ghosts
+
+
+def without_ghosts(model: ir.Model) -> ir.Model:
+    """A model without ghost variables, and without what only serves them and reports: nothing else
+    reads a ghost. Marks of coverage are taken out, too.
+    """
+    kept = [number for number, variable in enumerate(model.variables) if not variable.ghost]
+    work = _Stripping(
+        {old: new for new, old in enumerate(kept)},
+        frozenset(number for number, one in enumerate(model.variables) if one.ghost),
+    )
+    return replace(
+        model,
+        variables=tuple(model.variables[number] for number in kept),
+        initial=work.without(model.initial),
+        actions=tuple(
+            replace(
+                action,
+                body=work.without(action.body),
+                channel=None if action.channel is None else work.numbers[action.channel],
+            )
+            for action in model.actions
+        ),
+        marks=(),
+    )
+
+
+class _Stripping:
+    """``numbers`` are the new numbers of variables; ``slots`` hold values of ghosts."""
+
+    def __init__(self, numbers: Mapping[int, int], ghosts: frozenset[int]) -> None:
+        self.numbers = numbers
+        self.ghosts = ghosts
+        self.slots: set[int] = set()
+
+    def without(self, part: ir.Statement) -> ir.Statement:
+        return cast("ir.Statement", self._part(part))
+
+    def _reads(self, tree: object) -> bool:
+        locals_ = (node.slot for node in walk(tree) if isinstance(node, ir.Local))
+        reads = not self.ghosts.isdisjoint(variables_read(tree))
+        return reads or not self.slots.isdisjoint(locals_)
+
+    def _part(self, part: object) -> object:
+        nothing = ir.Sequence(())
+        match part:
+            case ir.Mark():
+                return nothing
+            case ir.Assign(variable) if variable in self.ghosts:
+                return nothing
+            case ir.Ensure(condition) | ir.Assert(condition) | ir.If(condition) if self._reads(
+                condition
+            ):
+                return nothing
+            case ir.ForEach(_, domain) if self._reads(domain):
+                return nothing
+            case ir.Bind(slot, value, body) if self._reads(value):
+                self.slots.add(slot)
+                return self._part(body)
+            case ir.Witness(_, body):
+                return self._part(body)
+            case ir.Assign(variable):
+                made = rebuilt(part, self._part)
+                return replace(made, variable=self.numbers[variable])
+            case ir.Variable(_, index):
+                return replace(part, index=self.numbers[index])
+            case _:
+                return rebuilt(part, self._part)

@@ -1,0 +1,263 @@
+"""What a model with symmetric types must not do, and what its quantifiers mean.
+
+Whatever shows the order of values that hold some of a symmetric type is reported, with the cure.
+Whether a quantifier is defined must not depend on that order either: one whose body can fail is
+made to look at every element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar, cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import assigned, may_fail, variables_read
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.symmetry import is_symmetric, stays
+from fencepost.spec.core.traverse import Node, children, walk
+from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
+from fencepost.spec.elaborate.base.context import Elaboration
+from fencepost.spec.records import replace
+from fencepost.spec.text.source import Span
+
+T = TypeVar("T")
+
+_ALIKE = "its values stand for each other"
+
+
+def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
+    """The model, whose types may be symmetric, with quantifiers that look at every element where
+    they must; reported (F803, F846) is what depends on the order of a symmetric type.
+    """
+    bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
+    bodies += [(action.body, action.span) for action in model.actions]
+    # What refines another model is searched in full, and compares names with names. Predicates of
+    # formulas are judged as written: a quantifier names no value, though it is expanded into all.
+    bodies += [
+        (one.body, one.span)
+        for one in model.properties
+        if one.abstract is None and not one.kind.is_predicate
+    ]
+    bodies += [(expr, expr.span) for expr in work.quantified]
+    # Without variables the initial statements are conditions, which have spans.
+    first = model.variables[0].span if model.variables else None
+    for body, span in bodies:
+        _Look(work).at(body, span or first)
+    return of_all_elements(model)
+
+
+def of_all_elements(model: ir.Model) -> ir.Model:
+    """The model with quantifiers that are defined only where their bodies are for all elements, if
+    the order of these is that of a symmetric type.
+    """
+    return replace(
+        model,
+        initial=of_every(model.initial),
+        actions=tuple(replace(one, body=of_every(one.body)) for one in model.actions),
+        properties=tuple(replace(one, body=of_every(one.body)) for one in model.properties),
+    )
+
+
+def of_every(value: T) -> T:
+    """``value`` with quantifiers that are defined only where their bodies are for all elements."""
+    inside = rebuilt(value, of_every)
+    made = _quantified(inside)
+    return cast("T", inside if made is None else made)
+
+
+def _quantified(value: object) -> ir.Expr | None:
+    """A quantifier that looks at all elements, where ``value`` is one that must."""
+    match value:
+        case ir.Quantified(every, slot, domain, body) if _unordered(domain) and may_fail(body):
+            truths = ir.Collect(Set(Bool()), slot, domain, None, body, span=value.span)
+            found = ir.Contains(truths, ir.Literal(Bool(), not every), span=value.span)
+            return ir.Not(found, span=value.span) if every else found
+        case _:
+            return None
+
+
+def _unordered(domain: ir.Expr) -> bool:
+    """Whether the order of the elements is that of a symmetric type."""
+    kind = as_collection(domain.type)
+    return not isinstance(kind, Seq) and is_symmetric(kind)
+
+
+class _Look:
+    """One look at a part of a model. ``counted``: the sequences whose order does not matter."""
+
+    def __init__(self, work: Elaboration) -> None:
+        self.work = work
+        self.counted: set[int] = set()
+
+    def at(self, node: Node, span: Span | None) -> None:
+        """Reports what depends on order in ``node``; ``span`` is where it stands if it has none."""
+        if isinstance(node, ir.Node) and node.span is not None:
+            span = node.span
+        match node:
+            case ir.Literal(kind, value) if is_symmetric(kind) and not stays(value, kind):
+                self._tell("F803", span, f"the value {show(value, kind)} depends on the order of"
+                    f" {describe(kind)}, and a symmetric type has none ({_ALIKE})")  # fmt: skip
+            case ir.Less(left) if is_symmetric(left.type):
+                self._ordered(span, describe(left.type), "compare with == or !=")
+            case ir.Extreme(collection=domain) if is_symmetric(as_collection(domain.type)):
+                self._ordered(span, describe(domain.type), "an action may `pick` one")
+            case ir.Find(domain=domain) if is_symmetric(as_collection(domain.type)):
+                cure = "an action may `pick` one, and a property may use `exists`"
+                self._ordered(span, describe(domain.type), cure)
+            case (
+                ir.Sum(collection=inner) | ir.Extreme(collection=inner) | ir.Size(collection=inner)
+            ):
+                self._count(inner)
+            case ir.Occurrences(collection=inner) | ir.Contains(collection=inner):
+                self._count(inner)
+            case ir.Collect(Seq(element), domain=domain) | ir.Gather(
+                Seq(element), domain=domain
+            ) if _unordered(domain):
+                if id(node) not in self.counted or is_symmetric(element):
+                    self._ordered(span, describe(domain.type), "make a set of it, or a map")
+            case ir.ForEach(slot, domain, body) if _unordered(domain):
+                for reason in _why_rounds_differ(slot, body):
+                    self._ordered(span, describe(domain.type), reason)
+                    break
+            case _:
+                pass
+        if isinstance(node, ir.Gather) and id(node) in self.counted:
+            self._count(node.parts)
+        for part in children(node):
+            self.at(part, span)
+
+    def _count(self, inner: ir.Expr) -> None:
+        self.counted.add(id(inner))
+
+    def _tell(self, code: str, span: Span | None, message: str) -> None:
+        assert span is not None, message
+        self.work.report(code, span, message)
+
+    def _ordered(self, span: Span | None, kind: str, cure: str) -> None:
+        what = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
+        self._tell("F846", span, f"{what}; {cure}")
+
+
+def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
+    """Why the order of the rounds of a loop may matter, as cures; nothing where it cannot."""
+    labels = {node.label for node in walk(body) if isinstance(node, ir.Block)}
+    exits: set[str] = set()
+    for node in walk(body):
+        match node:
+            case ir.Pick():
+                yield "the loop picks: let the action take a parameter or pick before the loop"
+            case ir.Leave(label) if label not in labels:
+                yield "a `return` in the loop ends the rounds behind it: use `if`"
+            case ir.Assert():
+                exits.add("assert")
+            case ir.Ensure() | ir.Demand():
+                exits.add("error")
+            case ir.Require():
+                exits.add(f"require {id(node)}")
+            case _:
+                pass
+    if len(exits) > 1:
+        yield "more than one thing can end the loop (a `require`, a full channel, an error): take" \
+            " it apart, or read what may fail into a `let` before the loop"  # fmt: skip
+    written = assigned(body)
+    apart: dict[int, tuple[ir.Step, ...]] = {}
+    for node in walk(body):
+        if isinstance(node, ir.Assign):
+            before = _before_own_key(slot, node)
+            if before is not None and apart.setdefault(node.variable, before) != before:
+                yield _APART
+    assigns = [node for node in walk(body) if isinstance(node, ir.Assign)]
+    if any(n.variable in apart and _before_own_key(slot, n) is None for n in assigns):
+        yield _APART
+    yield from _touches(slot, body, written, apart)
+
+
+_APART = (
+    "a round may assign what another one does: assign only x[c], where c is the value that the"
+    " loop goes through"
+)
+_GATHERED = (
+    "a round may assign what another one does: add elements to a set or bag, send to unordered or"
+    " persistent channels, or assign x[c]"
+)
+
+
+def _before_own_key(slot: int, node: ir.Assign) -> tuple[ir.Step, ...] | None:
+    """The steps to a map of which a round assigns only what is at the value of its own; None: it
+    assigns something else.
+    """
+    for place, step in enumerate(node.path):
+        match step:
+            case ir.KeyStep(ir.Local(slot=key)) if key == slot:
+                return node.path[:place]
+            case _:
+                pass
+    return None
+
+
+def _touches(
+    slot: int, node: Node, written: frozenset[int], apart: Mapping[int, tuple[ir.Step, ...]]
+) -> Iterator[str]:
+    """Where a round reads or writes what another one writes."""
+    match node:
+        case ir.Assign(variable, path, value) if variable not in apart:
+            added = _added(variable, path, value)
+            if added is None:
+                yield _GATHERED
+                return
+            inner: list[Node] = [added, *(step for step in path if isinstance(step, ir.KeyStep))]
+        case ir.Get(_, map, ir.Local(slot=key)) if key == slot and any(
+            _reads(variable, path, map) for variable, path in apart.items()
+        ):
+            inner = []
+        case ir.Ensure(condition) | ir.Require(condition) if _is_room(
+            condition, written - apart.keys()
+        ):
+            inner = []
+        case ir.Variable(index=index) if index in written:
+            yield "a round reads what another one may have assigned: read it into a `let` before" \
+                " the loop"  # fmt: skip
+            return
+        case _:
+            inner = children(node)
+    for part in inner:
+        yield from _touches(slot, part, written, apart)
+
+
+def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr | None:
+    """The element that an assignment adds to a set or bag that stands in the variable."""
+    match value:
+        case ir.Add(Set() | Bag(), collection, element) if _reads(variable, path, collection):
+            return element
+        case _:
+            return None
+
+
+def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
+    """Whether an expression is what stands at a path in a variable."""
+    for step in reversed(path):
+        match step, expr:
+            case ir.KeyStep(key), ir.Get(_, inner, other) if key == other:
+                expr = inner
+            case ir.FieldStep(index), ir.GetField(_, inner, other) if index == other:
+                expr = inner
+            case _:
+                return False
+    return isinstance(expr, ir.Variable) and expr.index == variable and not expr.next
+
+
+def _is_room(condition: ir.Expr, gathered: frozenset[int]) -> bool:
+    """Whether a condition asks for room in a channel or collection that rounds add to: how often it
+    is false does not depend on their order.
+    """
+    match condition:
+        case ir.Less(ir.Size(_, inner), ir.Literal()):
+            pass
+        case ir.Or((ir.Contains(inner), ir.Less(ir.Size(_, other), ir.Literal()))) if (
+            inner == other
+        ):
+            pass
+        case _:
+            return False
+    return variables_read(inner) <= gathered and not may_fail(inner)

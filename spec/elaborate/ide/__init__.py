@@ -1,0 +1,1 @@
+"""What editors ask of a spec that was elaborated: names, references and scopes."""

@@ -1,0 +1,163 @@
+"""Constants, and constant expressions: their values, when they are first needed."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import MOST_EFFORT, most
+from fencepost.spec.core.traverse import Node, children
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Integer,
+    Map,
+    Scalar,
+    Seq,
+    Set,
+    Type,
+    Value,
+    cardinality,
+    describe,
+)
+from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.size_checks import bounded
+from fencepost.spec.elaborate.base.symbols import ConstEntity, Operand, Pending
+from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+def constant(
+    context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
+) -> tuple[Type, Value] | None:
+    """The type and value of a constant expression."""
+    inside = Context(context.work, context.module, "constant", expanding=context.expanding)
+    operand = inside.expression(node, expected)
+    if expected is not None:
+        operand = coerced(inside, operand, expected, node.span, holder)
+    if operand is None:
+        return None
+    if bounded(context, operand.type, node.span) is None:
+        return None
+    if effort(operand.expr) > MOST_EFFORT:
+        context.report("F712", node.span, "it would take too long to work out this constant")
+        return None
+    try:
+        return operand.type, evaluate_constant(operand.expr)
+    except EvaluationError as error:
+        site = context.work.sites[error.site]
+        context.report(site.code, site.span, site.message)
+        return None
+
+
+def effort(node: Node) -> int:
+    """How many nodes may be evaluated to find the value of an expression, at most."""
+    rounds = 1
+    match node:
+        case ir.Quantified() | ir.Collect() | ir.Find():
+            if isinstance(node.domain.type, Set | Seq | Bag):
+                rounds = most(node.domain.type)
+        case ir.BuildMap(type=Map(key=key)):
+            rounds = cardinality(key)
+        case _:
+            pass
+    return 1 + rounds * sum(effort(part) for part in children(node))
+
+
+def integer(context: Context, node: syntax.Expr) -> int | None:
+    """The value of a constant integer expression; a number as it stands may be of any size."""
+    if isinstance(node, syntax.Integer):
+        return node.value
+    result = constant(context, node, None)
+    if result is None:
+        return None
+    kind, value = result
+    if not isinstance(kind, Integer) or not isinstance(value, int):
+        context.report(
+            "F301", node.span, f"an integer is wanted here, and this is {describe(kind)}"
+        )
+        return None
+    return value
+
+
+def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
+    """Type and value of a declared constant; an integer's type is its value alone."""
+    if entity.state is Pending.RESOLVING:
+        circle = work.circle(entity)
+        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
+        return None
+    if entity.state is Pending.NEW:
+        entity.state = Pending.RESOLVING
+        work.resolving.append(entity)
+        result = _constant_value(Context(work, entity.module, "constant"), entity)
+        if result is not None:
+            entity.type, entity.value = result
+        work.resolving.pop()
+        entity.state = Pending.DONE
+    if entity.type is None or entity.value is None:
+        return None
+    if isinstance(entity.type, Int) and isinstance(entity.value, int):
+        return Int(entity.value, entity.value), entity.value
+    return entity.type, entity.value
+
+
+def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
+    """A symbolic constant as a value; not where a value must be known before the run (F804)."""
+    if entity.symbol is None or entity.type is None:
+        return None
+    if context.place == "constant" and not context.symbolic:
+        context.report(
+            "F804",
+            span,
+            f'"{entity.name}" stands for all its values at once, and a value that is known is'
+            " wanted here",
+            (entity.span, f'"{entity.name}" is declared here'),
+            (None, "what is known of a symbolic constant stands behind its `where`"),
+        )
+        return None
+    return Operand(ir.Symbol(entity.type, entity.symbol, span=span))
+
+
+def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> None:
+    """Gives a symbolic constant its type and number; the condition is checked later."""
+    free = isinstance(node, syntax.Name) and node.text == "int"
+    kind = None if free else context.resolve(node)
+    if kind is None and not free:
+        return
+    if not isinstance(kind, Scalar):
+        what = "int has no bounds" if kind is None else f"this is {describe(kind)}"
+        context.report(
+            "F808",
+            node.span,
+            "a symbolic constant is a bool, a range like 0..9, a machine integer like int16, or a"
+            f" value of an enum, and {what}",
+        )
+        return
+    entity.type = kind
+    entity.symbol = len(context.work.symbols)
+    context.work.symbols.append(entity)
+
+
+def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value] | None:
+    decl = entity.decl
+    if isinstance(decl, syntax.Const) and decl.symbolic and entity.override is None:
+        _make_symbolic(context, entity, decl.type)
+        return None
+    free = isinstance(decl.type, syntax.Name) and decl.type.text == "int"
+    kind = None if free or decl.type is None else context.resolve(decl.type)
+    if kind is None and not free and decl.type is not None:
+        return None
+    node = decl.value if isinstance(decl, syntax.Const) else None
+    home = context
+    if entity.override is not None:
+        node, module = entity.override
+        home = Context(context.work, module, "constant")
+    if node is None:
+        return None
+    result = constant(home, node, kind, entity.name)
+    if result is not None and free and not isinstance(result[0], Int):
+        context.report(
+            "F301", node.span, f"{entity.name} is an int, and this is {describe(result[0])}"
+        )
+        return None
+    return result

@@ -1,0 +1,146 @@
+"""A value of one module's types as one of another's: members of enums and unions that have the same
+names are the same to a refinement, and so are records with the same fields.
+"""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.type_relations import same_shape, set_type
+from fencepost.spec.core.types import (
+    Bag,
+    Enum,
+    Field,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+)
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types.partiality import bound, coerced
+from fencepost.spec.text.source import Span
+
+
+def converted(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr | None:
+    """``expr`` as a value of a type that differs from ``target`` in ranges and capacities only;
+    None where some member or field has no counterpart.
+    """
+    if not _convertible(expr.type, target):
+        return None
+    return bound(context, expr, lambda value: _made(context, value, target, span))
+
+
+def _convertible(source: Type, target: Type) -> bool:
+    if same_shape(source, target):
+        return True
+    match source, target:
+        case Enum(members=members), Enum(members=others):
+            return set(members) <= set(others)
+        case Union(variants=variants), Union(variants=others):
+            named = {variant.name: variant.fields for variant in others}
+            return all(
+                variant.name in named and _fields_match(variant.fields, named[variant.name])
+                for variant in variants
+            )
+        case Record(fields=fields), Record(fields=others):
+            return _fields_match(fields, others)
+        case (Set(a), Set(b)) | (Bag(a), Bag(b)) | (Seq(a), Seq(b)) | (Option(a), Option(b)):
+            return _convertible(a, b)
+        case Map(key, value), Map(other, wanted):
+            alike = key == other
+            if isinstance(key, Enum) and isinstance(other, Enum):
+                alike = sorted(key.members) == sorted(other.members)
+            return alike and _convertible(value, wanted)
+        case _:
+            return False
+
+
+def _fields_match(fields: tuple[Field, ...], others: tuple[Field, ...]) -> bool:
+    named = {field.name: field.type for field in fields if not field.ghost}
+    return named.keys() == {field.name for field in others} and all(
+        _convertible(named[field.name], field.type) for field in others
+    )
+
+
+def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
+    source = expr.type
+    if same_shape(source, target):
+        return expr
+    match source, target:
+        case Enum(members=members), Enum(members=others):
+            table = Map(source, target)
+            value = tuple(others.index(name) for name in members)
+            return ir.Get(target, ir.Literal(table, value, span=span), expr, span=span)
+        case Union(variants=variants), Union():
+            made = [_variant(context, expr, tag, target, span) for tag in range(len(variants))]
+            result = made[-1]
+            for tag in reversed(range(len(variants) - 1)):
+                test = ir.HasTag(expr, tag, span=span)
+                result = ir.Conditional(target, test, made[tag], result, span=span)
+            return result
+        case Record(fields=fields), Record(fields=others):
+            positions = {field.name: number for number, field in enumerate(fields)}
+            values = tuple(
+                _field(
+                    context,
+                    ir.GetField(fields[positions[field.name]].type, expr, positions[field.name]),
+                    field.type,
+                    span,
+                )
+                for field in others
+            )
+            return ir.MakeRecord(target, values, span=span)
+        case Option(element), Option(wanted):
+            inner = _made(context, ir.Content(element, expr, span=span), wanted, span)
+            option = Option(inner.type)
+            some, none = ir.Some(option, inner, span=span), ir.Literal(option, (), span=span)
+            return ir.Conditional(option, ir.IsSome(expr, span=span), some, none, span=span)
+        case Map(key, value), Map(other, wanted):
+            slot = context.work.slot()
+            back = _made(context, ir.Local(other, slot, span=span), key, span)
+            body = _made(context, ir.Get(value, expr, back, span=span), wanted, span)
+            return ir.BuildMap(Map(other, body.type), slot, body, span=span)
+        case (Set(a), Set(b)) | (Bag(a), Bag(b)) | (Seq(a), Seq(b)):
+            slot = context.work.slot()
+            body = _made(context, ir.Local(a, slot, span=span), b, span)
+            kind: Type
+            match source:
+                case Set():
+                    kind = set_type(body.type, most(source))
+                case Bag(_, capacity):
+                    kind = Bag(body.type, capacity)
+                case Seq(_, capacity):
+                    kind = Seq(body.type, capacity)
+            return ir.Collect(kind, slot, expr, None, body, span=span)
+        case _:
+            raise AssertionError((source, target))
+
+
+def _variant(context: Context, expr: ir.Expr, tag: int, target: Union, span: Span) -> ir.Expr:
+    """``expr``, whose tag is known to be ``tag``, as a value of ``target``."""
+    assert isinstance(expr.type, Union)
+    variant = expr.type.variants[tag]
+    positions = {field.name: number for number, field in enumerate(variant.fields)}
+    wanted = next(n for n, other in enumerate(target.variants) if other.name == variant.name)
+    values = tuple(
+        _field(
+            context,
+            ir.Payload(
+                variant.fields[positions[field.name]].type, expr, tag, positions[field.name]
+            ),
+            field.type,
+            span,
+        )
+        for field in target.variants[wanted].fields
+    )
+    return ir.MakeVariant(target, wanted, values, span=span)
+
+
+def _field(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
+    made = coerced(context, Operand(expr), target, span)
+    assert made is not None
+    return made.expr

@@ -1,0 +1,140 @@
+"""Members of enums and unions: what a member's name means where a type is expected."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Enum, Option, Type, Union, describe
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import BrokenEntity, MemberEntity, ModuleEntity, Operand
+from fencepost.spec.elaborate.types.partiality import settled
+from fencepost.spec.elaborate.types.type_expressions import declaration, resolve, type_of
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.source import Span
+
+
+def member_names(kind: Type | None) -> tuple[str, ...]:
+    """The members of an enum or the variants of a union; none for any other type."""
+    match kind:
+        case Enum(members=names):
+            return names
+        case Union(variants=variants):
+            return tuple(variant.name for variant in variants)
+        case _:
+            return ()
+
+
+def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
+    """The number of the member of ``kind`` that ``node``, behind ``is`` or in a pattern, names."""
+    if not isinstance(kind, Enum | Union):
+        hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
+        if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
+            hint = "; whether there is a value is told by `== none` and `!= none`"
+        context.report(
+            "F309",
+            node.span,
+            "`is` and patterns tell the members of an enum or union apart, and this is"
+            f" {describe(kind)}{hint}",
+        )
+        return None
+    name = node.name if isinstance(node, syntax.Attribute) else node
+    assert isinstance(name, syntax.Name)
+    if isinstance(node, syntax.Attribute) and not _names_type(context, node.base, kind):
+        return None
+    index = index_of(context, name, kind)
+    return None if index is None or _is_one_of_alike(context, kind, index, name.span) else index
+
+
+def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
+    """Reports (F803) a value of a symmetric type that is named; whether it is one."""
+    if context.apart or not isinstance(kind, Enum) or not kind.symmetric:
+        return False
+    message = (
+        f"`{kind.members[index]}` is named, and the values of {kind.name} stand for each other:"
+        f" quantify (`forall c in {kind.name}: ...`), take a parameter or `pick`; `enum` makes a"
+        " type whose values differ"
+    )
+    context.report("F803", span, message, *declaration(context, kind))
+    return True
+
+
+def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | None:
+    """The number of the member of ``kind`` called ``name``; F211 when there is none."""
+    names = member_names(kind)
+    if name.text in names:
+        context.part(name, kind, name.text)
+        return names.index(name.text)
+    if name.text not in context.module.file.broken.names:
+        hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
+        message = f'{describe(kind)} has no member "{name.text}"{hint}'
+        context.report("F211", name.span, message, *declaration(context, kind))
+    return None
+
+
+def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
+    """Whether ``base`` (in front of a member) is the type ``kind``, or a module that has it."""
+    if isinstance(base, syntax.Name):
+        entity = context.look_up(base)
+        if isinstance(entity, ModuleEntity):
+            return True
+        if isinstance(entity, BrokenEntity):
+            return False
+    resolved = resolve(context, base)
+    if resolved is not None and resolved != kind:
+        context.report(
+            "F302",
+            base.span,
+            f"this names {describe(resolved)}, and a {describe(kind)} is looked at",
+        )
+    return resolved == kind
+
+
+def member_named(
+    context: Context, name: syntax.Name, expected: Type | None
+) -> tuple[Enum | Union, int] | None:
+    """The member that a name by itself stands for, and its type.
+
+    It is the expected type's member, else the only member of that name. Reported: a name that
+    several types share (F209). None, silently, for a name that is no member at all.
+    """
+    text = name.text
+    if isinstance(expected, Option):
+        expected = expected.element
+    if isinstance(expected, Enum | Union) and text in member_names(expected):
+        context.part(name, expected, text)
+        return expected, member_names(expected).index(text)
+    members = context.members(text)
+    if len({member.owner for member in members}) == 1:
+        context.meant(name, members[0])
+        return _member(context, members[0])
+    if members:
+        owners = listing([member.owner.name for member in members], "and")
+        written = listing([f"{member.owner.name}.{text}" for member in members])
+        context.report(
+            "F209",
+            name.span,
+            f'"{text}" is a member of {owners}; write {written}',
+            *((member.span, f"a member of {member.owner.name}") for member in members),
+        )
+    return None
+
+
+def _member(context: Context, member: MemberEntity) -> tuple[Enum | Union, int] | None:
+    kind = type_of(context.work, member.owner)
+    return (kind, member.index) if isinstance(kind, Enum | Union) else None
+
+
+def member_value(context: Context, kind: Enum | Union, index: int, span: Span) -> Operand | None:
+    """Member number ``index`` of an enum, or a variant that carries nothing."""
+    if _is_one_of_alike(context, kind, index, span):
+        return None
+    if isinstance(kind, Enum):
+        return Operand(ir.Literal(kind, index, span=span))
+    variant = kind.variants[index]
+    if variant.fields:
+        fields = ", ".join(f"{item.name}: ..." for item in variant.fields)
+        context.report(
+            "F317", span, f"{variant.name} carries fields: write {variant.name}({fields})"
+        )
+        return None
+    return Operand(settled(ir.MakeVariant(kind, index, (), span=span)))

@@ -1,0 +1,302 @@
+"""Where an operation is partial, and how its definedness becomes an explicit condition.
+
+Every function here builds core in which nothing can be undefined: the operation stands behind
+a `Demand` of the condition under which it means something. What follows from literals alone is
+worked out at once (`settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.type_relations import join, same_shape, within
+from fencepost.spec.core.types import (
+    INT64_HIGH,
+    INT64_LOW,
+    Int,
+    Integer,
+    Machine,
+    Option,
+    Seq,
+    Type,
+    as_collection,
+    describe,
+)
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
+from fencepost.spec.text.problem import Note
+from fencepost.spec.text.source import Span
+
+# ---------------------------------------------------------------- binding and folding
+
+
+def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """``build`` of ``expr``, which may use it any number of times: it is evaluated once."""
+    if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
+        return build(expr)
+    slot = context.work.slot()
+    body = build(ir.Local(expr.type, slot, span=expr.span))
+    return ir.Let(body.type, slot, expr, body, span=body.span)
+
+
+def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
+    """``expr``, or its value where all its operands are literals and it has one."""
+    if not all(isinstance(operand, ir.Literal) for operand in operands):
+        return expr
+    try:
+        value = evaluate_constant(expr)
+    except EvaluationError:
+        return expr
+    kind = expr.type
+    if isinstance(kind, Int) and isinstance(value, int):
+        kind = Int(value, value)
+    return ir.Literal(kind, value, span=expr.span)
+
+
+def number(value: int, span: Span | None = None) -> ir.Literal:
+    """An integer of the core, with the tightest type."""
+    return ir.Literal(Int(value, value), value, span=span)
+
+
+def integer_of(expr: ir.Expr) -> int | None:
+    """The value of an integer literal of the core; None for anything else."""
+    if isinstance(expr, ir.Literal) and isinstance(expr.type, Integer):
+        assert isinstance(expr.value, int)
+        return expr.value
+    return None
+
+
+# ---------------------------------------------------------------- values of another type
+
+
+def coerced(
+    context: Context,
+    operand: Operand | None,
+    target: Type,
+    span: Span,
+    holder: str = "",
+    *notes: Note,
+) -> Operand | None:
+    """``operand`` as a value of ``target``.
+
+    A value outside the target's range or capacity is an evaluation error where it can happen;
+    another kind of type is a static one (F301), and so is a literal out of range (F701).
+    ``holder`` is what the value is for ("hour"), in messages.
+
+    Where a symbolic constant was given a value, a literal may come from it: then it is an
+    evaluation error, too, as it is in a run for all values.
+    """
+    if operand is None:
+        return None
+    expr = operand.expr
+    if isinstance(target, Option) and not isinstance(expr.type, Option):
+        inner = coerced(context, operand, target.element, span, holder, *notes)
+        if inner is None:
+            return None
+        some = settled(ir.Some(target, inner.expr, span=span), inner.expr)
+        return Operand(some, inner.ghost)
+    if expr.type == target:
+        return operand
+    holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
+    if not same_shape(expr.type, target):
+        made = context.convert(context, expr, target, span) if context.convert else None
+        if made is not None:
+            # A value that is known stays one.
+            operand = Operand(settled(made, expr), operand.ghost)
+            return coerced(context, operand, target, span, holder, *notes)
+    if not same_kind(context, expr.type, target, span, holds, *notes):
+        return None
+    if isinstance(expr, ir.Literal):
+        if not evaluate_constant(ir.Fits(expr, target)):
+            if context.given:
+                return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
+            value = show(expr.value, expr.type)
+            context.report("F701", span, f"{holds}, and this is {value}", *notes)
+            return None
+        return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
+    return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
+
+
+def same_kind(
+    context: Context, kind: Type, target: Type, span: Span, holds: str, *notes: Note
+) -> bool:
+    """Whether the types differ in ranges and capacities only; reports (F301) where they do not."""
+    if same_shape(kind, target):
+        return True
+    hint = ""
+    if isinstance(kind, Option) and same_shape(kind.element, target):
+        hint = "; `!` unwraps an option"
+    elif {type(kind), type(target)} == {Int, Machine}:
+        name = describe(target) if isinstance(target, Machine) else "int"
+        hint = f"; {name}(...) converts"
+    context.report("F301", span, f"{holds}, and this is {describe(kind)}{hint}", *notes)
+    return False
+
+
+def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: str) -> ir.Expr:
+    """``expr`` (of the same shape) as a value of ``target``, checked where it may not fit."""
+    if within(expr.type, target):
+        return ir.Convert(target, expr, span=span)
+    code = "F901" if isinstance(target, Int) else "F902"
+    site = context.site(code, span, f"{holds}, and this value does not fit")
+    return bound(
+        context,
+        expr,
+        lambda value: ir.Demand(
+            target, ir.Fits(value, target), site, ir.Convert(target, value, span=span), span=span
+        ),
+    )
+
+
+def unified(
+    context: Context, left: Operand, right: Operand, span: Span, what: str
+) -> tuple[Operand, Operand, Type] | None:
+    """Both operands as values of their common type; F302 when there is none."""
+    target = join(left.type, right.type)
+    if target is None:
+        context.report(
+            "F302",
+            span,
+            f"{what} {describe(left.type)} and {describe(right.type)}, which"
+            f" {_strangers(left.type, right.type)}",
+        )
+        return None
+    return widened(left, target), widened(right, target), target
+
+
+def _strangers(left: Type, right: Type) -> str:
+    """Why values of the two types cannot meet."""
+    match left, right:
+        case (Machine() as machine, Int()) | (Int(), Machine() as machine):
+            return f"do not mix: {describe(machine)}(...) or int(...) converts"
+        case Machine(), Machine():
+            return f"do not mix: {describe(left)}(...) or {describe(right)}(...) converts"
+        case _:
+            return "have no value in common"
+
+
+def widened(operand: Operand, target: Type) -> Operand:
+    """``operand`` as a value of a type that holds all of its own type's values."""
+    expr = operand.expr
+    if expr.type == target:
+        return operand
+    if isinstance(target, Option) and not isinstance(expr.type, Option):
+        inner = widened(operand, target.element)
+        some = settled(ir.Some(target, inner.expr, span=expr.span), inner.expr)
+        return Operand(some, operand.ghost)
+    if isinstance(expr, ir.Literal):
+        return Operand(ir.Literal(target, expr.value, span=expr.span), operand.ghost)
+    return Operand(ir.Convert(target, expr, span=expr.span), operand.ghost)
+
+
+# ---------------------------------------------------------------- partial operations
+
+
+def size(collection: ir.Expr) -> ir.Expr:
+    """How many elements a collection has, with its range as the type."""
+    kind = as_collection(collection.type)
+    length = ir.Size(Int(0, min(most(kind), INT64_HIGH)), collection, span=collection.span)
+    return settled(length, collection)
+
+
+def in_bounds(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
+    """Whether ``index`` is a position of ``sequence``; both are used more than once."""
+    tests: list[ir.Expr] = [ir.Less(index, size(sequence))]
+    if not (isinstance(index.type, Int) and index.type.low >= 0):
+        tests.insert(0, ir.Less(number(0), index, or_equal=True))
+    return tests[0] if len(tests) == 1 else ir.And(tuple(tests))
+
+
+def element_at(context: Context, sequence: ir.Expr, index: ir.Expr, span: Span) -> ir.Expr:
+    """``sequence[index]``; an index outside is an evaluation error."""
+    assert isinstance(sequence.type, Seq)
+    element = sequence.type.element
+    site = context.site("F903", span, "the index lies outside the sequence")
+    return bound(
+        context,
+        sequence,
+        lambda s: bound(
+            context,
+            index,
+            lambda i: ir.Demand(
+                element, in_bounds(s, i), site, ir.At(element, s, i, span=span), span=span
+            ),
+        ),
+    )
+
+
+def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.Expr:
+    """``first(q)`` or ``last(q)``; an empty sequence is an evaluation error."""
+    assert isinstance(sequence.type, Seq)
+    element = sequence.type.element
+    site = context.site("F903", span, "the sequence is empty")
+
+    def build(s: ir.Expr) -> ir.Expr:
+        length = size(s)
+        assert isinstance(length.type, Int)
+        index: ir.Expr = number(0)
+        if not first:
+            kind = Int(length.type.low - 1, length.type.high - 1)
+            index = ir.Arithmetic(kind, Operator.SUBTRACT, length, number(1))
+        nonempty = ir.Less(number(0), length)
+        return ir.Demand(element, nonempty, site, ir.At(element, s, index, span=span), span=span)
+
+    return bound(context, sequence, build)
+
+
+def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr:
+    """What is in ``option``; none is the evaluation error ``site``."""
+    assert isinstance(option.type, Option)
+    element = option.type.element
+    return bound(
+        context,
+        option,
+        lambda o: ir.Demand(
+            element, ir.IsSome(o), site, ir.Content(element, o, span=span), span=span
+        ),
+    )
+
+
+def quotient(
+    context: Context, operator: Operator, left: Operand, right: Operand, kind: Type, span: Span
+) -> Operand:
+    """``left operator right``, where a right operand of zero is an evaluation error."""
+    ghost = first_ghost(left, right)
+    divisor = right.expr.type
+    zero = ir.Literal(divisor, 0)
+    value = integer_of(right.expr)
+    never = isinstance(divisor, Int) and (divisor.low > 0 or divisor.high < 0)
+    if never or value not in (None, 0):
+        expr: ir.Expr = ir.Arithmetic(kind, operator, left.expr, right.expr, span=span)
+        return Operand(settled(expr, left.expr, right.expr), ghost)
+    site = context.site("F904", span, "the divisor is zero")
+    expr = bound(
+        context,
+        left.expr,
+        lambda a: bound(
+            context,
+            right.expr,
+            lambda b: ir.Demand(
+                kind,
+                ir.Not(ir.Equal(b, zero)),
+                site,
+                ir.Arithmetic(kind, operator, a, b, span=span),
+                span=span,
+            ),
+        ),
+    )
+    return Operand(expr, ghost)
+
+
+def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
+    """``low..high`` as a type; F702 where it leaves 64 bits."""
+    if low < INT64_LOW or high > INT64_HIGH:
+        value = f"is {low}" if low == high else f"could lie anywhere in {low}..{high}"
+        context.report("F702", span, f"this {value}, which does not fit in 64 bits")
+        return None
+    return Int(low, high)

@@ -1,0 +1,325 @@
+"""Types as they are written become types, when they are first needed.
+
+Sizes are bounded here, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fencepost.spec.core.size_limits import MOST_CAPACITY, countable
+from fencepost.spec.core.types import (
+    INT64_HIGH,
+    INT64_LOW,
+    SMALL_SET,
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Variant,
+    cardinality,
+    describe,
+    has_ghost,
+)
+from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
+from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.size_checks import bounded, map_type
+from fencepost.spec.elaborate.base.symbols import (
+    BrokenEntity,
+    Entity,
+    ModuleEntity,
+    Pending,
+    TypeEntity,
+    kind_of,
+)
+from fencepost.spec.elaborate.types.constants import integer
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note, listing, suggestion
+from fencepost.spec.text.source import Span
+
+_APPLIED = {
+    "set": "set[T] or set[T, capacity]",
+    "seq": "seq[T, capacity]",
+    "bag": "bag[T, capacity]",
+    "map": "map[K, V]",
+}
+
+
+def resolve(context: Context, node: syntax.Expr) -> Type | None:
+    """The type that ``node`` denotes; None when it is wrong, which has been reported."""
+    match node:
+        case syntax.Name():
+            return _named(context, node)
+        case syntax.Attribute():
+            entity = module_member(context, node)
+            if isinstance(entity, TypeEntity):
+                return type_of(context.work, entity)
+            if not isinstance(entity, BrokenEntity):
+                _not_a_type(context, node, entity)
+            return None
+        case syntax.Range(low, high):
+            return _range(context, low, high, node.span)
+        case syntax.Optional(element):
+            inner = resolve(context, element)
+            if isinstance(inner, Option):
+                context.report("F305", node.span, f"{describe(inner)} is an option already")
+                return None
+            return None if inner is None else bounded(context, Option(inner), node.span)
+        case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
+            return _applied(context, text, arguments, node.span)
+        case _:
+            _not_a_type(context, node, None)
+            return None
+
+
+def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
+    if entity is not None:
+        note: Note = (entity.span, f'"{entity.name}" is declared here')
+        message = f'a type is wanted here, and "{entity.name}" is {kind_of(entity)}'
+        context.report("F304", node.span, message, note)
+        return
+    forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
+    context.report(
+        "F304",
+        node.span,
+        f"a type is wanted here: the name of one, low..high, T?, {forms}",
+    )
+
+
+def _named(context: Context, node: syntax.Name) -> Type | None:
+    text = node.text
+    match "" if text in context.module.names else text:
+        case "bool":
+            return Bool()
+        case "int8" | "int16" | "int32" | "int64":
+            return Machine(int(text[3:]))
+        case "int":
+            context.report(
+                "F303",
+                node.span,
+                "int has no bounds: give a range such as 0..10, or a machine integer such as int16",
+            )
+            return None
+        case "set" | "seq" | "bag" | "map":
+            context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
+            return None
+        case _:
+            pass
+    if text in TYPE_WORDS:
+        # The spec uses the word for something of its own, which has been reported.
+        return None
+    local = context.local(node)
+    if local is not None:
+        message = f'a type is wanted here, and "{text}" is a local'
+        context.report("F304", node.span, message, (local.span, "bound here"))
+        return None
+    entity = context.look_up(node) or next(iter(context.members(text)), None)
+    match entity:
+        case TypeEntity():
+            return type_of(context.work, entity)
+        case BrokenEntity():
+            return None
+        case None:
+            if text not in context.module.file.broken.names:
+                types = [
+                    name
+                    for names in (context.module.names, context.module.imports)
+                    for name, known in names.items()
+                    if isinstance(known, TypeEntity)
+                ]
+                hint = suggestion(text, [*types, *TYPE_WORDS])
+                context.report("F201", node.span, f'no type "{text}" is known here{hint}')
+            return None
+        case _:
+            _not_a_type(context, node, entity)
+            return None
+
+
+def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
+    """What ``m.name`` names, where ``m`` is an imported module; None where it is something else.
+
+    A name that the module lacks is reported, and then a `BrokenEntity`.
+    """
+    if not isinstance(node.base, syntax.Name) or node.base.text in context.locals:
+        return None
+    module = context.look_up(node.base)
+    if not isinstance(module, ModuleEntity):
+        return None
+    instance = module.instance
+    name = node.name.text
+    members = instance.members.get(name, [])
+    entity = instance.names.get(name) or (members[0] if len(members) == 1 else None)
+    if entity is not None:
+        context.meant(node.name, entity, instance)
+        return entity
+    if name not in instance.file.broken.names:
+        hint = suggestion(name, [*instance.names, *instance.members])
+        what = "several members" if members else "nothing"
+        context.report(
+            "F603", node.name.span, f'module "{node.base.text}" has {what} called "{name}"{hint}'
+        )
+    return BrokenEntity(name, node.name.span)
+
+
+def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) -> Type | None:
+    ends = (integer(context, low), integer(context, high))
+    if ends[0] is None or ends[1] is None:
+        return None
+    if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
+        context.report("F703", span, "this range does not fit in 64 bits")
+        return None
+    if ends[0] > ends[1]:
+        context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")
+        return None
+    return Int(ends[0], ends[1])
+
+
+def _applied(
+    context: Context, text: str, arguments: tuple[syntax.Expr, ...], span: Span
+) -> Type | None:
+    if text == "int":
+        width = integer(context, arguments[0]) if len(arguments) == 1 else 0
+        if width is None:
+            return None
+        if not 2 <= width <= 64:
+            context.report("F306", span, "a machine integer is written int[bits], of 2 to 64 bits")
+            return None
+        return Machine(width)
+    least, most = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
+    if not least <= len(arguments) <= most:
+        context.report("F306", span, f"{text} is written {_APPLIED[text]}")
+        return None
+    first = resolve(context, arguments[0])
+    if text == "map":
+        second = resolve(context, arguments[1])
+        if first is None or second is None:
+            return None
+        return map_type(context, first, second, span)
+    size = _capacity(context, arguments[1]) if len(arguments) == 2 else None
+    if first is None or (len(arguments) == 2 and size is None):
+        return None
+    if text == "set":
+        written = " ".join(arguments[0].span.text.split())
+        return _set(context, first, size, written, span)
+    assert size is not None
+    return bounded(context, Seq(first, size) if text == "seq" else Bag(first, size), span)
+
+
+def _capacity(context: Context, node: syntax.Expr) -> int | None:
+    size = integer(context, node)
+    if size is not None and not 0 <= size <= MOST_CAPACITY:
+        context.report("F705", node.span, f"a capacity is 0 to {MOST_CAPACITY}, and this is {size}")
+        return None
+    return size
+
+
+def _set(
+    context: Context, element: Type, capacity: int | None, written: str, span: Span
+) -> Type | None:
+    if has_ghost(element):
+        context.report(
+            "F503",
+            span,
+            f"{describe(element)} has ghost fields, and values with ghost fields are not put into a"
+            " set: the set would depend on them",
+        )
+        return None
+    small = countable(element, SMALL_SET)
+    if capacity is None and not small:
+        context.report(
+            "F704",
+            span,
+            f"{written} has more than {SMALL_SET} values, so the set needs a capacity:"
+            f" set[{written}, n]",
+        )
+        return None
+    if capacity is not None and small and capacity >= cardinality(element):
+        capacity = None
+    return bounded(context, Set(element, capacity), span)
+
+
+# ---------------------------------------------------------------- named types
+
+
+def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
+    """The type that a declaration makes."""
+    if entity.state is Pending.RESOLVING:
+        circle = work.circle(entity)
+        message = f'the type "{entity.name}" contains itself, so it would have no end{circle}'
+        work.report("F206", entity.span, message)
+        return None
+    if entity.state is Pending.NEW:
+        entity.state = Pending.RESOLVING
+        work.descend(entity.span, False)
+        work.resolving.append(entity)
+        entity.type = _declared(Context(work, entity.module, "constant"), entity)
+        work.resolving.pop()
+        work.ascend()
+        entity.state = Pending.DONE
+    return entity.type
+
+
+def declaration(context: Context, kind: Type) -> tuple[Note, ...]:
+    """Where an enum, record or union is declared, if that can be seen from here."""
+    for entity in (*context.module.names.values(), *context.module.imports.values()):
+        named = isinstance(entity, TypeEntity) and not isinstance(entity.decl, syntax.TypeDecl)
+        if isinstance(entity, TypeEntity) and named and entity.type == kind:
+            return ((entity.span, f"{entity.name} is declared here"),)
+    return ()
+
+
+def _declared(context: Context, entity: TypeEntity) -> Type | None:
+    home = entity.module.home
+    match entity.decl:
+        case syntax.TypeDecl(type=node):
+            return resolve(context, node)
+        case syntax.EnumDecl(members=members):
+            return Enum(entity.name, tuple(name.text for name in members), home)
+        case syntax.RecordDecl(fields=nodes):
+            fields = _fields(context, nodes)
+            if fields is None:
+                return None
+            return bounded(context, Record(entity.name, fields, home), entity.span)
+        case syntax.UnionDecl(variants=nodes):
+            payloads = [_fields(context, node.fields) for node in nodes]
+            variants = tuple(
+                Variant(node.name.text, payload)
+                for node, payload in zip(nodes, payloads, strict=True)
+                if payload is not None
+            )
+            if len(variants) < len(nodes):
+                return None
+            return bounded(context, Union(entity.name, variants, home), entity.span)
+        case syntax.SymmetricType(members=members):
+            return Enum(entity.name, tuple(name.text for name in members), home, True)
+        case syntax.Param():
+            return None
+        case _:
+            assert_never(entity.decl)
+
+
+def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Field, ...] | None:
+    found: list[Field] = []
+    seen: dict[str, syntax.FieldDecl] = {}
+    for node in nodes:
+        name = node.name.text
+        if name in seen:
+            context.report(
+                "F202",
+                node.name.span,
+                f'"{name}" is declared twice',
+                (seen[name].name.span, "first declared here"),
+            )
+        seen.setdefault(name, node)
+        kind = resolve(context, node.type)
+        if kind is not None:
+            found.append(Field(name, kind, node.ghost))
+    return tuple(found) if len(found) == len(nodes) else None

@@ -1,0 +1,1 @@
+"""Expressions of every form, calls, roles, channels and temporal formulas."""

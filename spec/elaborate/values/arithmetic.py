@@ -1,0 +1,198 @@
+"""Integers: literals, arithmetic, ranges as sets; and the operators on sets.
+
+The range of each result is known, so that nothing leaves 64 bits unseen.
+"""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator, result_range
+from fencepost.spec.core.size_limits import MOST_CAPACITY, most
+from fencepost.spec.core.type_relations import join, set_type
+from fencepost.spec.core.types import (
+    Int,
+    Integer,
+    Machine,
+    Option,
+    Seq,
+    Set,
+    Type,
+    describe,
+    has_ghost,
+)
+from fencepost.spec.elaborate.base import other_languages
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.symbols import Ghost, Operand
+from fencepost.spec.elaborate.types.partiality import (
+    in_64_bits,
+    integer_of,
+    number,
+    quotient,
+    settled,
+    unified,
+    widened,
+)
+from fencepost.spec.elaborate.values.sequences import joined
+from fencepost.spec.text.source import Span
+
+_SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
+
+
+_TAKEN = {
+    "+": "integers or two sequences", "-": "integers or sets", "|": "sets", "&": "sets",
+}  # fmt: skip
+
+
+def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
+    """An integer literal; it adapts to an expected machine integer."""
+    if isinstance(expected, Option):
+        expected = expected.element
+    if isinstance(expected, Machine):
+        if not expected.low <= value <= expected.high:
+            context.report(
+                "F701",
+                span,
+                f"{describe(expected)} holds {expected.low}..{expected.high}, and this is {value}",
+            )
+            return None
+        return Operand(ir.Literal(expected, value, span=span))
+    kind = in_64_bits(context, value, value, span)
+    return None if kind is None else Operand(number(value, span))
+
+
+def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
+    """``-e``."""
+    value = integer_of(operand.expr)
+    match operand.type:
+        case Int(low, high):
+            if value is not None:
+                low = high = value
+            kind = in_64_bits(context, -high, -low, span)
+            if kind is None:
+                return None
+            expr: ir.Expr = ir.Negate(kind, operand.expr, span=span)
+        case Machine() as kind:
+            expr = ir.Negate(kind, operand.expr, span=span)
+        case other:
+            context.report("F308", span, f"- takes an integer, and this is {describe(other)}")
+            return None
+    return Operand(settled(expr, operand.expr), operand.ghost)
+
+
+def combined(
+    context: Context, operator: str, left: Operand, right: Operand, span: Span
+) -> Operand | None:
+    """``left operator right`` for + - * // % | & over integers or sets."""
+    if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
+        return _sets(context, operator, left, right, span)
+    if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":
+        return joined(context, left, right, span)
+    wrong = _no_operand(operator, left.type, right.type)
+    if wrong is not None:
+        wanted = _TAKEN.get(operator, "integers")
+        joining = operator == "+" and isinstance(left.type, Seq)
+        hint = other_languages.operator(operator, left.type if joining else wrong)
+        if isinstance(wrong, Option):
+            hint = "; `!` unwraps an option"
+        elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
+            hint = "; the set of one element is {e}"
+        message = f"{operator} takes two {wanted}, and here is {describe(wrong)}{hint}"
+        context.report("F308", span, message)
+        return None
+    both = unified(context, left, right, span, "this combines")
+    if both is None:
+        return None
+    kind = both[2]
+    if isinstance(kind, Int):
+        left, right = _tight(left), _tight(right)
+        assert isinstance(left.type, Int)
+        assert isinstance(right.type, Int)
+        first, second = ((side.low, side.high) for side in (left.type, right.type))
+        low, high = result_range(Operator(operator), first, second)
+        result = in_64_bits(context, low, high, span)
+        if result is None:
+            return None
+        kind = result
+    meaning = Operator(operator)
+    if meaning.row.divides:
+        return quotient(context, meaning, left, right, kind, span)
+    expr = ir.Arithmetic(kind, meaning, left.expr, right.expr, span=span)
+    return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
+    """The type of the first operand that the operator does not take."""
+    sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
+    sequences = operator == "+" and isinstance(left, Seq)
+    able = Set if sets else Seq if sequences else Integer
+    return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
+
+
+def _element(left: Type, right: Type) -> bool:
+    """Whether one of two types is a set, and the other that of its elements."""
+    sides = ((left, right), (right, left))
+    return any(isinstance(a, Set) and join(a.element, b) is not None for a, b in sides)
+
+
+def _tight(operand: Operand) -> Operand:
+    """The operand; a literal's type is its value alone."""
+    value = integer_of(operand.expr)
+    return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
+
+
+def _sets(
+    context: Context, operator: str, left: Operand, right: Operand, span: Span
+) -> Operand | None:
+    assert isinstance(left.type, Set)
+    assert isinstance(right.type, Set)
+    both = join(left.type, right.type)
+    if both is None:
+        context.report(
+            "F302",
+            span,
+            f"{operator} combines {describe(left.type)} and {describe(right.type)}, which have no"
+            " element in common",
+        )
+        return None
+    assert isinstance(both, Set)
+    element = both.element
+    sizes = most(left.type), most(right.type)
+    size = {"|": sum(sizes), "&": min(sizes), "-": sizes[0]}[operator]
+    kind = set_type(element, size)
+    if kind.capacity is not None and kind.capacity > MOST_CAPACITY:
+        context.report(
+            "F705", span, f"this set can have {size} elements, more than {MOST_CAPACITY}"
+        )
+        return None
+    ghost = first_ghost(left, right)
+    if has_ghost(element):
+        ghost = Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
+    first = widened(left, set_type(element, sizes[0])).expr
+    second = widened(right, set_type(element, sizes[1])).expr
+    expr = ir.SetAlgebra(kind, _SET_OPERATORS[operator], first, second, span=span)
+    return Operand(settled(expr, first, second), ghost)
+
+
+def interval(context: Context, low: Operand, high: Operand, span: Span) -> Operand | None:
+    """``low..high`` as a set."""
+    for operand in (low, high):
+        if not isinstance(operand.type, Int):
+            hint = ""
+            if isinstance(operand.type, Machine):
+                hint = "; int(...) converts"
+            context.report(
+                "F301",
+                operand.expr.span or span,
+                f"an integer is wanted here, and this is {describe(operand.type)}{hint}",
+            )
+            return None
+    low, high = _tight(low), _tight(high)
+    assert isinstance(low.type, Int)
+    assert isinstance(high.type, Int)
+    least, greatest = low.type.low, high.type.high
+    if isinstance(low.expr, ir.Literal) and isinstance(high.expr, ir.Literal):
+        if least > greatest:
+            return Operand(ir.Literal(Set(low.type), (), span=span))
+        return Operand(ir.Universe(Set(Int(least, greatest)), span=span))
+    kind = Set(Int(min(least, greatest), max(least, greatest)))
+    return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))

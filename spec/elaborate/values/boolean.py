@@ -1,0 +1,174 @@
+"""Conditions: connectives and conditional expressions, and what each part may take for granted.
+
+What constants decide is decided here: a part that is a literal true says nothing in a
+conjunction, and what stands behind a literal false is checked but not run. Only the outermost
+implication of a property keeps a constant antecedent, because whether it was ever true is asked.
+"""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bool, Type, describe
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types.bidirectional import need, open_ended, wanted_of
+from fencepost.spec.elaborate.types.narrowing import when
+from fencepost.spec.elaborate.types.partiality import settled, unified
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+BOOL = Bool()
+
+
+def truth(context: Context, node: syntax.Expr) -> Operand | None:
+    """A condition: an expression of type bool."""
+    operand = context.expression(node, BOOL)
+    if operand is None:
+        return None
+    if operand.type != BOOL:
+        while isinstance(node, syntax.LetIn):
+            node = node.body
+        context.report(
+            "F301", node.span, f"a condition is wanted here, and this is {describe(operand.type)}"
+        )
+        return None
+    return operand
+
+
+def known(expr: ir.Expr) -> bool | None:
+    """The truth value that a condition has whatever the state; None where it depends on it."""
+    return bool(expr.value) if isinstance(expr, ir.Literal) else None
+
+
+def negation(context: Context, node: syntax.Unary) -> Operand | None:
+    """``not e``."""
+    operand = truth(context.inner(), node.operand)
+    if operand is None:
+        return None
+    return Operand(settled(ir.Not(operand.expr, span=node.span), operand.expr), operand.ghost)
+
+
+def chain(node: syntax.Binary) -> tuple[syntax.Expr, ...]:
+    """The operands of a chain of one operator, from the left."""
+    parts: list[syntax.Expr] = []
+    rest: syntax.Expr = node
+    while isinstance(rest, syntax.Binary) and rest.operator == node.operator:
+        parts.append(rest.right)
+        rest = rest.left
+    return (rest, *reversed(parts))
+
+
+def conjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
+    """All parts; each is read knowing that those before it hold."""
+    return _connected(context, parts, span, True)
+
+
+def disjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
+    """Some part; each is read knowing that those before it do not hold."""
+    return _connected(context, parts, span, False)
+
+
+def _connected(
+    context: Context, parts: tuple[syntax.Expr, ...], span: Span, every: bool
+) -> Operand | None:
+    """The parts, connected by "and" (``every``) or "or"."""
+    kept: list[ir.Expr] = []
+    operands: list[Operand] = []
+    good = True
+    decided = False
+    for part in parts:
+        operand = truth(context, part)
+        if operand is None:
+            # Behind a part that decides, a problem of size is none, so nothing was reported.
+            good = good and decided
+            continue
+        operands.append(operand)
+        if decided:
+            continue
+        if known(operand.expr) is not every:
+            kept.append(operand.expr)
+        if known(operand.expr) is (not every):
+            decided = True
+            context = context.unreached()
+        context = context.learn(when(operand.expr, every))
+    if not good:
+        return None
+    ghost = first_ghost(*operands)
+    if not kept:
+        return Operand(ir.Literal(BOOL, every, span=span), ghost)
+    if len(kept) == 1:
+        return Operand(kept[0], ghost)
+    expr = ir.And(tuple(kept), span=span) if every else ir.Or(tuple(kept), span=span)
+    return Operand(expr, ghost)
+
+
+def implication(context: Context, node: syntax.Binary) -> Operand | None:
+    """``a implies b``; the antecedent of a property's outermost one is watched for vacuity."""
+    inner = context.inner()
+    left = truth(inner, node.left)
+    never = left is not None and known(left.expr) is False
+    behind = inner.unreached() if never else inner
+    right = truth(behind if left is None else behind.learn(when(left.expr, True)), node.right)
+    if left is None or (right is None and not never):
+        return None
+    ghost = first_ghost(left, right)
+    if context.outermost:
+        text = " ".join(node.left.span.text.split())
+        mark = context.mark("antecedent", node.left.span, context.owner, text)
+        watched = ir.Witness(mark, left.expr, span=node.left.span)
+        unmet = ir.Not(watched, span=node.left.span)
+        if never or right is None:
+            return Operand(unmet, ghost)
+        return Operand(ir.Or((unmet, right.expr), span=node.span), ghost)
+    if never or right is None:
+        return Operand(ir.Literal(BOOL, True, span=node.span), ghost)
+    if known(left.expr):
+        return Operand(right.expr, ghost)
+    unmet = ir.Not(left.expr, span=node.left.span)
+    return Operand(ir.Or((unmet, right.expr), span=node.span), ghost)
+
+
+def equivalence(context: Context, node: syntax.Binary) -> Operand | None:
+    """``a iff b``."""
+    left, right = truth(context, node.left), truth(context, node.right)
+    if left is None or right is None:
+        return None
+    expr = ir.Equal(left.expr, right.expr, span=node.span)
+    return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def conditional(
+    context: Context, node: syntax.Conditional, expected: Type | None
+) -> Operand | None:
+    """``if c then a else b``."""
+    inner = context.inner()
+    condition = truth(inner, node.condition)
+    yes = no = inner
+    decided: bool | None = None
+    if condition is not None:
+        decided = known(condition.expr)
+        yes = yes.unreached() if decided is False else yes.learn(when(condition.expr, True))
+        no = no.unreached() if decided is True else no.learn(when(condition.expr, False))
+    arms = [(yes, node.then), (no, node.otherwise)]
+    turned = expected is None and need(yes, node.then) > need(no, node.otherwise)
+    (one, written), (other, rest) = reversed(arms) if turned else arms
+    first = one.expression(written, expected)
+    kind = expected or wanted_of(rest, first.type if first else None)
+    second = None
+    if kind is not None or not open_ended(other, rest):
+        second = other.expression(rest, kind)
+    then, otherwise = (second, first) if turned else (first, second)
+    if condition is None:
+        return None
+    if then is None or otherwise is None:
+        # The arm that is not taken may have had a problem of size, which is none there.
+        taken = {True: then, False: otherwise, None: None}[decided]
+        return taken and Operand(taken.expr, first_ghost(condition, taken))
+    both = unified(context, then, otherwise, node.span, "the arms are")
+    if both is None:
+        return None
+    ghost = first_ghost(condition, then, otherwise)
+    if decided is not None:
+        return Operand((both[0] if decided else both[1]).expr, ghost)
+    expr = ir.Conditional(both[2], condition.expr, both[0].expr, both[1].expr, span=node.span)
+    return Operand(expr, ghost)

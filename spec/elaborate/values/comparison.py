@@ -1,0 +1,202 @@
+"""Comparisons: ``==``, ``<``, ``in``, ``is`` and their kin."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.type_relations import element_of, join, same_shape, set_type
+from fencepost.spec.core.types import Integer, Option, Set, Union, describe
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.ghosts import comparing
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types.bidirectional import open_ended, pair
+from fencepost.spec.elaborate.types.members import member_of
+from fencepost.spec.elaborate.types.partiality import bound, settled, unified, widened
+from fencepost.spec.elaborate.values.collections import elements, no_collection
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+FEW = 8
+"""Membership in a written set of at most this many values is a row of equalities, and fast."""
+
+
+def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
+    return settled(ir.Not(expr, span=expr.span), expr) if negated else expr
+
+
+def equality(context: Context, node: syntax.Binary) -> Operand | None:
+    """``a == b`` or ``a != b``."""
+    left, right = pair(context, node.left, node.right)
+    if left is None or right is None:
+        return None
+    both = unified(context, left, right, node.span, "this compares")
+    if both is None:
+        return None
+    negated = node.operator == "!="
+    for side, other in ((node.left, both[1]), (node.right, both[0])):
+        if isinstance(side, syntax.Nothing):
+            # Whether there is a value is known without looking at it, ghosts or not.
+            some = ir.IsSome(other.expr, span=node.span)
+            return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
+    ghost = first_ghost(left, right) or comparing(both[2], node.span)
+    expr = ir.Equal(both[0].expr, both[1].expr, span=node.span)
+    return Operand(_negated(settled(expr, both[0].expr, both[1].expr), negated), ghost)
+
+
+def order(context: Context, node: syntax.Binary) -> Operand | None:
+    """``<``, ``<=``, ``>`` or ``>=`` of two integers, or of two sets: whether one is a subset."""
+    left, right = pair(context, node.left, node.right)
+    if left is None or right is None:
+        return None
+    for operand, side in ((left, node.left), (right, node.right)):
+        if not isinstance(operand.type, Integer | Set):
+            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
+            context.report(
+                "F308",
+                side.span,
+                f"{node.operator} compares two integers or two sets, and this is"
+                f" {describe(operand.type)}{hint}",
+            )
+            return None
+    both = unified(context, left, right, node.span, "this compares")
+    if both is None:
+        return None
+    small, large = both[0].expr, both[1].expr
+    if isinstance(both[2], Set):
+        ghost = first_ghost(left, right) or comparing(both[2], node.span)
+        return Operand(_sets(context, node.operator, small, large, node.span), ghost)
+    # The operands of > keep their order of evaluation: it decides which error is met first.
+    turned = node.operator in (">", ">=")
+    less = ir.Less(small, large, or_equal=node.operator in ("<=", ">"), span=node.span)
+    return Operand(_negated(settled(less, small, large), turned), first_ghost(left, right))
+
+
+def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    """``left sign right`` for two sets of one type."""
+
+    def compared(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        inside = subset(b, a, span) if sign in (">", ">=") else subset(a, b, span)
+        if sign in ("<=", ">="):
+            return inside
+        return ir.And((ir.Not(ir.Equal(a, b, span=span), span=span), inside), span=span)
+
+    if sign == "<=":
+        return settled(compared(left, right), left, right)
+    made = bound(context, left, lambda a: bound(context, right, lambda b: compared(a, b)))
+    return settled(made, left, right)
+
+
+def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
+    """Whether a set holds nothing that another one of its type does not."""
+    kind = small.type
+    rest = ir.SetAlgebra(kind, ir.SetOperator.DIFFERENCE, small, large, span=span)
+    return ir.Equal(rest, ir.Literal(kind, (), span=span), span=span)
+
+
+# ---------------------------------------------------------------- membership
+
+
+def membership(context: Context, node: syntax.Binary) -> Operand | None:
+    """``e in S`` or ``e not in S``."""
+    element: Operand | None
+    if isinstance(node.right, syntax.Collection) or open_ended(context, node.right):
+        element = context.expression(node.left)
+        wanted = None if element is None else set_type(element.type, 0)
+        collection = elements(context, node.right, iterated=False, expected=wanted)
+    else:
+        collection = elements(context, node.right, iterated=False)
+        inner = element_of(collection.type) if collection else None
+        element = context.expression(node.left, inner)
+    if element is None or collection is None:
+        return None
+    inner = element_of(collection.type)
+    if inner is None:
+        no_collection(context, node.right.span, collection.type)
+        return None
+    if join(element.type, inner) is None:
+        context.report(
+            "F302",
+            node.span,
+            f"this looks for {describe(element.type)} among values of {describe(inner)}",
+        )
+        return None
+    ghost = first_ghost(element, collection) or comparing(inner, node.span)
+    expr = contains(context, element.expr, collection.expr, node.span)
+    return Operand(_negated(expr, node.operator == "not in"), ghost)
+
+
+def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span) -> ir.Expr:
+    """Whether ``element`` is in ``collection``; their types have a common one."""
+    inner = element_of(collection.type)
+    assert inner is not None
+    if isinstance(element.type, Option) and not isinstance(inner, Option):
+        # None is no element of a collection of plain values.
+        kind = element.type.element
+        return bound(
+            context,
+            element,
+            lambda option: ir.And(
+                (
+                    ir.IsSome(option, span=span),
+                    contains(context, ir.Content(kind, option, span=span), collection, span),
+                ),
+                span=span,
+            ),
+        )
+    if isinstance(inner, Option) and not isinstance(element.type, Option):
+        element = widened(Operand(element), Option(element.type)).expr
+    if isinstance(collection, ir.Universe) and same_shape(element.type, inner):
+        return settled(ir.Fits(element, inner, span=span), element)
+    if isinstance(collection, ir.Interval):
+        return _between(context, element, collection, span)
+    if isinstance(collection, ir.Literal) and not isinstance(element, ir.Literal):
+        assert isinstance(collection.value, tuple)
+        values = [ir.Literal(inner, value, span=span) for value in collection.value]
+        if 0 < len(values) <= FEW:
+            return _one_of(context, element, values, span)
+    return settled(ir.Contains(collection, element, span=span), collection, element)
+
+
+def _between(context: Context, element: ir.Expr, ends: ir.Interval, span: Span) -> ir.Expr:
+    def tests(e: ir.Expr, low: ir.Expr, high: ir.Expr) -> ir.Expr:
+        above = ir.Less(low, e, or_equal=True, span=span)
+        return ir.And((above, ir.Less(e, high, or_equal=True, span=span)), span=span)
+
+    # Both ends are evaluated before anything is compared, as they are for a set.
+    return bound(
+        context,
+        element,
+        lambda e: bound(
+            context,
+            ends.low,
+            lambda low: bound(context, ends.high, lambda high: tests(e, low, high)),
+        ),
+    )
+
+
+def _one_of(context: Context, element: ir.Expr, values: list[ir.Literal], span: Span) -> ir.Expr:
+    target = join(element.type, values[0].type)
+    assert target is not None
+
+    def tests(e: ir.Expr) -> ir.Expr:
+        equal = tuple(
+            ir.Equal(e, widened(Operand(value), target).expr, span=span) for value in values
+        )
+        return equal[0] if len(equal) == 1 else ir.Or(equal, span=span)
+
+    return bound(context, widened(Operand(element), target).expr, tests)
+
+
+def is_test(context: Context, node: syntax.Is) -> Operand | None:
+    """``m is Marker``."""
+    operand = context.expression(node.operand)
+    if operand is None:
+        return None
+    tag = member_of(context, node.member, operand.type)
+    if tag is None:
+        return None
+    expr: ir.Expr
+    if isinstance(operand.type, Union):
+        expr = ir.HasTag(operand.expr, tag, span=node.span)
+    else:
+        expr = ir.Equal(operand.expr, ir.Literal(operand.type, tag), span=node.span)
+    return Operand(_negated(settled(expr, operand.expr), node.negated), operand.ghost)

@@ -1,0 +1,216 @@
+"""``enabled(...)``: whether an action can be taken, with any parameters or with these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.type_relations import within
+from fencepost.spec.core.types import Option, Set, Type, describe
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.symbols import (
+    ActionEntity,
+    BrokenEntity,
+    Entity,
+    Operand,
+    RoleEntity,
+)
+from fencepost.spec.elaborate.types.arguments import named, wrong_number
+from fencepost.spec.elaborate.types.partiality import bound, same_kind, settled, widened
+from fencepost.spec.elaborate.values.roles import denoted, process, through
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note, suggestion
+from fencepost.spec.text.source import Span
+
+
+def enabled(context: Context, node: syntax.Call) -> Operand | None:
+    """``enabled(a)``, ``enabled(R[i].a)``, ``enabled(R[i].a(x))``."""
+    if context.place not in ("property", "step") or context.after:
+        message = "enabled(...) is known in properties only"
+        if context.after:
+            message = "enabled(...) speaks of the state before the step, so not inside next(...)"
+        context.report("F318", node.span, message)
+        return None
+    written = node.arguments[0].value
+    call = written if isinstance(written, syntax.Call) else None
+    action = written if call is None else call.function
+    entity = action_of(context, action)
+    if entity is None:
+        return None
+    good, instance = instance_named(context, entity, action)
+    if not good or entity.index is None:
+        return None
+    if call is None:
+        choices = () if instance is None else (instance.expr,)
+        return Operand(ir.Enabled(entity.index, choices, span=node.span), first_ghost(instance))
+    arguments = arguments_of(context, entity, call)
+    if arguments is None or entity.parameters is None:
+        return None
+    given = [*([] if instance is None else [instance]), *arguments]
+    kinds = [*([] if instance is None else [instance.type]), *entity.parameters]
+    anyone = None
+    if instance is None and entity.role is not None:
+        anyone = entity.role.index_type
+    expr = _chosen(context, entity.index, given, kinds, anyone, node.span)
+    return Operand(expr, first_ghost(*given))
+
+
+def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names; None, reported (F322), where it
+    names none.
+    """
+    entity = _action(context, node)
+    if isinstance(entity, ActionEntity):
+        return entity
+    if not isinstance(entity, BrokenEntity):
+        _no_action(context, node)
+    return None
+
+
+def _action(context: Context, node: syntax.Expr) -> Entity | None:
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names."""
+    if isinstance(node, syntax.Attribute):
+        seen = through(context, node)
+        if seen is not None:
+            entity = seen.role.names.get(node.name.text)
+            context.meant(node.name, entity)
+            return entity
+    return denoted(context, node)
+
+
+def _no_action(context: Context, node: syntax.Expr) -> None:
+    names: set[str] = set()
+    name = node
+    if isinstance(node, syntax.Attribute):
+        name = node.name
+        family = _family(context, node.base)
+        if family:
+            context.report(
+                "F322", node.span, f"a process is named in brackets: {family}.{name.text}"
+            )
+            return
+        seen = through(context, node)
+        scope = {} if seen is None else seen.role.names
+        names = {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+    elif isinstance(node, syntax.Name):
+        scopes = [context.module.names, context.role.names if context.role else {}]
+        for scope in scopes:
+            names |= {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+        for role in context.module.names.values():
+            if not isinstance(role, RoleEntity):
+                continue
+            inside = role.names.get(node.text)
+            if isinstance(inside, ActionEntity):
+                written = f"{role.name}{'' if role.index_type is None else '[...]'}.{node.text}"
+                message = f"{node.text} is an action of a role: write {written}"
+                context.report("F322", node.span, message, (inside.span, "declared here"))
+                return
+    hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
+    message = f"an action is wanted here: its name, or Role.action{hint}"
+    context.report("F322", node.span, message)
+
+
+def _family(context: Context, base: syntax.Expr) -> str:
+    """How the process that ``R.i`` or ``R(i)`` seems to mean is written."""
+    match base:
+        case syntax.Attribute(base=role, name=index):
+            inside = index.text
+        case syntax.Call(function=role, arguments=(argument,)):
+            inside = argument.span.text
+        case _:
+            return ""
+    entity = denoted(context, role)
+    known = isinstance(entity, RoleEntity) and entity.index_type is not None
+    return f"{role.span.text}[{inside}]" if known else ""
+
+
+def instance_named(
+    context: Context, entity: ActionEntity, written: syntax.Expr
+) -> tuple[bool, Operand | None]:
+    """Whether the role's index is right, and the process that is meant (None: any, or the only
+    one).
+    """
+    if entity.role is not None and entity.role.index_type is not None:
+        seen = through(context, written) if isinstance(written, syntax.Attribute) else None
+        if seen is not None and seen.index is not None:
+            return process(context, seen, entity.decl.name)
+        if context.role is entity.role and context.instance is not None:
+            return True, Operand(context.instance)
+    elif isinstance(written, syntax.Attribute) and isinstance(written.base, syntax.Index):
+        message = "this role is a single process; it takes no index"
+        context.report("F212", written.base.span, message)
+        return False, None
+    return True, None
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
+    """The arguments, each of the kind of its parameter, where they are right."""
+    if named(context, call.arguments):
+        return None
+    name = call.function.span.text
+    note: Note = (entity.span, f'"{entity.name}" is declared here')
+    binders = () if entity.decl.choices is None else entity.decl.choices.binders
+    if len(call.arguments) != len(binders):
+        wrong_number(context, name, len(binders), len(call.arguments), call.span, note)
+        return None
+    kinds: Sequence[Type | None] = entity.parameters or [None] * len(binders)
+    operands: list[Operand] = []
+    for binder, kind, argument in zip(binders, kinds, call.arguments, strict=True):
+        operand = context.expression(argument.value, kind)
+        if operand is None or kind is None:
+            continue
+        if isinstance(kind, Option) and not isinstance(operand.type, Option):
+            operand = widened(operand, Option(operand.type))
+        holds = f"{binder.name.text} of {name} is one of {describe(kind)}"
+        note = (binder.span, f'"{binder.name.text}" is declared here')
+        if same_kind(context, operand.type, kind, argument.span, holds, note):
+            operands.append(operand)
+    return operands if len(operands) == len(binders) else None
+
+
+def _chosen(
+    context: Context,
+    action: int,
+    given: Sequence[Operand],
+    kinds: Sequence[Type],
+    anyone: Type | None,
+    span: Span,
+) -> ir.Expr:
+    """Whether the action can be taken with these choices: all are evaluated, and one that is of no
+    value of its type is never chosen. ``anyone`` is the type of the role's index where any process
+    may take it.
+    """
+
+    def built(values: list[ir.Expr]) -> ir.Expr:
+        if len(values) < len(given):
+            return bound(context, given[len(values)].expr, lambda value: built([*values, value]))
+        tests: list[ir.Expr] = []
+        choices: list[ir.Expr] = []
+        for value, kind in zip(values, kinds, strict=True):
+            fits: ir.Expr = ir.Literal(ir.BOOL, True)
+            if not within(value.type, kind):
+                fits = settled(ir.Fits(value, kind, span=value.span), value)
+            if isinstance(fits, ir.Literal) and not fits.value:
+                return ir.Literal(ir.BOOL, False, span=span)
+            if not isinstance(fits, ir.Literal):
+                tests.append(fits)
+            if isinstance(value, ir.Literal):
+                choices.append(ir.Literal(kind, value.value, span=value.span))
+            elif value.type == kind:
+                choices.append(value)
+            else:
+                choices.append(ir.Convert(kind, value, span=value.span))
+        expr: ir.Expr
+        if anyone is None:
+            expr = ir.Enabled(action, tuple(choices), span=span)
+        else:
+            slot = context.work.slot()
+            anyone_of_them = ir.Local(anyone, slot, span=span)
+            expr = ir.Enabled(action, (anyone_of_them, *choices), span=span)
+            expr = ir.Quantified(False, slot, ir.Universe(Set(anyone)), expr, span=span)
+        return ir.And((*tests, expr), span=span) if tests else expr
+
+    return built([])

@@ -1,0 +1,203 @@
+"""The one entry to the checking of expressions: each form of the language goes to its module."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.types import SMALL_SET, Option, Set, Type, describe
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types import type_expressions
+from fencepost.spec.elaborate.types.bidirectional import open_ended, pair
+from fencepost.spec.elaborate.types.narrowing import reading
+from fencepost.spec.elaborate.values import (
+    arithmetic,
+    boolean,
+    calls,
+    collections,
+    comparison,
+    fields,
+    formulas,
+    maps,
+    names,
+)
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+
+
+class Checker:
+    """See `Typer`."""
+
+    def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
+        """The type that ``node`` denotes, or None when it is wrong (and has been reported)."""
+        return type_expressions.resolve(context, node)
+
+    def expression(
+        self, context: Context, node: syntax.Expr, expected: Type | None
+    ) -> Operand | None:
+        """The checked expression, or None when it is wrong (and has been reported)."""
+        inside = replace(context, domain=False) if context.domain else context
+        context.work.descend(node.span, bool(context.calls))
+        operand = _expression(inside, node, expected)
+        context.work.ascend()
+        if operand is not None and context.work.recorder is not None:
+            context.work.recorder.types.append((node, operand.type))
+        if operand is None or context.domain:
+            return operand
+        return _of_small_size(context, node, operand)
+
+
+def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Operand | None:
+    """``operand``, unless it is a set that is too large to be a value (F710)."""
+    kind = operand.type
+    if not isinstance(operand.expr, ir.Universe | ir.Interval) or not isinstance(kind, Set):
+        return operand
+    if countable(kind.element, SMALL_SET):
+        return operand
+    context.report(
+        "F710",
+        node.span,
+        f"{describe(kind.element)} has more than {SMALL_SET} values: it can be gone through and"
+        " looked into with `in`, and is too large to be a set by itself",
+    )
+    return None
+
+
+def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> Operand | None:
+    match node:
+        case syntax.Name():
+            return names.name(context, node, expected)
+        case syntax.Integer(value):
+            return arithmetic.literal(context, value, node.span, expected)
+        case syntax.Boolean(value):
+            return Operand(ir.Literal(boolean.BOOL, value, span=node.span))
+        case syntax.Nothing():
+            return _none(context, node, expected)
+        case syntax.Unary():
+            return _unary(context, node, expected)
+        case syntax.Binary():
+            return _binary(context, node, expected)
+        case syntax.Is():
+            return comparison.is_test(context.inner(), node)
+        case syntax.Conditional():
+            return boolean.conditional(context, node, expected)
+        case syntax.Quantifier():
+            return collections.quantifier(context, node)
+        case syntax.Conjunction(lines):
+            # Each line may hold an outermost implication.
+            return boolean.conjunction(context, lines, node.span)
+        case syntax.Choose():
+            return collections.choice(context, node)
+        case syntax.LetIn():
+            return _let_in(context, node, expected)
+        case syntax.Collection():
+            return collections.literal_collection(context, node, expected)
+        case syntax.Map():
+            return maps.literal_map(context, node, expected)
+        case syntax.Comprehension():
+            return collections.comprehension(context, node, expected)
+        case syntax.Call():
+            return calls.call(context, node, expected)
+        case syntax.Index():
+            return names.index(context, node)
+        case syntax.Part():
+            return fields.part_of(context, node)
+        case syntax.Attribute():
+            return names.attribute(context, node)
+        case syntax.Unwrap():
+            return fields.unwrapped(context, node)
+        case syntax.With():
+            return fields.with_fields(context, node)
+        case syntax.Range():
+            return _range(context.inner(), node)
+        case syntax.Optional():
+            return collections.universe(context, type_expressions.resolve(context, node), node.span)
+        case syntax.UnaryTemporal() | syntax.BinaryTemporal():
+            formulas.misplaced(context, node)
+            return None
+        case syntax.Anything():
+            message = "`...` stands for any values in the steps of a scenario, and nowhere else"
+            context.report("F849", node.span, message)
+            return None
+        case _:
+            assert_never(node)
+
+
+def _none(context: Context, node: syntax.Nothing, expected: Type | None) -> Operand | None:
+    if isinstance(expected, Option):
+        return Operand(ir.Literal(expected, (), span=node.span))
+    message = (
+        "the type of this none cannot be told from its place;"
+        " write it where it is stored or compared: x = none, x == none"
+    )
+    if expected is not None:
+        message = f"none is a value of options only, and this is a place for {describe(expected)}"
+    context.report("F307", node.span, message)
+    return None
+
+
+def _unary(context: Context, node: syntax.Unary, expected: Type | None) -> Operand | None:
+    inner = context.inner()
+    if node.operator == "not":
+        return boolean.negation(inner, node)
+    if isinstance(node.operand, syntax.Integer):
+        # The least value of a type has no positive counterpart in it.
+        return arithmetic.literal(inner, -node.operand.value, node.span, expected)
+    operand = inner.expression(node.operand, expected)
+    return operand and arithmetic.negated(inner, operand, node.span)
+
+
+def _binary(context: Context, node: syntax.Binary, expected: Type | None) -> Operand | None:
+    inner = context.inner()
+    match node.operator:
+        case "and":
+            return boolean.conjunction(inner, boolean.chain(node), node.span)
+        case "or":
+            return boolean.disjunction(inner, boolean.chain(node), node.span)
+        case "implies":
+            return boolean.implication(context, node)
+        case "iff":
+            return boolean.equivalence(inner, node)
+        case "==" | "!=":
+            return comparison.equality(inner, node)
+        case "<" | "<=" | ">" | ">=":
+            return comparison.order(inner, node)
+        case "in" | "not in":
+            return comparison.membership(inner, node)
+        case operator:
+            left, right = pair(inner, node.left, node.right, expected)
+            if left is None or right is None:
+                return None
+            return arithmetic.combined(inner, operator, left, right, node.span)
+
+
+def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Operand | None:
+    """``let x = e: body``: the value is evaluated once, before the body and whether or not it is
+    used there.
+    """
+    value = context.inner().expression(node.value)
+    if value is None:
+        if not open_ended(context, node.body):
+            context.bind(node.name, None).expression(node.body, expected)
+        return None
+    expr = value.expr
+    if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
+        # Nothing changes within an expression, so the name is another one for the same.
+        return context.bind(node.name, value).expression(node.body, expected)
+    local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
+    inner = context.bind(node.name, Operand(local, value.ghost))
+    known = context.facts.get(reading(expr))
+    body = (inner if known is None else inner.learn({local: known})).expression(node.body, expected)
+    if body is None:
+        return None
+    let = ir.Let(body.type, local.slot, expr, body.expr, span=node.span)
+    return Operand(let, body.ghost)
+
+
+def _range(context: Context, node: syntax.Range) -> Operand | None:
+    low, high = context.expression(node.low), context.expression(node.high)
+    if low is None or high is None:
+        return None
+    return arithmetic.interval(context, low, high, node.span)

@@ -1,0 +1,284 @@
+"""Formulas of properties: temporal operators, and what may stand between them.
+
+A part without temporal operators is a predicate of states, however large it is. A quantifier around
+temporal operators is written out for each value of its domain, which therefore is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar, cast
+
+from fencepost.spec.core import formulas, ir
+from fencepost.spec.core.formulas import Formula
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.size_limits import MOST_EFFORT, MOST_INSTANCES
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.types import Set, Type, Value
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types.constants import effort
+from fencepost.spec.elaborate.values.boolean import truth
+from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.records import replace
+from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+T = TypeVar("T")
+
+Values: TypeAlias = Mapping[int, ir.Literal]
+"""What the locals of quantifiers stand for, by their slots."""
+
+Form: TypeAlias = Callable[[Values], Formula]
+"""A formula that has been checked, to be written out for values of the locals around it."""
+
+
+@dataclass(slots=True)
+class Formulas:
+    """The formula of one property: ``owner`` is its number, and the predicates have the numbers
+    behind it, each once.
+    """
+
+    owner: int
+    predicates: list[ir.Property] = field(default_factory=list[ir.Property])
+    _known: dict[ir.Expr, int] = field(default_factory=dict[ir.Expr, int])
+    _instances: int = 0
+
+    def formula(
+        self, context: Context, node: syntax.Expr, index: tuple[str, Type, int, Span] | None
+    ) -> Formula | None:
+        """The formula that ``node`` says; in a role family, where ``index`` is the name, type and
+        slot of the instance, it says so of every instance. None where it is wrong.
+        """
+        made = self._form(context, node)
+        if made is None:
+            return None
+        if index is not None:
+            name, kind, slot, span = index
+            domain = ir.Universe(Set(kind), span=span)
+            made = self._quantified(context, True, [(slot, name, kind, domain, span)], made, span)
+        return made({})
+
+    # ------------------------------------------------------------ forms
+
+    def _form(self, context: Context, node: syntax.Expr) -> Form | None:
+        if not is_temporal(node):
+            return self._predicate(context, node)
+        inner = context.inner()
+        match node:
+            case syntax.UnaryTemporal(operator, operand):
+                kind = formulas.Always if operator == "always" else formulas.Eventually
+                outermost = context if operator == "always" else inner
+                one = self._form(outermost, operand)
+                return self._one(one, kind, node.span)
+            case syntax.BinaryTemporal("leads to", left, right):
+                return self._both(self._antecedent(context, left), self._form(inner, right),
+                                  formulas.LeadsTo, node.span)  # fmt: skip
+            case syntax.BinaryTemporal("until", left, right):
+                one, other = self._form(inner, left), self._form(inner, right)
+                return self._both(one, other, formulas.Until, node.span)
+            case syntax.Unary("not", operand):
+                one = self._form(inner, operand)
+                return self._one(one, formulas.Not, node.span)
+            case syntax.Binary("and" | "or" | "implies" | "iff" as operator, left, right):
+                implying = operator == "implies"
+                one = self._antecedent(context, left) if implying else self._form(inner, left)
+                return self._both(one, self._form(inner, right), _CONNECTIVES[operator], node.span)
+            case syntax.Conjunction(lines):
+                parts = [self._form(context, line) for line in lines]
+                good = [part for part in parts if part is not None]
+                if len(good) < len(parts):
+                    return None
+                return lambda values: formulas.And(
+                    tuple(part(values) for part in good), span=node.span
+                )
+            case syntax.Quantifier():
+                return self._quantifier(context, node)
+            case _:
+                # What cannot have a formula in it says so itself.
+                truth(inner, node)
+                return None
+
+    def _one(self, operand: Form | None, made: Callable[..., Formula], span: Span) -> Form | None:
+        return None if operand is None else lambda values: made(operand(values), span=span)
+
+    def _both(
+        self,
+        left: Form | None,
+        right: Form | None,
+        made: Callable[..., Formula],
+        span: Span,
+    ) -> Form | None:
+        if left is None or right is None:
+            return None
+        return lambda values: made(left(values), right(values), span=span)
+
+    def _predicate(
+        self, context: Context, node: syntax.Expr, mark: int | None = None
+    ) -> Form | None:
+        operand = truth(context.inner(), node)
+        if operand is None:
+            return None
+        expr = operand.expr
+        if mark is not None:
+            expr = ir.Witness(mark, expr, span=node.span)
+        context.work.quantified.append(expr)
+        return lambda values: formulas.Holds(self._number(given(expr, values)), span=node.span)
+
+    def _number(self, expr: ir.Expr) -> int:
+        known = self._known.get(expr)
+        if known is None:
+            known = self._known[expr] = self.owner + 1 + len(self.predicates)
+            assert expr.span is not None
+            made = ir.Property("", PropertyKind.PREDICATE, expr, expr.span)
+            self.predicates.append(made)
+        return known
+
+    def _antecedent(self, context: Context, node: syntax.Expr) -> Form | None:
+        """The left side of ``leads to`` or ``implies``: whether it was ever true is asked, where
+        nothing but ``always`` and ``forall`` is around it.
+        """
+        if is_temporal(node) or not context.outermost:
+            return self._form(context.inner(), node)
+        text = " ".join(node.span.text.split())
+        mark = context.mark("antecedent", node.span, self.owner, text)
+        return self._predicate(context, node, mark)
+
+    # ------------------------------------------------------------ quantifiers
+
+    def _quantifier(self, context: Context, node: syntax.Quantifier) -> Form | None:
+        every = node.kind == "forall"
+        inner = context if every else context.inner()
+        bound: list[tuple[int, str, Type, ir.Expr, Span]] = []
+        for binder in node.binders:
+            domain = elements(inner, binder.domain)
+            kind = element_of(domain.type) if domain else None
+            local: Operand | None = None
+            if domain is not None and kind is not None and _is_constant(inner, domain, binder):
+                slot = context.work.slot()
+                local = Operand(ir.Local(kind, slot, span=binder.name.span))
+                bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
+                context.work.quantified.append(domain.expr)
+            inner = inner.bind(binder.name, local)
+        written = node.body
+        if node.condition is not None:
+            span = node.condition.span.to(written.span)
+            connective = "implies" if every else "and"
+            written = syntax.Binary(connective, node.condition, written, span=span)
+        body = self._form(inner, written)
+        if body is None or len(bound) < len(node.binders):
+            return None
+        return self._quantified(context, every, bound, body, node.span)
+
+    def _quantified(
+        self,
+        context: Context,
+        every: bool,
+        bound: list[tuple[int, str, Type, ir.Expr, Span]],
+        body: Form,
+        span: Span,
+    ) -> Form:
+        connective = formulas.And if every else formulas.Or
+
+        def written_out(values: Values, level: int) -> Formula:
+            if level == len(bound):
+                self._instances += 1
+                return body(values)
+            slot, name, kind, domain, where = bound[level]
+            parts: list[Formula] = []
+            for value in self._values(context, given(domain, values), where):
+                if self._instances > MOST_INSTANCES:
+                    break
+                literal = ir.Literal(kind, value, span=where)
+                part = written_out({**values, slot: literal}, level + 1)
+                parts.append(formulas.Chosen(name, kind, value, part, span=span))
+            return connective(tuple(parts), span=span)
+
+        def made(values: Values) -> Formula:
+            before = self._instances
+            found = written_out(values, 0)
+            if before <= MOST_INSTANCES < self._instances:
+                context.report(
+                    "F832",
+                    span,
+                    "this formula is written out for each choice of values, and there are more than"
+                    f" {MOST_INSTANCES}",
+                )
+            return found
+
+        return made
+
+    def _values(self, context: Context, domain: ir.Expr, span: Span) -> tuple[Value, ...]:
+        if effort(domain) > MOST_EFFORT:
+            context.report("F712", span, "it would take too long to work out these values")
+            return ()
+        try:
+            return cast("tuple[Value, ...]", evaluate_constant(domain))
+        except EvaluationError as error:
+            site = context.work.sites[error.site]
+            context.report(site.code, site.span, site.message)
+            return ()
+
+
+def is_temporal(node: syntax.Expr) -> bool:
+    """Whether a temporal operator stands somewhere in it."""
+    return any(isinstance(one, syntax.UnaryTemporal | syntax.BinaryTemporal) for one in walk(node))
+
+
+def given(part: T, values: Values) -> T:
+    """A piece of core with literals for locals; the same object where it has none of these."""
+    if isinstance(part, ir.Local) and part.slot in values:
+        return cast("T", replace(values[part.slot], span=part.span))
+    return rebuilt(part, lambda inner: given(inner, values)) if values else part
+
+
+def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTemporal) -> None:
+    """Reports (F801) a temporal operator where a value is wanted."""
+    context.report(
+        "F801",
+        node.span,
+        f"`{node.operator}` makes a formula, and a value is wanted here: formulas stand in a"
+        " property, connected by `and`, `or`, `not`, `implies` and `iff`, and quantified",
+    )
+
+
+def _and(left: Formula, right: Formula, span: Span) -> Formula:
+    return formulas.And((left, right), span=span)
+
+
+def _or(left: Formula, right: Formula, span: Span) -> Formula:
+    return formulas.Or((left, right), span=span)
+
+
+_CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
+    "and": _and,
+    "or": _or,
+    "implies": formulas.Implies,
+    "iff": formulas.Iff,
+}
+
+
+def _is_constant(context: Context, domain: Operand, binder: syntax.Binder) -> bool:
+    """Whether a domain is the same in every state; reports (F831) one that is not."""
+    for node in walk(domain.expr):
+        match node:
+            case ir.Variable() | ir.Enabled():
+                why = "depends on the state"
+            case ir.Symbol():
+                why = "depends on a symbolic constant"
+            case _:
+                continue
+        name = binder.name.text
+        context.report(
+            "F831",
+            binder.domain.span,
+            f"this set {why}, and a formula is quantified over a set that is known before the run",
+            (None, f"quantify over a type, and say when: `forall {name} in T: {name} in S leads to"
+                   " ...`"),
+        )  # fmt: skip
+        return False
+    return True

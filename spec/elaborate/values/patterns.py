@@ -1,0 +1,195 @@
+"""Patterns of ``match`` and ``on``: what they test, and the names that they bind."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bool, Enum, Field, Option, Record, Type, Union, describe
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.ghosts import comparing, field_ghost
+from fencepost.spec.elaborate.base.symbols import Ghost, Operand
+from fencepost.spec.elaborate.types.members import member_of
+from fencepost.spec.elaborate.types.narrowing import reading
+from fencepost.spec.elaborate.types.partiality import settled, unified
+from fencepost.spec.elaborate.types.type_expressions import declaration
+from fencepost.spec.records import dataclass, replace
+from fencepost.spec.syntax import nodes as syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a pattern asks of a value.
+
+    ``test`` is None when it fits every value; ``members`` are the members that it fits, None for
+    all. ``certain``: every value of those members fits (there is no ``==``).
+    """
+
+    test: ir.Expr | None
+    ghost: Ghost | None
+    members: frozenset[int] | None
+    certain: bool
+
+
+Matched = tuple[Match | None, Context]
+"""A pattern (None: wrong, and reported), and the context that knows what it binds."""
+
+
+def matched(context: Context, pattern: syntax.Pattern, subject: Operand | None) -> Matched:
+    """The pattern against ``subject``, a local or variable.
+
+    Where something is wrong the names that the pattern binds are known all the same.
+    """
+    match, context = _matched(context, pattern, subject)
+    if pattern.alias is not None:
+        whole = None if match is None or subject is None else Operand(subject.expr, subject.ghost)
+        context = context.bind(pattern.alias, whole)
+    return match, context
+
+
+def _broken(context: Context, pattern: syntax.Pattern) -> Matched:
+    for argument in pattern.arguments or ():
+        if isinstance(argument, syntax.Bind):
+            context = context.bind(argument.name, None)
+    return None, context
+
+
+def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None) -> Matched:
+    if subject is None:
+        return _broken(context, pattern)
+    kind = subject.type
+    member = pattern.member
+    if member is None:
+        return Match(None, None, None, True), context
+    if isinstance(member, syntax.Nothing | syntax.Boolean):
+        return _constant(context, pattern, subject, member), context
+    if isinstance(kind, Record):
+        return _record(context, pattern, subject, kind)
+    tag = member_of(context, member, kind)
+    if tag is None:
+        return _broken(context, pattern)
+    if isinstance(kind, Enum):
+        if pattern.arguments is not None:
+            message = f"{kind.members[tag]} carries nothing: write it without brackets"
+            context.report("F410", pattern.span, message)
+            return _broken(context, pattern)
+        equal = ir.Equal(subject.expr, ir.Literal(kind, tag), span=pattern.span)
+        test = settled(equal, subject.expr)
+        return Match(test, subject.ghost, frozenset([tag]), True), context
+    assert isinstance(kind, Union)
+    variant = kind.variants[tag]
+    known = context.learn({reading(subject.expr): frozenset([tag])})
+    test = settled(ir.HasTag(subject.expr, tag, span=pattern.span), subject.expr)
+    base = Match(test, subject.ghost, frozenset([tag]), True)
+    parts = [
+        Operand(ir.Payload(field.type, subject.expr, tag, index, span=pattern.span), subject.ghost)
+        for index, field in enumerate(variant.fields)
+    ]
+    return _arguments(known, base, pattern, kind, variant.name, variant.fields, parts)
+
+
+def _constant(
+    context: Context,
+    pattern: syntax.Pattern,
+    subject: Operand,
+    member: syntax.Nothing | syntax.Boolean,
+) -> Match | None:
+    kind = subject.type
+    if isinstance(member, syntax.Nothing) and isinstance(kind, Option):
+        test: ir.Expr = ir.Not(ir.IsSome(subject.expr, span=pattern.span), span=pattern.span)
+        return Match(settled(test, subject.expr), subject.ghost, frozenset([0]), True)
+    if isinstance(member, syntax.Boolean) and isinstance(kind, Bool):
+        test = subject.expr if member.value else ir.Not(subject.expr, span=pattern.span)
+        test = settled(test, subject.expr)
+        return Match(test, subject.ghost, frozenset([int(member.value)]), True)
+    context.report("F302", pattern.span, f"{pattern.span.text} is no value of {describe(kind)}")
+    return None
+
+
+def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: Record) -> Matched:
+    member = pattern.member
+    name = member.name if isinstance(member, syntax.Attribute) else member
+    if not isinstance(name, syntax.Name) or name.text != kind.name:
+        message = f"this is matched with a {describe(kind)}, a record: write {kind.name}(...) or _"
+        context.report("F302", pattern.span, message)
+        return _broken(context, pattern)
+    if isinstance(member, syntax.Attribute) and isinstance(member.base, syntax.Name):
+        context.look_up(member.base)
+    context.part(name, kind)
+    parts = [
+        Operand(ir.GetField(field.type, subject.expr, index, span=pattern.span), subject.ghost)
+        for index, field in enumerate(kind.fields)
+    ]
+    base = Match(None, subject.ghost, None, True)
+    return _arguments(context, base, pattern, kind, kind.name, kind.fields, parts)
+
+
+def _arguments(
+    context: Context,
+    base: Match,
+    pattern: syntax.Pattern,
+    kind: Type,
+    name: str,
+    fields: tuple[Field, ...],
+    parts: list[Operand],
+) -> Matched:
+    if pattern.arguments is None:
+        return base, context
+    if len(pattern.arguments) != len(fields):
+        names = ", ".join(field.name for field in fields)
+        wanted = f"write {name}({names}), with _ for what is ignored"
+        if not fields:
+            wanted = f"{name} carries nothing: write it without brackets"
+        count = len(pattern.arguments)
+        number = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        message = f"{name} has {number}, and this pattern has {count}; {wanted}"
+        notes = declaration(context, kind)
+        context.report("F410", pattern.span, message if fields else wanted, *notes)
+        return _broken(context, pattern)
+    tests = [] if base.test is None else [base.test]
+    ghost = base.ghost
+    good = certain = True
+    for argument, field, part in zip(pattern.arguments, fields, parts, strict=True):
+        own = part.ghost or field_ghost(field.ghost, field.name, argument.span)
+        match argument:
+            case syntax.Bind(name=bound):
+                context = context.bind(bound, Operand(replace(part.expr, span=bound.span), own))
+            case syntax.Ignore():
+                pass
+            case syntax.Equals(value=value):
+                test = _equals(context, Operand(part.expr, own), field.type, value)
+                certain = False
+                if test is None:
+                    good = False
+                else:
+                    tests.append(test.expr)
+                    ghost = ghost or test.ghost
+    if not good:
+        return None, context
+    whole: ir.Expr | None = None
+    if tests:
+        whole = tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=pattern.span)
+    return Match(whole, ghost, base.members, certain), context
+
+
+def _equals(context: Context, part: Operand, kind: Type, value: syntax.Expr) -> Operand | None:
+    operand = context.expression(value, kind)
+    if operand is None:
+        return None
+    both = unified(context, part, operand, value.span, "this compares")
+    if both is None:
+        return None
+    ghost = first_ghost(part, operand) or comparing(both[2], value.span)
+    return Operand(ir.Equal(both[0].expr, both[1].expr, span=value.span), ghost)
+
+
+def missing_members(kind: Type, seen: set[int]) -> list[str]:
+    """The members of ``kind`` that no case has covered, as a case would name them."""
+    match kind:
+        case Enum(members=names):
+            pass
+        case Union(variants=variants):
+            names = tuple(variant.name for variant in variants)
+        case Bool():
+            names = ("false", "true")
+        case _:
+            return ["_"]
+    return [name for index, name in enumerate(names) if index not in seen]

@@ -1,0 +1,97 @@
+"""Roles seen from outside: ``R.x``, ``R[i].x``, and which process that names."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import describe
+from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.symbols import (
+    BrokenEntity,
+    Entity,
+    Operand,
+    RoleEntity,
+    VariableEntity,
+)
+from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.type_expressions import module_member
+from fencepost.spec.records import dataclass
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note, listing, suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Through:
+    """The role in front of a dot, and the brackets behind it, if there are any."""
+
+    role: RoleEntity
+    index: syntax.Index | None
+
+
+def denoted(context: Context, node: syntax.Expr) -> Entity | None:
+    """The entity that a name or dotted name denotes by itself; None for anything else."""
+    if isinstance(node, syntax.Name):
+        return None if node.text in context.locals else context.look_up(node)
+    if isinstance(node, syntax.Attribute):
+        return module_member(context, node)
+    return None
+
+
+def through(context: Context, node: syntax.Attribute) -> Through | None:
+    """The role through which ``R.x``, ``m.R.x`` or ``R[i].x`` looks, if it is such a form."""
+    index = node.base if isinstance(node.base, syntax.Index) else None
+    entity = denoted(context, index.base if index else node.base)
+    return Through(entity, index) if isinstance(entity, RoleEntity) else None
+
+
+def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, Operand | None]:
+    """Whether the brackets are right, and the process of a role family that is meant."""
+    role, index = seen.role, seen.index
+    note: Note = (role.span, f"{role.name} is declared here")
+    if role.index_type is None:
+        if index is not None:
+            message = f"{role.name} is a single process: write {role.name}.{name.text}"
+            context.report("F212", index.span, message, note)
+        return index is None, None
+    if index is None:
+        if context.role is role and context.instance is not None:
+            return True, Operand(context.instance)
+        context.report(
+            "F212",
+            name.span,
+            f"{role.name} has one {name.text} for each of {describe(role.index_type)}: write"
+            f" {role.name}[...].{name.text}",
+            note,
+        )
+        return False, None
+    if len(index.arguments) != 1:
+        context.report("F212", index.span, f"{role.name} takes one index", note)
+        return False, None
+    written = index.arguments[0]
+    operand = coerced(
+        context,
+        context.inner().expression(written, role.index_type),
+        role.index_type,
+        written.span,
+        f"the index of {role.name}",
+        note,
+    )
+    return operand is not None, operand
+
+
+def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | None:
+    """What a role has by this name; F201 where it has nothing."""
+    entity = role.names.get(name.text)
+    if entity is None:
+        variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
+        hint = suggestion(name.text, variables) or suggestion(name.text, role.names)
+        if not hint and variables:
+            hint = f"; it has {listing(variables, 'and')}"
+        message = f'role {role.name} has no variable "{name.text}"{hint}'
+        context.report("F201", name.span, message, (role.span, f"{role.name} is declared here"))
+    context.meant(name, entity)
+    return None if isinstance(entity, BrokenEntity) else entity
+
+
+def instance_of(operand: Operand | None) -> ir.Expr | None:
+    """The core of an index, if there is one."""
+    return None if operand is None else operand.expr

@@ -1,0 +1,183 @@
+"""Parts of sequences, ``q[i..j]``, and sequences one behind the other, ``q + r``.
+
+Both are made element by element, so that no engine knows more than positions.
+"""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
+from fencepost.spec.core.size_limits import MOST_CAPACITY
+from fencepost.spec.core.type_relations import join
+from fencepost.spec.core.types import Int, Machine, Seq, Set, Type, describe
+from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.elaborate.types.partiality import bound, number, settled, size, widened
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+def is_index(context: Context, index: Operand, span: Span) -> bool:
+    """Whether a sequence can be indexed so; reported where it cannot (F301)."""
+    if isinstance(index.type, Int):
+        return True
+    hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
+    if isinstance(index.type, Set):
+        hint = "; a part of a sequence is written q[i..j]"
+    message = f"an index is an integer, and this is {describe(index.type)}{hint}"
+    context.report("F301", span, message)
+    return False
+
+
+# ---------------------------------------------------------------- parts
+
+
+def part(
+    context: Context, base: Operand, low: syntax.Expr | None, high: syntax.Expr | None, span: Span
+) -> Operand | None:
+    """``q[i..j]``: the elements at the positions i to j, none where i is greater than j.
+
+    Without ``i`` from the first, without ``j`` to the last. A position outside the sequence is an
+    evaluation error.
+    """
+    ends: list[Operand | None] = []
+    for node in (low, high):
+        end = None if node is None else context.expression(node)
+        if node is not None and (end is None or not is_index(context, end, node.span)):
+            return None
+        ends.append(end)
+    first, last = ends
+
+    def from_first(q: ir.Expr, i: ir.Expr | None) -> ir.Expr:
+        if last is None:
+            return _sliced(context, q, i, None, span)
+        return bound(context, last.expr, lambda j: _sliced(context, q, i, j, span))
+
+    def of(q: ir.Expr) -> ir.Expr:
+        if first is None:
+            return from_first(q, None)
+        return bound(context, first.expr, lambda i: from_first(q, i))
+
+    expr = bound(context, base.expr, of)
+    known = [operand.expr for operand in (base, first, last) if operand is not None]
+    return Operand(settled(expr, *known), first_ghost(base, first, last))
+
+
+def _sliced(
+    context: Context, q: ir.Expr, i: ir.Expr | None, j: ir.Expr | None, span: Span
+) -> ir.Expr:
+    """The part of ``q``; all three are used more than once."""
+    assert isinstance(q.type, Seq)
+    element, most = q.type.element, q.type.capacity
+    slot = context.work.slot()
+    here = ir.Local(Int(0, max(most - 1, 0)), slot, span=span)
+    taken: list[ir.Expr] = []
+    inside: list[ir.Expr] = []
+    lowest, highest = 0, most - 1
+    if i is not None:
+        lowest = max(_range(i).low, 0)
+        taken.append(ir.Less(i, here, or_equal=True, span=span))
+        if _range(i).low < 0:
+            inside.append(ir.Less(number(0), i, or_equal=True, span=span))
+    if j is not None:
+        highest = min(_range(j).high, most - 1)
+        taken.append(ir.Less(here, j, or_equal=True, span=span))
+        inside.append(ir.Less(j, size(q), span=span))
+    kind = Seq(element, max(highest - lowest + 1, 0))
+    made: ir.Expr = ir.Literal(kind, (), span=span)
+    if kind.capacity:
+        at = ir.At(element, q, here, span=span)
+        positions = _positions(size(q), most)
+        made = ir.Collect(kind, slot, positions, _all(taken), at, span=span)
+    if not inside:
+        return made
+    whole = _all(inside)
+    assert whole is not None
+    if i is not None and j is not None:
+        whole = ir.Or((ir.Less(j, i, span=span), whole), span=span)
+    site = context.site("F903", span, "this part lies outside the sequence")
+    return ir.Demand(kind, whole, site, made, span=span)
+
+
+def _range(index: ir.Expr) -> Int:
+    kind = index.type
+    assert isinstance(kind, Int)
+    return kind
+
+
+def _all(parts: list[ir.Expr]) -> ir.Expr | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return ir.And(tuple(parts), span=parts[0].span)
+
+
+def _positions(length: ir.Expr, most: int) -> ir.Expr:
+    """The positions of a sequence of some length, which is ``most`` at the most."""
+    kind = _range(length)
+    last = Int(kind.low - 1, kind.high - 1)
+    end = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=length.span)
+    return ir.Interval(Set(Int(0, max(most - 1, 0))), number(0), end, span=length.span)
+
+
+# ---------------------------------------------------------------- one behind the other
+
+
+def joined(context: Context, left: Operand, right: Operand, span: Span) -> Operand | None:
+    """``q + r``: the elements of q, and behind them those of r."""
+    assert isinstance(left.type, Seq)
+    assert isinstance(right.type, Seq)
+    element = join(left.type.element, right.type.element)
+    if element is None:
+        context.report(
+            "F302",
+            span,
+            f"+ joins {describe(left.type)} and {describe(right.type)}, which have no element in"
+            " common",
+        )
+        return None
+    kind = Seq(element, left.type.capacity + right.type.capacity)
+    if kind.capacity > MOST_CAPACITY:
+        context.report(
+            "F705",
+            span,
+            f"this can have {kind.capacity} elements, and a collection has {MOST_CAPACITY} at most",
+        )
+        return None
+    expr: ir.Expr
+    if isinstance(right.expr, ir.Build):
+        # What is written out is put behind the first one by one.
+        expr = widened(left, kind).expr
+        for item in right.expr.elements:
+            expr = ir.Add(kind, expr, widened(Operand(item), element).expr, span=span)
+    else:
+        one = widened(left, Seq(element, left.type.capacity)).expr
+        other = widened(right, Seq(element, right.type.capacity)).expr
+        expr = bound(
+            context,
+            one,
+            lambda q: bound(context, other, lambda r: _both(context, q, r, kind, span)),
+        )
+        expr = settled(expr, one, other)
+    return Operand(expr, first_ghost(left, right))
+
+
+def _both(context: Context, q: ir.Expr, r: ir.Expr, kind: Seq, span: Span) -> ir.Expr:
+    """Both sequences, which are used more than once."""
+    if not kind.capacity:
+        return ir.Literal(kind, (), span=span)
+    element: Type = kind.element
+    first, second = size(q), size(r)
+    total = Int(_range(first).low + _range(second).low, _range(first).high + _range(second).high)
+    length = ir.Arithmetic(total, Operator.ADD, first, second, span=span)
+    slot = context.work.slot()
+    here = ir.Local(Int(0, kind.capacity - 1), slot, span=span)
+    behind = Int(-_range(first).high, kind.capacity - 1 - _range(first).low)
+    place = ir.Arithmetic(behind, Operator.SUBTRACT, here, first, span=span)
+    item = ir.Conditional(
+        element,
+        ir.Less(here, first, span=span),
+        ir.At(element, q, here, span=span),
+        ir.At(element, r, place, span=span),
+        span=span,
+    )
+    return ir.Collect(kind, slot, _positions(length, kind.capacity), None, item, span=span)
