@@ -13,6 +13,7 @@ from fencepost.checker.outcome import Resumed, Verdict
 from fencepost.checker.printing import units
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
+from fencepost.checker.report.assurance import strictly
 from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.request import ignored
@@ -122,6 +123,7 @@ def check(
     engine: str | None = None,
     path: Sequence[str | PathLike[str]] = (),
     slow: bool = False,
+    strict: bool = False,
     keep_going: bool = False,
     symmetry: bool = True,
     depth: int | None = None,
@@ -175,7 +177,7 @@ def _run(prepared: Plan) -> Result:
     results: list[CheckResult] = []
     for job in (job for spec in prepared.specs for job in spec.jobs):
         run = perform if job.settings.cross_check is None else cross_checked
-        results.append(run(job, ignored))
+        results.append(strictly(run(job, ignored)))
         if results[-1].outcome.interrupted:
             break
     if not results:

@@ -123,6 +123,7 @@ OPTIONS = (
     Option("--path", "path", "search", "Also look for modules here.", "DIR", several=True),
     Option("--engine", "engine", "settings.engine", "local (the default), spark, bmc, ...", "NAME"),
     Option("--slow", "slow", "slow", "Run slow checks too."),
+    Option("--strict", "strict", "settings.strict", "Fail on remarks, too (exit code 4)."),
     Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
     Option(
         "--profile", "profile", "settings.profile", "Show how far variables went, what blocked.",

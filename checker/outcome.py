@@ -294,6 +294,12 @@ class Resumed:
     """Whether this checkpoint and every earlier one on which it relies were signed."""
 
 
+class Fact(str):
+    """A note about how a search ran, which takes nothing from the verdict: --strict allows it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a search found, over the properties that it was asked for."""

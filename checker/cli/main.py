@@ -291,7 +291,7 @@ def _run(
 
 
 def _list(request: Request) -> int:
-    found, problems = programs(request)
+    found, problems, _ = programs(request)
     page = new_page()
     for program in found:
         page.line((str(program.path), "title"))

@@ -124,7 +124,7 @@ def _ready(request: Request) -> tuple[Job, ...]:
     if is_folder(request.specs[0]):
         what = f"{request.specs[0]} is a folder, not a spec"
         raise Rejected([Problem("F003", None, what)])
-    found, problems = programs(request)
+    found, problems, _ = programs(request)
     unknown = list(unknown_checks(request, found))
     if problems or unknown:
         raise Rejected([*problems, *unknown])

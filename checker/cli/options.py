@@ -104,9 +104,9 @@ def topics(*topics: str) -> str:
     lines: list[str] = []
     for topic in topics:
         rows = [row for row in OPTIONS if row.topic == topic and row.flag.startswith("--")]
-        words = ", ".join(f"{row.flag} {row.metavar}".strip().replace(" ", "\0") for row in rows)
-        lines += textwrap.wrap(f"{topic}: {words}", WIDTH - 2, break_on_hyphens=False)
-    return "\n".join(lines).replace("\0", " ")
+        words = f"{topic}: {', '.join(row.flag for row in rows)}"
+        lines += textwrap.wrap(words, WIDTH - 2, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def checked(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.cli.models import warn
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
+from fencepost.checker.report.assurance import strictly
 from fencepost.checker.report.formats import Form, made
 from fencepost.checker.report.several import Detail, Report
 from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
@@ -134,6 +135,7 @@ class Writer:
             ended,
             self._useless,
             None if self.plan.crew is None else self.plan.crew.result,
+            strictly,
         )
         self.problems += done.problems
         self._specs.append(SpecRun(plan, done))
@@ -148,7 +150,7 @@ class Writer:
             elif whole.results:
                 say(self._report().end(whole, command_line(self._request)))
         for form, path in self.outputs.files:
-            if self.problems and form in LENIENT:
+            if whole.unusable and form in LENIENT:
                 complain(f"{path} is left as it was: not every spec could be checked")
             else:
                 replace(path, made(form, whole, width(), self.detail))
@@ -157,4 +159,4 @@ class Writer:
     def whole(self) -> Whole:
         """The run, as far as it has gone."""
         specs, problems = tuple(self._specs), tuple(self.problems)
-        return Whole(self._request, specs, problems, __version__, versions())
+        return Whole(self._request, specs, problems, __version__, versions(), self.plan.unchecked)

@@ -34,7 +34,7 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.spill import Lost, Spill
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
-from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
+from fencepost.checker.outcome import INTERRUPTED, Fact, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Phase, Request, Translation, refuse_symbols
@@ -191,9 +191,10 @@ def _spilled(outcome: Outcome, search: LevelSearch, limits: Limits) -> Outcome:
         return outcome
     notes = [*outcome.notes]
     if spill.bytes:
-        notes.append(f"{units.size(spill.bytes)} of states were put into {limits.spill}.")
+        notes.append(Fact(f"{units.size(spill.bytes)} of states were put into {limits.spill}."))
     if spill.refused is not None:
-        notes.append(f"No more states could be put into {limits.spill}: {spill.refused}.")
+        refused = f"No more states could be put into {limits.spill}: {spill.refused}."
+        notes.append(Fact(refused))
     return replace(outcome, notes=tuple(notes))
 
 

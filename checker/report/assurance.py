@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from fencepost.checker.estimate import estimated
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import Fact, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.judge import CheckResult, counts_compared
+from fencepost.checker.run.judge import CheckResult, Exit, counts_compared
 from fencepost.checker.run.words import ended, plural, resumed
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
@@ -27,7 +27,7 @@ from fencepost.spec.core.ir import (
 )
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
@@ -37,7 +37,8 @@ from fencepost.spec.text.source import Span
 class Remark:
     """A statement about a result under one of a few topics.
 
-    ``routine`` ones describe every run; the others deserve a second look. ``listed``: the text
+    ``routine`` ones describe every run; the others deserve a second look. ``allowed`` ones are no
+    reason to fail under --strict: the spec asks for what they tell. ``listed``: the text
     is a list, best broken behind its commas. ``brief`` is what a page shows where ``text`` is
     long; empty: the same.
     """
@@ -47,6 +48,7 @@ class Remark:
     routine: bool = False
     listed: bool = False
     brief: str = ""
+    allowed: bool = False
 
 
 def remarks(result: CheckResult) -> tuple[Remark, ...]:
@@ -69,6 +71,23 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     )
 
 
+NO_CHECKS = "the spec declares no checks"
+
+
+def strictly(result: CheckResult) -> CheckResult:
+    """The result under --strict, if that was given: not as expected if a remark on it deserves a
+    second look, or if the spec declares no check.
+    """
+    if not (result.job.settings.strict and result.as_expected):
+        return result
+    reasons = [NO_CHECKS] if result.job.check.span is None else []
+    reasons += [f"{r.topic}: {r.text}" for r in remarks(result) if not (r.routine or r.allowed)]
+    if not reasons:
+        return result
+    what = f"--strict allows no remarks ({'; '.join(reasons)})"
+    return replace(result, explanation=what, exit=Exit.NOT_FOUND, remarked=True)
+
+
 def of_runs(result: CheckResult) -> tuple[Remark, ...]:
     """The same for random runs, but for how many they were."""
     return (
@@ -82,7 +101,7 @@ def of_runs(result: CheckResult) -> tuple[Remark, ...]:
 
 
 def _noted(result: CheckResult) -> Iterator[Remark]:
-    return (Remark("note", note) for note in result.outcome.notes)
+    return (Remark("note", str(n), allowed=isinstance(n, Fact)) for n in result.outcome.notes)
 
 
 def _resumed(outcome: Outcome) -> Iterator[Remark]:
@@ -97,7 +116,8 @@ def _played(result: CheckResult) -> Iterator[Remark]:
         yield from _searched(result)
     elif outcome.limit is not None:
         levels = plural(outcome.statistics.depth, "level")
-        yield Remark("searched", f"{levels}, then cut by {outcome.limit}: a longer run may fit")
+        what = f"{levels}, then cut by {outcome.limit}: a longer run may fit"
+        yield Remark("searched", what, allowed=True)
     elif outcome.verdict is Verdict.OK:
         yield Remark("searched", "every run up to the first that fits", routine=True)
     else:
@@ -133,14 +153,15 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif outcome.proofs:
         yield from _proofs(result)
     elif not outcome.statistics.counted:
-        yield Remark("searched", _paths(outcome), routine=outcome.limit is None)
+        yield Remark("searched", _paths(outcome), routine=outcome.limit is None, allowed=True)
     elif cut is not None and not outcome.findings:
-        yield Remark("searched", f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}")
+        what = f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}"
+        yield Remark("searched", what, allowed=True)
         whole = expanded_levels(outcome)
         known = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
         if known is not None:
             what = f"perhaps {known} states, if levels become smaller as they have begun to"
-            yield Remark("in all", what)
+            yield Remark("in all", what, allowed=True)
     elif outcome.findings and not searched_whole(result):
         what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
         if outcome.regions:
@@ -255,7 +276,7 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
     if cut:
         names = [p.title for p in result.job.model.properties if p.kind.bounds_search]
         what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
-        yield Remark("cut", what)
+        yield Remark("cut", what, allowed=True)
 
 
 def _undecided(result: CheckResult) -> Iterator[Remark]:
@@ -320,7 +341,8 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
         yield Remark("not checked", "; ".join(parts), routine=True)
     reason = counts_compared(job, result.outcome)
     if reason is not None:
-        yield Remark("counts", f"the expected counts were not compared: {reason}")
+        what = f"the expected counts were not compared: {reason}"
+        yield Remark("counts", what, allowed=True)
 
 
 def _never(result: CheckResult) -> Iterator[Remark]:
@@ -335,7 +357,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     idle = [index for index, count in enumerate(coverage.taken) if counted and not count]
     if idle:
         names = ", ".join(model.actions[i].name for i in idle)
-        yield Remark(f"{never} taken", names, listed=True)
+        yield Remark(f"{never} taken", names, listed=True, allowed=so_far)
     if outcome.verdict is not Verdict.UNREACHED:
         missed = [
             model.properties[number].title
@@ -343,7 +365,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
             if number not in coverage.reached
         ]
         if missed:
-            yield Remark(f"{never} reached", ", ".join(missed), listed=True)
+            yield Remark(f"{never} reached", ", ".join(missed), listed=True, allowed=so_far)
     grouped: dict[tuple[str, str], dict[str, None]] = {}
     for mark in unset_marks(model, coverage.marks) if counted else ():
         text = described(mark, str(result.job.program.path))
@@ -356,7 +378,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
             name = model.actions[mark.owner].name
             grouped.setdefault((topic, name), {})[text] = None
     for (topic, name), texts in grouped.items():
-        yield Remark(topic, f"{name}: {', '.join(texts)}")
+        yield Remark(topic, f"{name}: {', '.join(texts)}", allowed=so_far)
 
 
 def unset_marks(model: Model, marked: Set[int]) -> Iterator[CoverageMark]:
@@ -388,7 +410,7 @@ def _blocked(result: CheckResult) -> Iterator[Remark]:
             owner = model.actions[guard.action].name
             times = plural(count, "time")
             what = f"{owner}: disabled {times} by a full channel ({place(guard.span)})"
-            yield Remark("blocked", what)
+            yield Remark("blocked", what, allowed=True)
 
 
 def _stuck(result: CheckResult) -> Iterator[Remark]:

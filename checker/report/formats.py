@@ -48,8 +48,9 @@ def _json(whole: Whole) -> str:
     objects: list[Json] = [
         json.spec_object(spec.path, whole.version, spec.done.results) for spec in whole.specs
     ]
-    if whole.problems and not objects:
+    if whole.unusable and not objects:
         return ""
+    objects += [json.unchecked_object(str(path), whole.version) for path in whole.unchecked]
     single = whole.request.single and objects
     return json.dumps(objects[0] if single else objects)
 
@@ -71,10 +72,10 @@ def _html(whole: Whole) -> str:
     wrong = len(whole.surprises)
     count = plural(len(whole.results), "check")
     title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
-    if whole.problems:
+    if whole.unusable:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
     parts = [*map(str, whole.problems), _text(whole, WIDTH, WHOLE)]
-    good = not wrong and not whole.problems
+    good = not wrong and all(problem.warning for problem in whole.problems)
     return report_page(title, "\n\n".join(parts), f"fencepost {whole.version}", good=good)
 
 

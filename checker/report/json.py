@@ -238,6 +238,11 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
     }
 
 
+def unchecked_object(spec: str, version: str) -> dict[str, Json]:
+    """The report about a spec of a folder that has no checks and that no other spec imports."""
+    return {"spec": spec, "version": version, "checks": [], "unchecked": True}
+
+
 def dumps(value: Json) -> str:
     """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
     return written(value, 2)

@@ -35,7 +35,7 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
         for _, text, signed in whole.resumed
     ]
     return log(
-        whole.version, RULES, shown, found, successful=not whole.problems, exit_code=exit_,
+        whole.version, RULES, shown, found, successful=not whole.unusable, exit_code=exit_,
         notes=notes,
     )  # fmt: skip
 

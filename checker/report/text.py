@@ -136,12 +136,9 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
         page.line("  ", (sums, "dim"))
     if brief:
         return
-    told = result.finding is not None and result.finding.fit is not None
-    if (
-        result.explanation
-        and not told
-        and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE)
-    ):
+    shown = result.finding is not None and result.finding.fit is not None
+    cut = result.outcome.verdict is Verdict.INCONCLUSIVE
+    if result.explanation and (result.remarked or (not shown and (declared or cut))):
         page.words("  ", result.explanation, 2, style)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.run.judge import CheckResult, verdict_met
+from fencepost.checker.run.judge import UNCHECKED, CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, SpecPlan
 from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural, resumed
@@ -47,6 +47,13 @@ class Whole:
     problems: tuple[Problem, ...]
     version: str
     versions: str
+    unchecked: tuple[Path, ...] = ()
+    """The specs without checks; see `run.session.Specs`."""
+
+    @property
+    def unusable(self) -> bool:
+        """Whether some spec could not be checked."""
+        return any(not one.warning and one.code != UNCHECKED for one in self.problems)
 
     @property
     def planned(self) -> int:
@@ -101,7 +108,7 @@ def rule(result: CheckResult) -> str:
     if verdict is Verdict.INCONCLUSIVE:
         return "inconclusive"
     if verdict_met(result.job, result.outcome):
-        return "counts"
+        return "remarks" if result.remarked else "counts"
     return "not-found" if verdict is Verdict.OK else str(verdict.value)
 
 
@@ -115,8 +122,11 @@ RULES = {
     "inconclusive": "A limit cut the search before anything was found.",
     "not-found": "A problem that the check expects was not found.",
     "counts": "The search is not as large as the check expects.",
+    "remarks": "There is a remark, and --strict was given.",
 }
 """What `rule` may say."""
+OF_CHECK = ("not-found", "counts", "remarks")
+"""Rules whose place is the check: nothing that was found is wrong."""
 
 
 def sentence(result: CheckResult) -> str:
@@ -125,7 +135,7 @@ def sentence(result: CheckResult) -> str:
     """
     parts = [result.explanation or "as expected"]
     finding = result.finding
-    if finding is not None and rule(result) != "counts":
+    if finding is not None and rule(result) not in OF_CHECK:
         endless = finding.trace is not None and finding.trace.loop is not None
         if finding.trace is not None and finding.fit is None and not endless:
             steps = len(finding.trace.steps) - 1
@@ -163,7 +173,7 @@ def place(result: CheckResult) -> Span:
     """Where to look first: what fails, else the check, in a file that the user has."""
     finding = result.finding
     check = result.job.check.span or _top(result)
-    if finding is None or rule(result) in ("not-found", "counts"):
+    if finding is None or rule(result) in OF_CHECK:
         return check
     if finding.fit is not None and finding.failing is not None:
         return finding.failing
@@ -177,7 +187,7 @@ def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
     finding = result.finding
     if result.job.check.span is not None and result.job.check.span != first:
         yield result.job.check.span, "the check"
-    if finding is None or rule(result) in ("not-found", "counts"):
+    if finding is None or rule(result) in OF_CHECK:
         return
     if finding.failing is not None and finding.failing != first:
         since = "" if finding.since is None else f", from state {finding.since + 1} on"

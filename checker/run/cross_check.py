@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from fencepost.checker.engines import ENGINES, visits_states
-from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
+from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress
 from fencepost.checker.run.check import compared_with, perform
 from fencepost.checker.run.job import Job
@@ -78,7 +78,7 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
             raise Disagreement((first, other))
         note = f"Cross-check: {name} finds the same, and counts the same."
         chosen = first.job.settings.cross_check == ()
-        return f"{note} {_NOT_BOUNDED}" if chosen else note
+        return Fact(f"{note} {_NOT_BOUNDED}" if chosen else note)
     bounded, explicit = (first, other) if visits_states(name) else (other, first)
     depth = bounded.job.limits.depth
     assert depth is not None
@@ -89,8 +89,8 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
     if beyond:
         what = found(first.job.model, bounded.outcome)
-        return f"{note}; it also finds {what} in states of the last level, which are not left."
-    return f"{note}."
+        note += f"; it also finds {what} in states of the last level, which are not left"
+    return Fact(f"{note}.")
 
 
 def _cut(outcome: Outcome) -> Limit | None:

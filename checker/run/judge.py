@@ -20,6 +20,8 @@ from fencepost.spec.text.problem import Problem
 
 LATE = "F046"
 """The code of a problem that is no mistake: the time was over before a spec was read."""
+UNCHECKED = "F049"
+"""The code of the warning about specs without checks, which is an error under --strict."""
 ABOUT_USE = ("F0", "F85", "F864", "F87")
 """How the codes begin of problems with files, options and tools: nothing is wrong with a spec."""
 MOST_WRONG = 4
@@ -55,6 +57,8 @@ class CheckResult:
     outcome: Outcome
     explanation: str | None
     exit: Exit
+    remarked: bool = False
+    """Whether only --strict makes it differ from what is expected."""
 
     @property
     def as_expected(self) -> bool:
@@ -253,9 +257,15 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
     """The code of a whole run: refusals win, then the first check that is not as expected."""
     errors = [problem.code for problem in problems if not problem.warning]
-    if any(code.startswith(ABOUT_USE) and code != LATE for code in errors):
+    wrong = [code for code in errors if code not in (LATE, UNCHECKED)]
+    if any(code.startswith(ABOUT_USE) for code in wrong):
         return Exit.USAGE
-    if any(code != LATE for code in errors):
+    if wrong:
         return Exit.REJECTED
-    undecided = Exit.INCONCLUSIVE if errors else Exit.OK
-    return next((result.exit for result in results if not result.as_expected), undecided)
+    rest = Exit.NOT_FOUND if errors else Exit.OK
+    if LATE in errors:
+        rest = Exit.INCONCLUSIVE
+    exits = [result.exit for result in results if not result.as_expected]
+    # What was found wins over what only --strict objects to.
+    found = [one.exit for one in results if not one.as_expected and not one.remarked]
+    return next(iter([*found, *exits]), rest)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from fencepost.checker import engines
 from fencepost.checker.request import CannotRun, Progress
@@ -16,16 +17,20 @@ from fencepost.checker.run import processes
 from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.judge import LATE, CheckResult
+from fencepost.checker.run.judge import LATE, UNCHECKED, CheckResult
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.processes import Crew, Run
 from fencepost.checker.run.settings import Request, Settings
+from fencepost.checker.run.words import plural
 from fencepost.spec.elaborate.base.files import Trees
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+
+MAX_NAMED = 10
+"""Specs without checks that are named; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +96,33 @@ class Plan:
     request: Request
     specs: tuple[SpecPlan, ...]
     problems: tuple[Problem, ...]
+    unchecked: tuple[Path, ...] = ()
+    """The specs without checks; see `Specs`."""
     crew: Crew | None = None
     """What runs the checks, where they run side by side; it has begun. Whoever has it closes it."""
 
 
-def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]]:
-    """The specs of a request, read and checked, and every problem of those that cannot be used.
+class Specs(NamedTuple):
+    """The specs of a request, read and checked, every problem of those that cannot be used, and the
+    specs of folders that have no check and that no other spec of the request imports.
+    """
 
-    Of a folder, the specs that have a check; a spec that is named twice is taken once.
+    programs: tuple[Program, ...]
+    problems: tuple[Problem, ...]
+    unchecked: tuple[Path, ...] = ()
+
+
+def programs(request: Request) -> Specs:
+    """The specs of a request. Of a folder, those that have a check; a spec that is named twice is
+    taken once.
     """
     loaded: dict[Path, Program] = {}
+    unchecked: dict[Path, Path] = {}
+    imported: set[Path] = set()
     trees: Trees = {}
     problems = missing_folders(request.search)
     if problems:
-        return (), tuple(problems)
+        return Specs((), tuple(problems))
     for argument in request.specs:
         below = is_folder(argument)
         paths = specs_below(argument) if below else [argument]
@@ -117,14 +135,26 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
                 problems += rejected.problems
                 count += 1
                 continue
+            imported |= program.files.files.keys() - {program.files.root}
             if below and not any(has_name(check) for check in program.runs):
+                unchecked.setdefault(real(path), path)
                 continue
             count += 1
             loaded.setdefault(real(path), program)
         if below and not count:
             what = f"{argument} holds no spec (*.fence) with a check"
             problems.append(Problem("F025", None, what))
-    return tuple(loaded.values()), tuple(problems)
+    alone = [at for real_path, at in unchecked.items() if real_path not in imported | loaded.keys()]
+    if alone and loaded:
+        problems.append(_unchecked(alone, request.settings))
+    return Specs(tuple(loaded.values()), tuple(problems), tuple(alone))
+
+
+def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
+    verb, them = ("has", "it") if len(paths) == 1 else ("have", "them")
+    what = f"{plural(len(paths), 'spec')} {verb} no check, and no other spec imports {them}"
+    names = f"{', '.join(map(str, paths[:MAX_NAMED]))}{', ...' if paths[MAX_NAMED:] else ''}"
+    return Problem(UNCHECKED, None, f"{what}: {names}", warning=not settings.strict)
 
 
 @contextmanager
@@ -165,37 +195,31 @@ def has_name(check: Check) -> bool:
 
 def plan(request: Request) -> Plan:
     """Everything but the searches; raises nothing that a user can cause."""
-    found, problems = programs(request)
-    return _planned(request, found, problems, None)
+    return _planned(request, programs(request), None)
 
 
 def begun(request: Request) -> Plan:
     """A plan of which checks already run, side by side, where there are several and there is room.
     Raises nothing that a user can cause.
     """
-    found, problems = programs(request)
-    checks = [check for program in found for check in chosen(request, program)[0]]
+    found = programs(request)
+    checks = [check for program in found.programs for check in chosen(request, program)[0]]
     most = min(len(checks), processes.most(request.settings, request.jobs))
     if most < 2 or any(on_cluster(request.settings, check) for check in checks):
-        return _planned(request, found, problems, None)
+        return _planned(request, found, None)
     crew = Crew(most, performed)
     try:
-        return _planned(request, found, problems, crew)
+        return _planned(request, found, crew)
     except BaseException:
         crew.close()
         raise
 
 
-def _planned(
-    request: Request,
-    found: Sequence[Program],
-    problems: Sequence[Problem],
-    crew: Crew | None,
-) -> Plan:
-    refused = list(problems)
-    refused += unknown_checks(request, found)
+def _planned(request: Request, found: Specs, crew: Crew | None) -> Plan:
+    refused = list(found.problems)
+    refused += unknown_checks(request, found.programs)
     specs: list[SpecPlan] = []
-    for program in found:
+    for program in found.programs:
         jobs: list[Job] = []
         mistakes: list[Problem] = []
         checks, left = chosen(request, program)
@@ -217,7 +241,7 @@ def _planned(
                     engines.load_for_behaviours(engine)
                 crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
-    return Plan(request, tuple(specs), Rejected(refused).problems, crew)
+    return Plan(request, tuple(specs), Rejected(refused).problems, found.unchecked, crew)
 
 
 def _beside_others(job: Job) -> Job:
@@ -253,9 +277,10 @@ def perform_all(
     ended: Callable[[CheckResult | Refusal], None],
     useless: set[str],
     run: Run | None = None,
+    judged: Callable[[CheckResult], CheckResult] = lambda result: result,
 ) -> Performed:
     """Runs the checks of a spec in file order, by ``run`` (None: here, one after the other); an
-    interrupted one is the last.
+    interrupted one is the last. ``judged`` is applied to every result.
 
     ``useless`` are engines that turned out not to run here, which is reported once: their
     checks are passed by. More may be added.
@@ -266,7 +291,9 @@ def perform_all(
             continue
         started(job)
         one: CheckResult | Refusal = (run or performed)(job, progress)
-        if isinstance(one, Refusal) and one.everywhere:
+        if isinstance(one, CheckResult):
+            one = judged(one)
+        elif one.everywhere:
             useless.add(job.engine)
         ended(one)
         every.append(one)

@@ -40,6 +40,8 @@ class Settings:
     """
     saving: Saving | None = None
     """Where the search is saved from time to time."""
+    strict: bool = False
+    """Whether a remark that deserves a second look makes a check fail."""
 
     @property
     def given(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 from math import factorial, prod
 
+from fencepost.checker.outcome import Fact
 from fencepost.checker.request import Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.symmetry import Exchange, Mover, mover, symmetric_types
@@ -119,7 +120,7 @@ def note_permutations(found: Orbits | None) -> str | None:
     """The note on a search that is slow because it tries all permutations of each state, if any."""
     if found is None or found.permutations < MIN_NOTED_PERMUTATIONS:
         return None
-    return (
+    return Fact(
         f"The interpreter tries {found.permutations:,} permutations per state; "
         "--engine local canonicalises faster, --no-symmetry visits all states."
     )
@@ -132,7 +133,7 @@ def note_in_full(request: Request, able: bool) -> str | None:
     if not request.symmetry or not _symmetric(request.model):
         return None
     why = why_in_full(request) if able else "this engine visits all states"
-    return None if why is None else f"Symmetry was not used: {why}."
+    return None if why is None else Fact(f"Symmetry was not used: {why}.")
 
 
 def _symmetric(model: Model) -> tuple[Enum, ...]:

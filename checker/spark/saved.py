@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.saving import notes
-from fencepost.checker.outcome import INTERRUPTED, Outcome, Resumed
+from fencepost.checker.outcome import INTERRUPTED, Fact, Outcome, Resumed
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.checkpoint import still_good
 from fencepost.checker.search.states import States
@@ -90,7 +90,7 @@ def with_tables(outcome: Outcome, first: FirstStates, tables: Tables) -> Outcome
         return _noted(outcome, f"The states are not saved: {cut}.")
     finally:
         tables.discard()
-    return _noted(outcome, f"The states are saved in {tables.url}.")
+    return _noted(outcome, Fact(f"The states are saved in {tables.url}."))
 
 
 def _noted(outcome: Outcome, note: str) -> Outcome:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.checker.outcome import (
     INTERRUPTED,
     Coverage,
+    Fact,
     Finding,
     Limit,
     Outcome,
@@ -84,7 +85,8 @@ class _Induction:
         if first.verdict is Verdict.OK:
             return first
         if first.findings:
-            return replace(first, notes=(*first.notes, "Found by the base case of the induction."))
+            note = Fact("Found by the base case of the induction.")
+            return replace(first, notes=(*first.notes, note))
         if first.cut is not None and first.cut.kind != "depth":
             return replace(first, verdict=Verdict.INCONCLUSIVE)
         proofs: list[Proof] = []

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from fencepost.checker.outcome import (
     INTERRUPTED,
+    Fact,
     FairTo,
     Finding,
     Limit,
@@ -30,7 +31,9 @@ from fencepost.checker.temporal.normal import TooLarge
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
-NOT_JUDGED = "Properties of behaviours are judged when nothing else is wrong, so they were not."
+NOT_JUDGED = Fact(
+    "Properties of behaviours are judged when nothing else is wrong, so they were not."
+)
 
 _WHOLE_LEVELS = ("depth", "max-states")
 """The limits up to which every run searches the same levels."""
