@@ -6,13 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 from unittest import mock
 
-from fencepost.checker.native import states
+from fencepost.checker.native import behaviours, states
 from fencepost.checker.native.machine import build, memory
+from fencepost.checker.search.account import Account, Candidate
 
 LIMITS = {
     "timeout": ("--timeout", "600s"),
@@ -45,14 +46,21 @@ class _Timer:
 
 class KernelCalls:
     """Counts the kernel calls of a run; during call ``number`` (from 1; 0: never) the run is
-    stopped. ``stopped``: whether something was there to stop it.
+    stopped. ``within``: a class and its method; only calls during that method count.
+
+    ``stopped``: whether something was there to stop it. ``known``: whether a violation had been
+    found before the stop.
     """
 
-    def __init__(self, kind: str, number: int) -> None:
+    def __init__(self, kind: str, number: int, within: tuple[type, str] | None = None) -> None:
         self.count = 0
         self.stopped = False
+        self.known = False
         self._kind = kind
         self._number = number
+        self._within = within
+        self._counting = within is None
+        self._violated = False
         self._memories: list[memory.Memory] = []
 
     @contextmanager
@@ -75,13 +83,49 @@ class KernelCalls:
             mock.patch.object(build, "load", loaded),
             mock.patch.object(memory.Memory, "__init__", remembered),
             mock.patch.object(states, "timer_after", _Timer),
+            self._violations_noticed(),
+            nullcontext() if self._within is None else self._counted_within(*self._within),
         ):
+            yield
+
+    @contextmanager
+    def _violations_noticed(self) -> Generator[None]:
+        offer, decide = Account.offer, behaviours.Behaviours.violation
+
+        def offered(account: Account, problem: Candidate) -> None:
+            offer(account, problem)
+            self._violated |= bool(account.candidates)
+
+        def decided(decider: behaviours.Behaviours, property: int) -> Any:
+            lasso = decide(decider, property)
+            self._violated |= lasso is not None
+            return lasso
+
+        with (
+            mock.patch.object(Account, "offer", offered),
+            mock.patch.object(behaviours.Behaviours, "violation", decided),
+        ):
+            yield
+
+    @contextmanager
+    def _counted_within(self, owner: type, name: str) -> Generator[None]:
+        method = getattr(owner, name)
+
+        def called(*arguments: Any) -> Any:
+            self._counting = True
+            try:
+                return method(*arguments)
+            finally:
+                self._counting = False
+
+        with mock.patch.object(owner, name, called):
             yield
 
     def _wrapped(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            self.count += 1
-            if self.count == self._number:
+            self.count += self._counting
+            if self._counting and self.count == self._number:
+                self.known = self._violated
                 self._stop()
             return kernel(*arguments)
 

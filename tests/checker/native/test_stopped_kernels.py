@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.support.amounts import amount
 from tests.support.command import Ran, run
+from tests.support.lease import HISTORIES, conform, folder_with, written
 from tests.support.stopped_kernels import LIMITS, KernelCalls
+
+from fencepost.checker.native import search, states
+from fencepost.checker.native.saving.saver import Saver
+from fencepost.checker.native.visited import plan
 
 MAX_CALLS = 200
 """The specs are small enough for this number of kernel calls, so that each can be stopped."""
@@ -28,14 +37,19 @@ SPECS = {
     "met": COUNTER + "property P: eventually x == 8\ncheck c:\n    expect ok\n",
     "strong": COUNTER
     + "property P: forall v in 0..2: always eventually y == v\ncheck c:\n    expect ok\n",
-    "lasso": COUNTER + "property P: eventually always y == 1\ncheck c:\n    expect violated P\n",
+    "lasso": COUNTER + "property P: eventually always y == 1\ncheck c:\n    expect ok\n",
     "two": COUNTER
     + "property P: eventually always y == 1\nproperty Q: eventually x == 8\n"
-    + "check c:\n    properties: P, Q\n    expect violated P\n",
-    "invariant": COUNTER + "invariant P: x < 7 or y < 2\ncheck c:\n    expect violated P\n",
+    + "check c:\n    properties: P, Q\n    expect ok\n",
+    "invariant": COUNTER + "invariant P: x < 7 or y < 2\ncheck c:\n    expect ok\n",
     "deadlock": COUNTER.replace("terminal: true\n", "    require x < 8\n")
-    + "check c:\n    expect deadlock\n",
+    + "check c:\n    expect ok\n",
 }
+WIDE = "var wide: map[0..2, 0..1000000000000000000] = [0 for v in 0..2]\n" + COUNTER.replace(
+    "    y = to\n", "    y = to\n    wide[to] = x\n"
+)
+"""The counter with states of several words, which can be compressed."""
+SAVED_SPEC = WIDE + "invariant P: x < 8 or y < 2\ncheck c:\n    expect ok\n"
 CUT = {"timeout": "cut by --timeout", "signal": "interrupted", "memory": "cut by --memory"}
 """Words of the explanation of an inconclusive verdict."""
 ENDS = {"plain": (), "profile": ("--profile",), "saved": ("--checkpoint", "saved")}
@@ -51,7 +65,7 @@ def checked(folder: Path, calls: KernelCalls, kind: str, *more: str) -> Ran:
 
 def _chosen(count: int) -> list[int]:
     """The kernel calls to stop: a sample over all phases; in a nightly run, each call."""
-    few = amount("KERNEL_CALLS", 3)
+    few = amount("KERNEL_CALLS", 2)
     return sorted({count, *(1 + number * count // few for number in range(few))})
 
 
@@ -61,24 +75,105 @@ def _chosen(count: int) -> list[int]:
 def test_every_kernel_call(name: str, kind: str, end: str, tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(SPECS[name], encoding="utf-8")
     whole = KernelCalls(kind, 0)
-    expected = _result(checked(tmp_path, whole, kind, *_ended(end, 0)))
+    expected = checked(tmp_path, whole, kind, *_ended(end, 0))
     assert 0 < whole.count <= MAX_CALLS
     cut = 0
     for number in _chosen(whole.count):
         calls = KernelCalls(kind, number)
         ran = checked(tmp_path, calls, kind, *_ended(end, number))
-        told = (number, ran)
-        result = _result(ran)
-        if result["verdict"] == "inconclusive":
-            cut += 1
-            assert ran.code == 3, told
-            assert calls.stopped, told
-            assert CUT[kind] in result["notes"][0], told
-        else:
-            # The stop came after everything that it can cut, or after a violation was found.
-            for key in ("verdict", "property"):
-                assert result[key] == expected[key], told
+        cut += _is_cut(ran, calls, expected)
     assert cut or kind == "memory"
+
+
+def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
+    """Whether a run ended as a run that was cut; otherwise it must end as the whole run."""
+    result, whole = _result(ran), _result(expected)
+    if result["verdict"] == "inconclusive":
+        assert ran.code == 3, ran
+        assert calls.stopped, ran
+        assert not calls.known, ran
+        assert any(words in result["notes"][0] for words in CUT.values()), ran
+        return True
+    # The stop came after everything that it can cut, or after a violation was found.
+    assert ran.code == expected.code, ran
+    for key in ("verdict", "property"):
+        assert result[key] == whole[key], ran
+    return False
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
+    """A stop during a save leaves the save before it, from which the search can be resumed."""
+    (tmp_path / "s.fence").write_text(SAVED_SPEC, encoding="utf-8")
+    with saving_each_level(tmp_path) as levels:
+        whole = KernelCalls(kind, 0, SAVE)
+        expected = checked(tmp_path, whole, kind, "--checkpoint", "whole")
+        assert 5 < whole.count <= MAX_CALLS
+        for number in _chosen(whole.count):
+            calls = KernelCalls(kind, number, SAVE)
+            ran = checked(tmp_path, calls, kind, "--checkpoint", f"saved{number}")
+            assert calls.stopped
+            if kind == "memory" and not levels:
+                continue
+            assert _is_cut(ran, calls, expected) or calls.known
+            # The copy has only the save before; a search that is cut may be saved once more.
+            assert _resumed_levels(tmp_path, f"saved{number}{FAILED}", expected) == levels[-1]
+            assert _resumed_levels(tmp_path, f"saved{number}", expected) >= levels.pop()
+
+
+SAVE: tuple[type, str] = (Saver, "_write")
+FAILED = "-failed"
+
+
+@contextmanager
+def saving_each_level(folder: Path) -> Generator[list[int]]:
+    """States are compressed from the second level on, and saved after each level. A save that a
+    stop ends adds the level of the save before it to the list, and leaves a copy of the folder.
+    """
+    write, levels = Saver._write, list[int]()
+
+    def written_or_copied(saver: Saver) -> None:
+        try:
+            write(saver)
+        except BaseException:
+            place = folder / Path(saver._folder.place).parent
+            shutil.copytree(place, f"{place}{FAILED}")
+            levels.append(saver._saved_level)
+            raise
+
+    with (
+        mock.patch.object(states, "COMPRESSED_FROM", 1),
+        mock.patch.object(plan, "MOST_PAIRS", 1000.0),
+        mock.patch.object(search.ENGINE, "_seconds", 0.0),
+        mock.patch.object(Saver, "_write", written_or_copied),
+    ):
+        yield levels
+
+
+def _resumed_levels(folder: Path, saved: str, expected: Ran) -> int:
+    """The number of saved levels; the resumed search must find what the whole search finds."""
+    resumed = checked(folder, KernelCalls("signal", 0), "signal", "--resume", saved)
+    result, whole = _result(resumed), _result(expected)
+    assert resumed.code == expected.code
+    for key in ("verdict", "property", "distinct", "depth"):
+        assert result[key] == whole[key], resumed
+    levels: int = result["resumed"]["levels"] if "resumed" in result else 0
+    return levels
+
+
+def test_every_kernel_call_of_the_follower(tmp_path: Path) -> None:
+    """An interrupt while recordings are compared ends the command."""
+    folder_with(tmp_path)
+    text = written({name: HISTORIES[name][0] for name in ("both", "twice", "granted")})
+    words = ("--engine", "local", "--workers", "1", "--format", "json")
+    whole = KernelCalls("signal", 0)
+    with whole.counted():
+        assert conform(tmp_path, text, *words).code == 15
+    assert 5 < whole.count <= MAX_CALLS
+    for number in _chosen(whole.count):
+        with KernelCalls("signal", number).counted():
+            ran = conform(tmp_path, text, *words)
+        assert (ran.code, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")
 
 
 def _ended(end: str, number: int) -> tuple[str, ...]:
