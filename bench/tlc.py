@@ -2,6 +2,7 @@
 
     python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
     python -m bench.tlc --seed 1 --behaviours         those with fairness and a formula
+    python -m bench.tlc --seed 1 --formulas 10       those with 10 formulas of up to 30 operators
     python -m bench.tlc --seed 1 --refinements        those that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
@@ -27,7 +28,7 @@ from pathlib import Path
 from random import Random
 
 from tests.strategies import grown
-from tests.strategies.behaviours import behaviour_spec
+from tests.strategies.behaviours import behaviour_spec, formulas_spec
 from tests.strategies.reduction import reduced
 from tests.strategies.refinements import refining
 from tests.support.agreement import loaded
@@ -35,8 +36,8 @@ from tests.support.shipped import MODELS
 
 from bench import places, tlc_page
 from bench.machine import ROOT, load
-from bench.tlc_agree import NAME, Comparison, Run, Side, compare
-from bench.tlc_run import NoTlc, Tlc
+from bench.tlc_agree import NAME, Comparison, Run, Side, compare, compare_formulas
+from bench.tlc_run import PATIENCE, NoTlc, Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
@@ -47,6 +48,8 @@ from fencepost.spec.text.problem import Rejected
 PAGE = ROOT / "docs" / "export.md"
 FEW, MANY = 3_000, 20_000
 """Distinct states up to which random specs are compared, and others."""
+MAX_OPERATORS = 30
+"""Maximum number of operators of a random formula of ``--formulas``."""
 SHRINKING = 120.0
 """Seconds for making a spec that shows a difference smaller."""
 
@@ -54,7 +57,7 @@ SHRINKING = 120.0
 @dataclass(frozen=True, slots=True)
 class Spec:
     """What is to be compared: a file, or the text of a random spec; of a large file the check with
-    the name ``check``.
+    the name ``check``. ``formulas``: each temporal property is compared by itself.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Spec:
     most: int
     engine: str
     check: str | None = None
+    formulas: bool = False
 
     def program(self) -> Program:
         """The spec, read. Raises `Rejected`."""
@@ -86,7 +90,7 @@ def main() -> int:
 
 def _main(options: argparse.Namespace, folder: Path) -> int:
     try:
-        tlc = Tlc.found(kept=options.keep)
+        tlc = Tlc.found(kept=options.keep, patience=options.patience)
     except NoTlc as reason:
         print(reason, file=sys.stderr)
         return 2
@@ -138,6 +142,12 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
             if options.refinements:
                 yield Spec(name, _refining(seed, folder / str(seed)), "", FEW, "interpreter")
                 continue
+            if options.formulas:
+                # The engines take turns.
+                engine = ("interpreter", "local")[seed % 2]
+                text = _formulas(seed, options.formulas)
+                yield Spec(name, None, text, FEW, engine, formulas=True)
+                continue
             text = _behaviour(seed) if options.behaviours else grown(seed)
             yield Spec(name, None, text, FEW, "interpreter")
 
@@ -161,12 +171,22 @@ def _behaviour(seed: int) -> str:
     return f"{text}check c:\n    expect violated P\n"
 
 
+def _formulas(seed: int, count: int) -> str:
+    """A random spec with temporal properties; no deadlock is looked for."""
+    text = formulas_spec(Random(seed), count, MAX_OPERATORS)
+    return f"{text}check c:\n    expect violated P0\n"
+
+
 def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
     """The checks of a spec, compared."""
     try:
         program = spec.program()
     except Rejected as rejected:
         return [Row(spec.name, "", Comparison(refused=rejected.problems[0].message))]
+    if spec.formulas:
+        return [
+            Row(spec.name, "", comparison) for comparison in _formulas_compared(program, tlc, spec)
+        ]
     told: list[Row] = []
     for number, check in enumerate(program.checks):
         if spec.check not in (None, check.name):
@@ -184,8 +204,19 @@ def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison
         reach = spec.path is None or spec.check is None
         return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
     except Exception as error:  # A run of thousands goes on; a bug is a difference.
-        words = f"{type(error).__name__}: {error}"
-        return Comparison((Run("the exporter", Side("a check"), Side("breaks"), f"bug: {words}"),))
+        return _bug(error)
+
+
+def _formulas_compared(program: Program, tlc: Tlc, spec: Spec) -> list[Comparison]:
+    try:
+        return compare_formulas(program, program.checks[0], tlc, spec.most, spec.engine)
+    except Exception as error:
+        return [_bug(error)]
+
+
+def _bug(error: Exception) -> Comparison:
+    words = f"{type(error).__name__}: {error}"
+    return Comparison((Run("the exporter", Side("a check"), Side("breaks"), f"bug: {words}"),))
 
 
 # ---------------------------------------------------------------- what is told
@@ -286,9 +317,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")
     parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
     parser.add_argument("--behaviours", action="store_true", help="those with fairness")
+    parser.add_argument("--formulas", type=int, metavar="K", help="those with K formulas each")
     parser.add_argument("--refinements", action="store_true", help="those that refine a module")
     parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, metavar="S", help="seconds of a run of TLC"
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")
     parser.add_argument("--failures", type=Path, metavar="FILE", help="keeps what differs")
     parser.add_argument("--verbose", action="store_true", help="also what agrees")

@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bench.tlc_run import Answer, Broken, Tlc
+from bench.tlc_run import Answer, Broken, TimedOut, Tlc
 from fencepost.checker import engines
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.request import Limits, Progress, Request, Unsupported
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
@@ -122,6 +122,55 @@ def compare(
         return Comparison(tuple(pair.runs(made, found, sorted(reachables))))
     except _Overflow:
         return Comparison(refused=BEYOND)
+    except TimedOut as reason:
+        return Comparison(refused=f"TLC: {reason}")
+
+
+def compare_formulas(
+    program: Program, check: Check, tlc: Tlc, most: int, engine: str
+) -> list[Comparison]:
+    """Compares each temporal property of a model. TLC names no violated one, so each of those is a
+    run of its own; one run has all that hold, and if TLC gives no answer to that, each is run.
+    """
+    job = prepare(program, check, Settings(engine="interpreter"))
+    pair = _Pair(job, tlc, most, engine, False)
+    compared: list[Comparison] = []
+    hold: list[int] = []
+    for number, prop in enumerate(job.model.properties):
+        if not prop.kind.of_behaviours:
+            continue
+        alone = replace(job, properties=frozenset([number]))
+        try:
+            found = pair.search(alone)
+        except Unsupported as unsupported:
+            compared.append(Comparison(refused=f"Fencepost: {unsupported}"))
+            continue
+        if found.verdict is Verdict.INCONCLUSIVE:
+            compared.append(Comparison(refused=f"more than {most:,} states"))
+        elif found.verdict is Verdict.OK:
+            hold.append(number)
+        else:
+            compared.append(_formulas_compared(pair, [number], found))
+    if hold:
+        together = _formulas_compared(pair, hold)
+        if together.refused is None and together.difference is None:
+            return [*compared, *[together] * len(hold)]
+        compared += [_formulas_compared(pair, [number]) for number in hold]
+    return compared
+
+
+def _formulas_compared(
+    pair: _Pair, numbers: Sequence[int], found: Outcome | None = None
+) -> Comparison:
+    """One run by both for some properties; ``found``: what Fencepost finds, if known."""
+    job = replace(pair.job, properties=frozenset(numbers))
+    try:
+        made = exported(job, NAME)
+        return Comparison((pair.run("formulas", made, job, found or pair.search(job)),))
+    except (NotExported, Rejected) as reason:
+        return Comparison(refused=str(reason))
+    except TimedOut as reason:
+        return Comparison(refused=f"TLC: {reason}")
 
 
 class _Overflow(Exception):
@@ -199,6 +248,8 @@ class _Pair:
         ours = side_of(job, found)
         try:
             answer = self.tlc.run(made)
+        except TimedOut:
+            raise
         except Broken as broken:
             return Run(what, ours, Side("no answer"), f"no answer: {broken}")
         if answer.ended == "error" and "Overflow when computing" in answer.message:

@@ -49,6 +49,10 @@ class Broken(Exception):
     """
 
 
+class TimedOut(Broken):
+    """A run was ended because it took too long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What TLC found.
@@ -118,39 +122,42 @@ class Tlc:
     """TLC on this machine.
 
     With one worker it says the same in every run; so what it said can be ``kept`` in a folder, for
-    the next time that the same module is run.
+    the next time that the same module is run. A run takes at most ``patience`` seconds.
     """
 
     java: str
     jar: Path
     kept: Path | None = None
+    patience: float = PATIENCE
 
     @classmethod
-    def found(cls, folder: Path | None = None, kept: Path | None = None) -> Tlc:
+    def found(
+        cls, folder: Path | None = None, kept: Path | None = None, patience: float = PATIENCE
+    ) -> Tlc:
         """TLC from a folder of its own, the user's cache by default. Raises `NoTlc`."""
         java = shutil.which("java")
         if java is None:
             raise NoTlc("Java is not installed, which runs TLC")
-        return cls(java, fetched(folder or home()), kept)
+        return cls(java, fetched(folder or home()), kept, patience)
 
-    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+    def run(self, exported: Exported) -> Answer:
         """What TLC says of a module. Raises `Broken`."""
         if self.kept is None:
-            return answer(*self._run(exported, patience))
+            return answer(*self._run(exported))
         others = [exported.refined] if exported.refined else []
         texts = json.dumps([ARTIFACT, exported.module, exported.configuration, *others])
         file = self.kept / f"{hashlib.sha256(texts.encode()).hexdigest()}.json"
         if file.is_file():
             output, code = json.loads(file.read_text(encoding="utf-8"))
         else:
-            output, code = self._run(exported, patience)
+            output, code = self._run(exported)
             # What the system killed has not answered, and may answer the next time.
             if code >= 0:
                 self.kept.mkdir(parents=True, exist_ok=True)
                 replace(file, json.dumps([output, code]))
         return answer(output, code)
 
-    def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+    def _run(self, exported: Exported) -> tuple[str, int]:
         """Runs TLC with one worker: its output and its exit code."""
         # SANY unpacks its own modules into the folder for temporary files, under their plain
         # names, and TLC names the folder of its states by the second: each run has its own.
@@ -172,11 +179,11 @@ class Tlc:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
-                    timeout=patience,
+                    timeout=self.patience,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
-                raise Broken(f"no answer within {patience:g} s") from None
+                raise TimedOut(f"no answer within {self.patience:g} s") from None
         return ran.stdout.decode(errors="replace"), ran.returncode
 
 

@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 from bench.places import END, fill
-from bench.tlc_agree import BEYOND, Comparison, Counts, Run, Side, compare, difference
+from bench.tlc_agree import (
+    BEYOND,
+    Comparison,
+    Counts,
+    Run,
+    Side,
+    compare,
+    compare_formulas,
+    difference,
+)
 from bench.tlc_page import table
-from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
+from bench.tlc_run import Answer, Broken, TimedOut, Tlc, answer
 from tests.support.agreement import loaded
 
 from fencepost.checker import engines
@@ -260,7 +269,7 @@ def test_differences(more: str, found: Answer, wanted: str | None) -> None:
 class Overflowing(Tlc):
     """A TLC that stops, whatever it is asked."""
 
-    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+    def run(self, exported: Exported) -> Answer:
         return Answer("error", 1, 1, None, 1, "", "Overflow when computing 2147483647+1")
 
 
@@ -276,7 +285,7 @@ def test_an_overflow_is_no_difference() -> None:
 class Blind(Tlc):
     """A TLC that finds nothing among the four states of the counter."""
 
-    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+    def run(self, exported: Exported) -> Answer:
         return Answer("ok", 4, 4, 4)
 
 
@@ -287,6 +296,31 @@ def test_a_reachable_is_compared_by_itself() -> None:
     assert [run.difference for run in found.runs] == [None, "TLC finds no problem"]
 
 
+class Patient(Tlc):
+    """A TLC that knows the answer to one property at a time, and finds all of them satisfied."""
+
+    def run(self, exported: Exported) -> Answer:
+        if len(exported.properties) > 1:
+            raise TimedOut("no answer within 1 s")
+        return Answer("ok", 4, 4, 4)
+
+
+def test_formulas_are_compared_one_by_one_if_tlc_times_out() -> None:
+    formulas = (
+        "terminal: true\nproperty A: eventually x == 3\nproperty B: x < 4 leads to x >= 0\n"
+        "property C: always eventually x < 4\n"
+    )
+    program = loaded(COUNTER.format(more=formulas))
+    tlc = Patient("java", Path("none"))
+    found = compare_formulas(program, program.checks[0], tlc, 9, "interpreter")
+    assert [str(one.runs[0].ours).partition(":")[0] for one in found] == [
+        "violated A, 1 state", "ok", "ok",
+    ]  # fmt: skip
+    assert [one.difference is None for one in found] == [False, True, True]
+    timed_out = compare(program, program.checks[0], Patient("java", Path("none")), 9)
+    assert timed_out.refused == "TLC: no answer within 1 s"
+
+
 def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
     """The same module is run once: here there is no Java to run it again."""
     made = Exported("m", "module", "configuration")
@@ -294,7 +328,7 @@ def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made)
 
     class Once(Tlc):
-        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+        def _run(self, exported: Exported) -> tuple[str, int]:
             return said("success", "done", "depth"), 0
 
     answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(made)
@@ -305,7 +339,7 @@ def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
 
 def test_what_the_system_killed_is_not_kept(tmp_path: Path) -> None:
     class Killed(Tlc):
-        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+        def _run(self, exported: Exported) -> tuple[str, int]:
             return "", -9
 
     with pytest.raises(Broken, match="exit code -9"):

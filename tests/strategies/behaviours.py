@@ -15,6 +15,24 @@ def behaviour_spec(
     """A spec with one property, ``P``, whose operators are nested up to ``depth``; ``until`` and
     ``constraint`` say what may occur.
     """
+    lines, top, role = _system(random, constraint)
+    lines.append(f"property P: {_formula(random, top, role, depth, until)}")
+    return "\n".join(lines) + "\n"
+
+
+def formulas_spec(random: Random, count: int, operators: int) -> str:
+    """A spec with properties ``P0``, ``P1`` and so on, each a formula of at most ``operators``
+    operators, without `until` and without a constraint.
+    """
+    lines, top, _ = _system(random, False)
+    for number in range(count):
+        formula = _formula_of(random, top, random.randint(1, operators))
+        lines.append(f"property P{number}: {formula}")
+    return "\n".join(lines) + "\n"
+
+
+def _system(random: Random, constraint: bool) -> tuple[list[str], int, bool]:
+    """The lines of a random system, the maximum of its variable x, and whether it has a role."""
     top = random.choice((1, 2, 3))
     lines = [f"var x: 0..{top} = {random.choice(('0', '0', 'any'))}", "var b: bool = false"]
     ghost = random.random() < 0.3
@@ -36,8 +54,7 @@ def behaviour_spec(
         lines += _resent(random)
     if constraint and random.random() < 0.2:
         lines.append(f"constraint: x <= {random.randint(0, top)}")
-    lines.append(f"property P: {_formula(random, top, role, depth, until)}")
-    return "\n".join(lines) + "\n"
+    return lines, top, role
 
 
 def _action(random: Random, name: str, top: int, member: bool, ghost: bool) -> list[str]:
@@ -120,3 +137,16 @@ def _formula(random: Random, top: int, role: bool, depth: int, until: bool) -> s
             return f"({word} i in 0..1: R[i].s == {random.randint(0, 2)} leads to R[i].s == 0)"
         case _:
             return random.choice((f"(always eventually {part()})", f"(eventually always {part()})"))
+
+
+def _formula_of(random: Random, top: int, operators: int) -> str:
+    """A random formula with this number of operators."""
+    if operators == 0:
+        return _predicate(random, top, False)
+    if operators == 1 or random.random() < 0.5:
+        word = random.choice(("not", "always", "eventually", "always", "eventually"))
+        return f"({word} {_formula_of(random, top, operators - 1)})"
+    left = random.randrange(operators)
+    word = random.choice(("leads to", "leads to", "implies", "iff", "and", "or"))
+    parts = [_formula_of(random, top, size) for size in (left, operators - 1 - left)]
+    return f"({parts[0]} {word} {parts[1]})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,49 +106,53 @@ def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
 def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
     """A stop during a save leaves the save before it, from which the search can be resumed."""
     (tmp_path / "s.fence").write_text(SAVED_SPEC, encoding="utf-8")
-    with saving_each_level(tmp_path) as levels:
+    with saving_each_level(tmp_path) as failures:
         whole = KernelCalls(kind, 0, SAVE)
         expected = checked(tmp_path, whole, kind, "--checkpoint", "whole")
         assert 5 < whole.count <= MAX_CALLS
         for number in _chosen(whole.count):
             calls = KernelCalls(kind, number, SAVE)
-            ran = checked(tmp_path, calls, kind, "--checkpoint", f"saved{number}")
+            ran = checked(tmp_path, calls, kind, "--checkpoint", SAVED)
             assert calls.stopped
-            if kind == "memory" and not levels:
-                continue
-            assert _is_cut(ran, calls, expected) or calls.known
-            # The copy has only the save before; a search that is cut may be saved once more.
-            assert _resumed_levels(tmp_path, f"saved{number}{FAILED}", expected) == levels[-1]
-            assert _resumed_levels(tmp_path, f"saved{number}", expected) >= levels.pop()
+            if kind != "memory" or failures:
+                assert _is_cut(ran, calls, expected) or calls.known
+                # A search that is cut may be saved once more.
+                level = failures.pop()
+                assert _resumed_levels(tmp_path, COPY, expected) == level
+                assert _resumed_levels(tmp_path, SAVED, expected) >= level
+                shutil.rmtree(tmp_path / COPY)
+            shutil.rmtree(tmp_path / SAVED)
 
 
-SAVE: tuple[type, str] = (Saver, "_write")
-FAILED = "-failed"
+SAVE: tuple[type, str] = (Saver, "save")
+SAVED, COPY = "saved", "copy"
+"""The folder of a checkpoint, and that of its copy after a save that a stop ended."""
 
 
 @contextmanager
 def saving_each_level(folder: Path) -> Generator[list[int]]:
     """States are compressed from the second level on, and saved after each level. A save that a
-    stop ends adds the level of the save before it to the list, and leaves a copy of the folder.
+    stop ends adds the number of saves before it to the list, and leaves a copy of the folder.
     """
-    write, levels = Saver._write, list[int]()
+    save, failures, completed = Saver.save, list[int](), Counter[Saver]()
 
-    def written_or_copied(saver: Saver) -> None:
+    def saved_or_copied(saver: Saver) -> bool:
         try:
-            write(saver)
+            done = save(saver)
         except BaseException:
-            place = folder / Path(saver._folder.place).parent
-            shutil.copytree(place, f"{place}{FAILED}")
-            levels.append(saver._saved_level)
+            shutil.copytree(folder / SAVED, folder / COPY)
+            failures.append(completed[saver])
             raise
+        completed[saver] += 1
+        return done
 
     with (
         mock.patch.object(states, "COMPRESSED_FROM", 1),
         mock.patch.object(plan, "MOST_PAIRS", 1000.0),
         mock.patch.object(search.ENGINE, "_seconds", 0.0),
-        mock.patch.object(Saver, "_write", written_or_copied),
+        mock.patch.object(Saver, "save", saved_or_copied),
     ):
-        yield levels
+        yield failures
 
 
 def _resumed_levels(folder: Path, saved: str, expected: Ran) -> int:

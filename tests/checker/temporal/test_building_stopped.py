@@ -45,9 +45,9 @@ TIMEOUT = 2.0
 MAX_LATE = 2.0
 """Maximum time between a stop and the end of the process, in seconds."""
 STOPS = {
-    "timeout": (["--timeout", f"{TIMEOUT:g}s"], f"cut by --timeout {TIMEOUT:g}"),
-    "SIGINT": ([], "interrupted"),
-    "SIGTERM": ([], "interrupted"),
+    "timeout": (("--timeout", f"{TIMEOUT:g}s"), f"cut by --timeout {TIMEOUT:g}"),
+    "SIGINT": ((), "interrupted"),
+    "SIGTERM": ((), "interrupted"),
 }
 """The options of a run, and words of the note on the property that is cut."""
 
