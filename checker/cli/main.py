@@ -56,7 +56,7 @@ from fencepost.checker.report.formats import Form
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.resources import WorkerKilled, roomy
+from fencepost.checker.resources import Exhausted, WorkerKilled, roomy
 from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
@@ -149,6 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INCONCLUSIVE
     except MemoryError:
         complain("out of memory; --memory SIZE stops a search in time")
+        return Exit.INCONCLUSIVE
+    except Exhausted:
+        # Machine code outside a search: the command has no --memory.
+        complain("out of memory")
         return Exit.INCONCLUSIVE
     except Exception as error:
         if isinstance(error, OSError | ValueError):

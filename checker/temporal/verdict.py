@@ -137,7 +137,8 @@ def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
 
 def _too_large(model: Model, number: int) -> Unsupported:
     what = "it does not decide a formula with so many operators"
-    return Unsupported(what, model.properties[number].span)
+    instead = "split it into several properties, each with fewer operators"
+    return Unsupported(what, model.properties[number].span, instead)
 
 
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:

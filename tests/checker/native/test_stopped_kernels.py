@@ -17,7 +17,8 @@ from tests.support.command import Ran, run
 from tests.support.lease import HISTORIES, conform, folder_with, written
 from tests.support.stopped_kernels import LIMITS, KernelCalls
 
-from fencepost.checker.native import search, states
+from fencepost.checker.native import follower, search, states
+from fencepost.checker.native.machine import memory
 from fencepost.checker.native.saving.saver import Saver
 from fencepost.checker.native.visited import plan
 
@@ -179,6 +180,15 @@ def test_every_kernel_call_of_the_follower(tmp_path: Path) -> None:
         with KernelCalls("signal", number).counted():
             ran = conform(tmp_path, text, *words)
         assert (ran.code, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_memory_for_the_follower(workers: str, tmp_path: Path) -> None:
+    folder_with(tmp_path)
+    text = written({name: HISTORIES[name][0] for name in ("both", "twice")})
+    with mock.patch.object(follower, "Memory", return_value=memory.Memory(limit=1)):
+        ran = conform(tmp_path, text, "--engine", "local", "--workers", workers)
+    assert (ran.code, ran.stdout, ran.stderr.strip()) == (3, "", "out of memory")
 
 
 def _ended(end: str, number: int) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""A limit or a signal ends the command while it translates a formula to an automaton."""
+"""A limit or a signal ends the command while it translates a formula to an automaton; a formula
+beyond the bounds of translation is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.command import run
 from tests.support.processes import started
 
 COUNT = 9
@@ -52,7 +55,10 @@ STOPS = {
 """The options of a run, and words of the note on the property that is cut."""
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "local"])
+ENGINES = pytest.mark.parametrize("engine", ["interpreter", "local"])
+
+
+@ENGINES
 @pytest.mark.parametrize("stop", STOPS)
 def test_building_an_automaton_is_stopped(stop: str, engine: str, tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
@@ -81,3 +87,13 @@ def test_building_an_automaton_is_stopped(stop: str, engine: str, tmp_path: Path
         assert TIMEOUT <= check["seconds"] < TIMEOUT + MAX_LATE
     else:
         assert ended - stopped < MAX_LATE
+
+
+@ENGINES
+def test_a_refused_formula_is_to_be_split(engine: str, tmp_path: Path) -> None:
+    """No engine translates it, so no other engine is suggested."""
+    (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
+    ran = run("check", "s.fence", "--engine", engine, folder=tmp_path)
+    assert (ran.code, "F807" in ran.stderr) == (150, True)
+    assert "split it into several properties" in ran.stderr
+    assert "runs it" not in ran.stderr
