@@ -41,6 +41,8 @@ FATAL = (Verdict.ERROR, Verdict.ASSERTION)
 WHOLE = "the whole graph"
 BEYOND = "numbers beyond the 32 bits of TLC"
 TLC_WRONG = "TLC differs from the independent oracle, which agrees with Fencepost"
+TOO_LARGE = "TLC differs from Fencepost, and the formula is too large for the independent oracle"
+_VIOLATIONS = ("violated", "start", "step", "behaviour")
 SECONDS = 120.0
 """How long Fencepost may search."""
 ASSERTION, ERROR = "assertion: ", "evaluation error: "
@@ -162,19 +164,19 @@ def compare_formulas(
     return compared
 
 
-def _oracle_agrees(job: Job, found: Outcome) -> bool:
-    """Whether the oracle of the tests, which shares no code with the engines, confirms what
-    Fencepost finds for one property; False if the formula is too large for it.
+def _judged_by_oracle(job: Job, found: Outcome) -> str | None:
+    """Why a difference in one property is not Fencepost's: the words of the oracle of the tests,
+    which shares no code with the engines. None if the oracle does not agree with Fencepost.
     """
     (number, *more) = job.properties
     formula = job.model.properties[number].formula
     if more or formula is None:
-        return False
+        return None
     try:
         wrong = violated(job.model, graph_of(job.model), formula)
     except TooLarge:
-        return False
-    return wrong == (found.verdict is Verdict.VIOLATED)
+        return TOO_LARGE
+    return TLC_WRONG if wrong == (found.verdict is Verdict.VIOLATED) else None
 
 
 def _formulas_compared(
@@ -186,9 +188,13 @@ def _formulas_compared(
         made = exported(job, NAME)
         found = found or pair.search(job)
         run = pair.run("formulas", made, job, found)
-        if run.difference is not None and _oracle_agrees(job, found):
-            return Comparison(refused=TLC_WRONG)
-        return Comparison((run,))
+        if run.difference is None:
+            return Comparison((run,))
+        if found.verdict is Verdict.VIOLATED and run.theirs.verdict.startswith(_VIOLATIONS):
+            # TLC names a part of the property.
+            return Comparison((replace(run, difference=None),))
+        judged = _judged_by_oracle(job, found)
+        return Comparison((run,)) if judged is None else Comparison(refused=judged)
     except (NotExported, Rejected) as reason:
         return Comparison(refused=str(reason))
     except TimedOut as reason:
