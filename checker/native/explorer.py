@@ -10,10 +10,9 @@ import ctypes
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from fencepost.checker.native.machine.build import Code, SetCode
-from fencepost.checker.native.machine.memory import Memory, Region, words
+from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Mark, Packed, Reported, Sizes
-from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.visited.plan import Plan, Salts
 from fencepost.checker.native.visited.store import Piece, parts
 from fencepost.checker.native.worker import SLICE, Worker
@@ -70,7 +69,6 @@ class Explorer:
         self.spill = spill
         self.initial = 0
         self.state_bytes = 8 * sizes.slots.words
-        self._marks: list[Mark] = []
         self._stood_for = 0
         self._sizes = sizes
         self.memory = memory
@@ -112,15 +110,6 @@ class Explorer:
         for worker in self._workers:
             worker.settle()
 
-    def inside(self) -> int:
-        """How many of the new states are inside the constraints; drops none, and may have it told
-        of some problems twice.
-        """
-        found: list[int] = []
-        few = self.size(self.level) < FEW
-        self._crew.run(lambda worker: found.append(worker.inside()), not few)
-        return sum(found)
-
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
         few = self.size(self.level) < FEW
@@ -144,7 +133,6 @@ class Explorer:
         for worker in self._workers:
             worker.open_level()
         self.level += 1
-        self._marks = [worker.mark() for worker in self._workers]
         self._stood_for = self._inside_for
 
     def keep_dropped(self) -> None:
@@ -164,47 +152,6 @@ class Explorer:
         self._workers[0].count_from(mark)
         self.initial = initial
         self._stood_for = mark.stand_for[0] - last
-
-    def rewind(self) -> None:
-        """Takes the last level back, with all that was found and counted of it; not the first."""
-        for worker, mark in zip(self._workers, self._marks, strict=True):
-            worker.rewind(mark)
-        self.level -= 1
-
-    def in_order(self, level: int, symmetric: bool = False) -> Ordered:
-        """The states of a level, the least first; ``symmetric``: of the orbit of each its least."""
-        if not self.compressed and not symmetric:
-            return self.ordered([*self.pieces(level)])
-        count = self.size(level)
-        region = self.memory.take(self.state_bytes * count)
-        place = region.address
-        for address, states in self._decoded(level):
-            ctypes.memmove(place, address, self.state_bytes * states)
-            if symmetric:
-                self._codes[-1].leasts(self._workers[0].context, place, states)
-            place += self.state_bytes * states
-        return self.ordered([(region.address, count)], region)
-
-    def ordered(self, pieces: Sequence[tuple[int, int]], region: Region | None = None) -> Ordered:
-        """The states at some places, addresses and numbers, the least first; ``region`` is given
-        back with them.
-        """
-        code, size = self._codes[-1], self._sizes.slots.words
-        return Ordered(code, self.memory, size, pieces, self._crew.pause, region)
-
-    def expand_these(self, address: int, count: int) -> None:
-        """Finds the successors of some states that follow one another: another level."""
-        for start in range(0, count, PORTION):
-            states = min(PORTION, count - start)
-            piece = Piece(0, address + start * self.state_bytes, states, None)
-            self._workers[start // PORTION % len(self._workers)].portions.append([piece])
-        self._expand(count >= FEW)
-
-    def enter(self, state: Packed) -> bool:
-        """Adds a state to those that were seen; whether it is a new one."""
-        before, self._crew.threaded = self.states, False
-        self._workers[0].enter(state)
-        return self.states > before
 
     def share(self, phase: Callable[[Worker], None], threaded: bool = True) -> None:
         """Has every worker do its part of some work; raises what stopped it."""

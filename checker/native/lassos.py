@@ -15,7 +15,6 @@ import numpy as np
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
-from fencepost.checker.native.machine.memory import words
 from fencepost.checker.native.product import COLUMN_BYTES, Product, Round
 from fencepost.checker.native.streett import Fair, Flags, filled
 from fencepost.checker.temporal.decide import unrepeated
@@ -109,16 +108,11 @@ def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | Non
     states, bits = states[kept], bits[kept]
     if not len(states):
         return None
-    place = 0
-    if len(states) > 1:
-        packed = of.graph.copied(states)
-        ordered = of.graph.explorer.ordered([(packed.ctypes.data, len(states))])
-        try:
-            address, _ = ordered.take()
-            first = np.array(words(address, of.layout.words)[:], np.uint64)
-        finally:
-            ordered.close()
-        place = int(np.flatnonzero((packed == first).all(axis=1))[0])
+    packed, place = of.graph.copied(states), 0
+    worker = of.graph.explorer.workers[0]
+    for start in range(1, len(states), AT_ONCE):
+        count = min(AT_ONCE, len(states) - start)
+        place = worker.call("least", packed.ctypes.data, place, start, count)
     return int(states[place]), next(n for n in product.bound if product.has(bits, place, n))
 
 

@@ -1,8 +1,8 @@
 """Breadth-first search in machine code: the engine ``local``.
 
 What it finds is what the interpreter finds, whatever the number of workers: a level is searched
-as a whole, and of several problems the least is kept. Of a level that a limit on states cuts, the
-first states count, in the order of the interpreter.
+as a whole, and of several problems the least is kept. A limit on states ends the search between
+two levels; if there are too many initial states, `ValueStates` find the first of them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.checker.search.orbits import orbits, searched_in_orbits
+from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
@@ -143,7 +144,10 @@ class Local:
             checkpoint = None
             if opened is not None:
                 checkpoint = Checkpoint(opened.saver(states), self._seconds)
-            return LevelSearch(watch, states, checkpoint)
+            return LevelSearch(
+                watch, states, checkpoint,
+                first_states=lambda: ValueStates(watch, Runner(model), found),
+            )  # fmt: skip
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
@@ -162,6 +166,10 @@ ENGINE = Local()
 
 def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     """The outcome with what is found while the states are still there."""
+    if not isinstance(search.states, LocalStates):
+        # There were too many initial states, and none was expanded.
+        note = "There is no profile: no state was expanded."
+        return replace(outcome, notes=(*outcome.notes, note)) if request.profile else outcome
     # What is decided comes first: a profile may need the memory that is left.
     if search.account.searched.behaviours:
         outcome = _judged(outcome, request, search)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer, Found
-from fencepost.checker.native.leading import Leading
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse, digest
 from fencepost.checker.native.machine.memory import Memory
@@ -19,7 +18,7 @@ from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited.plan import salts
 from fencepost.checker.search.account import Account, Candidate, Expired
-from fencepost.checker.search.alarm import raised_after, started, timer_after
+from fencepost.checker.search.alarm import started, timer_after
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.search.orbits import Orbits
 from fencepost.checker.search.states import Counts, States
@@ -127,9 +126,6 @@ class LocalStates(PackedStates):
         self._set_code = set_code
         self._set_codes: SetCodeInUse | None = None
         self._set_used: SetCode | None = None
-        self._leading: Leading | None = None
-        self.deadlock = False
-        self.inside = explorer.inside
         self.stop, self.resume = explorer.stop, explorer.resume
 
     def _pause(self) -> None:
@@ -148,12 +144,11 @@ class LocalStates(PackedStates):
 
     @property
     def level(self) -> int:
-        return self.explorer.level if self._leading is None else self._leading.depth + 1
+        return self.explorer.level
 
     @property
     def size(self) -> int:
-        explorer = self.explorer
-        return explorer.size(explorer.level) if self._leading is None else self._leading.size
+        return self.explorer.size(self.explorer.level)
 
     @property
     def states(self) -> int:
@@ -170,7 +165,6 @@ class LocalStates(PackedStates):
     # ------------------------------------------------------------ the levels
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        self.deadlock = deadlock
         self.explorer.look_for(deadlock, properties)
 
     def begin(self) -> None:
@@ -192,30 +186,10 @@ class LocalStates(PackedStates):
             self.explorer.compress(self._set_used, salts(digest(self._code.now(False))))
 
     def examine(self) -> None:
-        if self._leading is None:
-            self.explorer.examine()
+        self.explorer.examine()
 
     def settle(self) -> None:
-        if self._leading is None:
-            self.explorer.settle()
-
-    def lead(self, most: int) -> None:
-        explorer, depth = self.explorer, self.level - 1
-        explorer.resume()
-        leading = Leading(
-            self.account, self.layout, explorer, self.deadlock, depth, most, self.watch.heed,
-            lambda: self.collect(depth), self._orbits,
-        )  # fmt: skip
-        if depth:
-            explorer.rewind()
-        else:
-            explorer.found()
-        self._leading = leading
-        with raised_after(self.account.left, Expired):
-            if depth:
-                leading.expand()
-            else:
-                leading.begin()
+        self.explorer.settle()
 
     # ------------------------------------------------------------ what was found
 
@@ -231,10 +205,9 @@ class LocalStates(PackedStates):
         size, outside, visited = self.size, explorer.outside, None
         if self._orbits is not None:
             size, outside, visited = explorer.stand_for, explorer.outside_for, size
-        now = self.counts(
+        return self.counts(
             explorer.snapshot(), size, outside, explorer.stuck, explorer.initial, visited
         )
-        return now if self._leading is None else self._leading.added(now)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         return self.before(lambda packed: self.explorer.predecessors(level, packed), states)

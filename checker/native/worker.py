@@ -18,7 +18,7 @@ from typing import Protocol
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
-from fencepost.checker.native.machine.worker_context import Context, Mark, Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Context, Mark, Reported, Sizes
 from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
 from fencepost.checker.native.visited.dropped import Dropped
 from fencepost.checker.native.visited.kinds import SeenStates
@@ -168,18 +168,6 @@ class Worker:
         """Keeps the states of the last level that it was not let look at."""
         self.store.end_again()
 
-    def inside(self) -> int:
-        """How many of its states of the last level are inside the constraints; all are kept."""
-        found, stand_for = 0, self.stand_for
-        aside = self._memory.take(SLICE * self.store.entry_bytes)
-        for piece in self.store.levels[-1]:
-            for part in parts(piece, self.store.entry_bytes):
-                found += self._examine(part, aside.address)
-                self.pause()
-        self._memory.give(aside)
-        self._share.stand_for = stand_for
-        return found
-
     def _examine(self, piece: Piece, kept: int) -> int:
         """Looks at at most `SLICE` of its own states; how many entries are written to ``kept``."""
         states, entry_words = self.whole(piece), self._visited.entry_words
@@ -223,12 +211,6 @@ class Worker:
         assert isinstance(self._visited, Visited)
         return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
 
-    def enter(self, state: Packed) -> None:
-        """Adds a state to the visited set of its owner; while no worker is at work."""
-        room = (ctypes.c_uint64 * self._words)(*state)
-        self._code.route(self.context, ctypes.addressof(room), 1)
-        self._flush()
-
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
         self._share.aim(targets, count)
@@ -268,19 +250,6 @@ class Worker:
         self.store.open_level()
         if isinstance(self._visited, Compressed):
             self._visited.settle()
-
-    def mark(self) -> Mark:
-        """What `rewind` needs to take back what is counted from now on."""
-        counts, stand_for = self._share.counts(), self.stand_for
-        return Mark(counts, self.transitions, self.stuck, self.expanded, stand_for)
-
-    def rewind(self, mark: Mark) -> None:
-        """Takes the last level back, and what was counted since the mark."""
-        for piece in self.store.levels[-1]:
-            self._visited.forget(piece.address, piece.states)
-        self.store.drop_level()
-        self.dropped.rewind(len(self.store.levels) + 1)
-        self.count_from(mark)
 
     def count_from(self, mark: Mark) -> None:
         """Goes on with these counts."""

@@ -4,39 +4,31 @@ The states of a level are expanded in ascending order, actions in declaration or
 theirs. So the first state found to lead to another one is its least predecessor, and the first
 state of a level that breaks a property is the least that does.
 
-A limit ends the search within a level. What was found until then counts: the states, the steps, and
-a problem, though the rest of the level may hold a lesser one. The first N states in this order are
-what ``--max-states N`` means in every engine.
+A limit on time or memory ends the search within a level. What was found until then counts: the
+states, the steps, and a problem, though the rest of the level may hold a lesser one.
+``--max-states N`` ends it with the level in which there are more than N states, except that at most
+N initial states count, the first in this order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from fencepost.checker.outcome import INTERRUPTED, Outcome
 from fencepost.checker.request import Request, Translation, refuse_symbols
-from fencepost.checker.resources import Exhausted, resident_bytes
+from fencepost.checker.resources import Exhausted
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
-from fencepost.checker.search.orbits import (
-    MIN_NOTED_PERMUTATIONS,
-    Orbits,
-    note_permutations,
-    orbits,
-)
-from fencepost.checker.search.states import Counts
-from fencepost.checker.search.visiting import Visitor
+from fencepost.checker.search.orbits import note_permutations, orbits
+from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 
@@ -62,7 +54,7 @@ class Interpreter:
         watch = Watch(request, account, Interrupts())
         alike = orbits(request)
         note = note_permutations(alike)
-        states = _States(watch, runner, alike)
+        states = ValueStates(watch, runner, alike)
         search = LevelSearch(watch, states, runner=lambda: runner)
         outcome = search.run(lambda outcome: _judged(outcome, request, search, runner))
         return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
@@ -91,121 +83,3 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
 
     with search.watch.deciding(SHARES) as decision:
         return judged(outcome, request, runner, decide, decision)
-
-
-class _States:
-    """The states found, each with its least predecessor, inside and outside the constraints. With
-    ``orbits`` one of each, and level by level, for then the least predecessor is yet to be found.
-    """
-
-    def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
-        self._runner = runner
-        self._limits = watch.limits
-        self._watch = watch
-        self._parents: dict[State, State | None] = {}
-        self._orbits = orbits
-        self.remark = ""
-        if orbits is not None and orbits.permutations >= MIN_NOTED_PERMUTATIONS:
-            self.remark = f"{orbits.permutations:,} permutations per state"
-        self._levels: list[list[State]] = []
-        self._visitor = Visitor(
-            runner, watch.account, self._parents, watch.limits.max_states, orbits=orbits
-        )
-        self.expanded = 0
-        self.look_for = self._visitor.look_for
-
-    @property
-    def level(self) -> int:
-        return self._visitor.depth + 1
-
-    @property
-    def size(self) -> int:
-        return len(self._visitor.fresh)
-
-    @property
-    def states(self) -> int:
-        return self._visitor.count
-
-    @property
-    def generated(self) -> int:
-        return self._visitor.initial + sum(self._visitor.taken)
-
-    # ------------------------------------------------------------ the levels
-
-    def begin(self) -> None:
-        for made in self._runner.initial():
-            self._watch.look()
-            self._visitor.begin(made)
-
-    def expand(self) -> None:
-        visitor = self._visitor
-        frontier, visitor.fresh, visitor.stand_for = sorted(visitor.fresh), [], 0
-        visitor.depth += 1
-        if self._orbits is not None:
-            self._levels.append(frontier)
-        for state in frontier:
-            self._watch.look()
-            visitor.expand(state)
-            self.expanded += 1
-
-    def inside(self) -> int:
-        return self.size
-
-    def onward(self) -> _States:
-        return self
-
-    def examine(self) -> None:
-        """The visitor has looked at the states when it found them."""
-
-    def settle(self) -> None:
-        """No state is left to look at."""
-
-    def lead(self, most: int) -> None:
-        """The visitor has found the first states, and no others."""
-
-    # ------------------------------------------------------------ what was found
-
-    def collect(self, depth: int) -> None:
-        """The visitor has offered the problems when it met them."""
-
-    def count(self) -> Counts:
-        return self._visitor.counts(self.size)
-
-    def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
-        if self._orbits is not None:
-            return self._least_before(self._levels[level - 1], states, self._orbits)
-        found = [self._parents[state] for state in states]
-        return [state for state in found if state is not None]
-
-    def _least_before(
-        self, level: Sequence[State], states: Sequence[State], orbits: Orbits
-    ) -> list[State]:
-        """For each state the least state of the orbits of a level that leads to it."""
-        leads: dict[State, list[tuple[State, State]]] = {orbits.least(s): [] for s in states}
-        runner = Runner(self._runner.model)
-        for before in level:
-            self._watch.look()
-            for after in {after for _, after in runner.expand(before)[0]}:
-                known = leads.get(orbits.least(after))
-                if known is not None:
-                    known.append((before, after))
-        return [orbits.before(leads[orbits.least(state)], state) for state in states]
-
-    # ------------------------------------------------------------ limits
-
-    def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        return raised_after(seconds, Expired)
-
-    def stop(self, error: BaseException) -> None:
-        """An interrupt is raised by Python itself."""
-
-    def resume(self) -> None:
-        """It was not stopped."""
-
-    def weigh(self) -> None:
-        most = self._limits.memory
-        if most is not None and resident_bytes() > most:
-            raise Exhausted
-
-    def close(self) -> None:
-        """Python frees what the states take."""

@@ -24,7 +24,9 @@ PATIENCE_SECONDS = 0.5
 
 class LevelSearch:
     """One run over ``states``. ``checkpoint``: where it is saved, and may have been; None: nowhere.
-    ``runner`` explains problems.
+    ``runner`` explains problems. ``first_states`` replace the states if there are more initial
+    states than ``--max-states`` allows: their `begin` stops at exactly that many; None if that of
+    ``states`` does.
     """
 
     def __init__(
@@ -33,12 +35,14 @@ class LevelSearch:
         states: States,
         checkpoint: Checkpoint | None = None,
         runner: Callable[[], Runner] | None = None,
+        first_states: Callable[[], States] | None = None,
     ) -> None:
         self.account = watch.account
         self.states = states
         self.watch = watch
         self._checkpoint = checkpoint
         self._runner = runner or (lambda: Runner(watch.account.model))
+        self._first_states = first_states
         # The level being expanded, 0 before the first.
         self._depth = 0
         # Whether there is something to be searched: what was saved is read before.
@@ -82,14 +86,13 @@ class LevelSearch:
     def _limited(self) -> Limit | None:
         """Searches; what cut the search, if anything did."""
         try:
-            with self.states.timed(self.account.left):
-                try:
+            try:
+                with self.states.timed(self.account.left):
                     self._search()
-                except Cut as cut:
-                    most = self.watch.limits.max_states
-                    if cut.limit.kind == "max-states" and most is not None:
-                        self.states.lead(most)
+            except Cut as cut:
+                if cut.limit.kind != "max-states" or self._depth or self._first_states is None:
                     raise
+                self._begin_exactly(self._first_states())
         except Expired:
             return self.account.expired
         except Cut as cut:
@@ -112,13 +115,16 @@ class LevelSearch:
         if saved is None:
             self._look_for()
             self.states.begin()
-            if self._judge():
+            self.states.examine()
+            self.watch.check_states()
+            if self._take_in():
                 return
         else:
             self.states, self._level, self._depth = saved, saved.level, saved.level - 1
             self._counts = saved.count()
             self.watch.follow(saved, self._depth)
             self._look_for()
+            self._check_states()
         while self.states.size:
             if most is not None and self._depth >= most:
                 raise Cut(Limit("depth", most))
@@ -137,18 +143,42 @@ class LevelSearch:
         account = self.account
         self.states.look_for(self.watch.deadlock, account.searched.chosen - account.reached)
 
+    def _begin_exactly(self, states: States) -> None:
+        """Finds the initial states again, up to the limit on states. Raises `Cut` there."""
+        self.watch.follow(states, 0)
+        self.states.close()
+        self.states = states
+        self._look_for()
+        with states.timed(self.account.left):
+            states.begin()
+        raise AssertionError("fewer initial states than the search found")
+
     def _judge(self) -> bool:
-        """Takes in the level that has just been found; whether it ends the search."""
-        account, states = self.account, self.states
-        self.watch.check_states()
+        """Examines and takes in the level that has just been found; whether it ends the search."""
+        self._collect()
+        if not self.account.passes(self._depth):
+            self.states.examine()
+        return self._take_in()
+
+    def _take_in(self) -> bool:
+        """Takes in the level that has just been examined; whether it ends the search. Raises `Cut`
+        if it reaches the limit on states.
+        """
+        account = self.account
         self._collect()
         if not account.passes(self._depth):
-            states.examine()
-            self._collect()
             self._count()
-        if self._checkpoint is not None and not account.ends and states.size:
+        if account.ends:
+            return True
+        if self._checkpoint is not None and self.states.size:
             self._checkpoint.judged()
-        return account.ends
+        self._check_states()
+        return False
+
+    def _check_states(self) -> None:
+        """Raises `Cut` if there are too many states, unless no state is left to expand."""
+        if self.states.size:
+            self.watch.check_states()
 
     def _take_in_rest(self) -> None:
         """Takes in what was found of a level that was cut, and looks at its states for as long as

@@ -79,7 +79,7 @@ class Watch:
         if self.looking_back and self.decision is None:
             return
         now, states = time.monotonic(), self._states
-        if not self.looking_back and not self.account.searched.constraints:
+        if not self._depth and not self.looking_back and not self.account.searched.constraints:
             self.check_states()
         if self.limits.memory is not None and now - self._weighed_at >= WEIGH_SECONDS:
             self._weighed_at = now
@@ -108,15 +108,12 @@ class Watch:
             raise Expired
 
     def check_states(self) -> None:
-        """Stops at too many states, of which those outside constraints are none."""
-        most, states = self.limits.max_states, self._states
-        if most is None or states.states <= most:
-            return
-        if self.account.searched.constraints:
-            outside = states.size - states.inside()
-            if states.states - outside <= most:
-                return
-        raise Cut(Limit("max-states", most))
+        """Raises `Cut` if there are more states than ``--max-states`` allows. Precondition: those
+        outside constraints have been dropped.
+        """
+        most = self.limits.max_states
+        if most is not None and self._states.states > most:
+            raise Cut(Limit("max-states", most))
 
 
 def out_of_memory(limits: Limits) -> Limit:

@@ -113,10 +113,6 @@ class States(Protocol):
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
 
-    def inside(self) -> int:
-        """How many of the new states are inside the constraints; drops none."""
-        ...
-
     def examine(self) -> None:
         """Looks at the new states, and drops those outside the constraints. Where it was stopped,
         it goes on when it is called again.
@@ -124,12 +120,6 @@ class States(Protocol):
 
     def settle(self) -> None:
         """Gives up looking at the rest of the new states, which stay."""
-
-    def lead(self, most: int) -> None:
-        """Keeps only the first states of the level,
-        in the order of the interpreter, until there are ``most`` in all. Where it cannot, the level
-        stays as it is.
-        """
 
     # ------------------------------------------------------------ what was found
 

@@ -29,11 +29,11 @@ class Seen(Protocol):
 
 
 class Visitor:
-    """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` is how
-    many states inside the constraints there may be: the next one raises `Cut`, and it and the step
-    to it do not count. ``count`` is how many there are, ``fresh`` those not yet taken from it; the
-    other counts are as in `Counts`. With ``orbits`` the least state of each is visited, and seen;
-    ``stand_for`` says for how many states the ``fresh`` ones stand.
+    """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` limits
+    the initial states inside the constraints: the next one raises `Cut`, and does not count.
+    ``count`` is how many states there are, ``fresh`` those not yet taken from it; the other counts
+    are as in `Counts`. With ``orbits`` the least state of each is visited, and seen; ``stand_for``
+    says for how many states the ``fresh`` ones stand.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Visitor:
         self.seen[state] = before
         weight = 1 if self.orbits is None else self.orbits.size(state)
         if self._is_inside(state):
-            if self.count == self.most:
+            if not self.depth and self.count == self.most:
                 raise Cut(Limit("max-states", self.most))
             self.count += 1
             self.stand_for += weight

@@ -31,6 +31,7 @@ from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import FORMAT, UNSIGNED_FORMAT, Checkpoints, unusable
 from fencepost.checker.spark.graph_files import Tables
@@ -40,6 +41,7 @@ from fencepost.checker.spark.saved import Saver, with_tables
 from fencepost.checker.spark.states import FirstStates, HandOver
 from fencepost.checker.user_key import Purpose
 from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.stepper import Runner
 
 THRESHOLD_BYTES = 1 << 22
 """A level is handed over when its states take this many bytes."""
@@ -109,7 +111,10 @@ class Spark:
             if checkpoints is not None:
                 saver = Saver(first, checkpoints, saved)
                 checkpoint = Checkpoint(saver, session.checkpoint_seconds(spark))
-            search = LevelSearch(first.watch, first, checkpoint)
+            search = LevelSearch(
+                first.watch, first, checkpoint,
+                first_states=lambda: ValueStates(first.watch, Runner(model), None),
+            )  # fmt: skip
             if tables is None:
                 return search.run()
             return search.run(lambda outcome: with_tables(outcome, first, tables))

@@ -212,12 +212,6 @@ class ClusterStates(PackedStates):
         self._tally = [worker_context.combined(self.sizes, [*self._tally, *tallies])]
         self.remark = self._describe(found)
 
-    def lead(self, most: int) -> None:
-        """On a cluster, a level that has too many states counts whole."""
-
-    def inside(self) -> int:
-        return self.size - self._new_outside
-
     def examine(self) -> None:
         """Executors have looked at the states when they merged them; their number changes now."""
         self._level_sizes[-1] -= self._new_outside

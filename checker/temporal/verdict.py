@@ -45,7 +45,7 @@ def expanded_levels(outcome: Outcome) -> int | None:
     if cut is None:
         return None
     begun = len(outcome.statistics.transitions)
-    return begun if cut.kind == "depth" else max(0, begun - 1)
+    return begun if cut.kind in _WHOLE_LEVELS else max(0, begun - 1)
 
 
 def judged(

@@ -53,12 +53,12 @@ class Counted:
 
 
 class Full(Exception):
-    """There are as many states as there may be, and here is one more."""
+    """There are more initial states than there may be."""
 
 
 @dataclass(slots=True)
 class Search:
-    """A breadth-first search, level by level, of the first ``most_states`` states."""
+    """A breadth-first search, level by level, up to the level that exceeds ``most_states``."""
 
     model: ir.Model
     properties: set[int]
@@ -113,10 +113,15 @@ class Search:
                 return f"--max-states {self.most_states}"
             if ends or not now.fresh:
                 return None
+            if self.most_states is not None and self._known() > self.most_states:
+                return f"--max-states {self.most_states}"
             if self.most_steps is not None and self.level >= self.most_steps:
                 return f"--depth {self.most_steps}"
             self.level += 1
             frontier = sorted(now.fresh)
+
+    def _known(self) -> int:
+        return sum(len(level.fresh) for level in self.counted)
 
     def _count(self, now: Counted) -> None:
         self.counted.append(now)
@@ -182,9 +187,8 @@ class Search:
             if self._holds(number, state, None, now) is False:
                 inside = False
                 break
-        known = sum(len(level.fresh) for level in (*self.counted, now))
-        if inside and known == self.most_states:
-            # This state does not count, nor does the step that leads to it.
+        if inside and not self.level and len(now.fresh) == self.most_states:
+            # This state does not count.
             raise Full
         self.parents[state] = before
         (now.fresh if inside else now.outside).add(state)

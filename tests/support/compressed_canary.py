@@ -50,13 +50,6 @@ class Canary(Compressed):
         self._seen |= {*new}
         assert self.states == len(self._seen)
 
-    def forget(self, address: int, count: int) -> None:
-        taken = self.decoded(address, count)
-        assert self._seen >= {*taken}
-        super().forget(address, count)
-        self._seen -= {*taken}
-        assert self.states == len(self._seen)
-
     def grow(self) -> None:
         super().grow()
         assert self.states == len(self._seen)

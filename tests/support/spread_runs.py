@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
@@ -127,7 +126,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             partitions = chance.choice((1, 2, 3, 7))
             level = chance.choice((1, 1, 2, 3))
             compressed = chance.choice((1, 5, 40, MANY))
-            wanted = expected(run, level)
+            wanted = run.by(load("interpreter"))
             where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
             where += f"{compressed} states, {codes.tasks} tasks, together: {codes.together}, {run}"
             told.runs += 1
@@ -148,30 +147,9 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
                     _resumed(codes, run, chance, told, f"{where}:\n{text}")
 
 
-def expected(run: Run, level: int) -> Observed:
-    """What the interpreter finds, by the one rule in which Spark differs: of the levels behind
-    ``level``, which are on the cluster, the one that passes a limit on states counts whole
-    (docs/language.md section 10).
-    """
-    interpreter, limits = load("interpreter"), run.limits
-    found = run.by(interpreter)
-    if limits.max_states is None:
-        return found
-    unlimited = replace(limits, max_states=None)
-    sizes = replace(run, limits=unlimited, keep_going=True).by(interpreter).levels
-    passed = next((n for n, sum_ in enumerate(accumulate(sizes)) if sum_ > limits.max_states), None)
-    if passed is None or passed < level:
-        # It is not reached, or before the states are handed over.
-        return found
-    whole = replace(run, limits=replace(unlimited, depth=passed)).by(interpreter)
-    if whole.limit is None:
-        return whole
-    return replace(whole, limit=f"--max-states {limits.max_states}")
-
-
 def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: str) -> None:
     """A search that saves every level, and one that goes on from any of them."""
-    wanted = expected(run, 1)
+    wanted = run.by(load("interpreter"))
     with TemporaryDirectory() as folder:
         cluster = Cluster(partitions=chance.choice((1, 3)))
         found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder)))

@@ -65,6 +65,23 @@ def define(unit: Unit, words: int, ghosts: bool) -> None:
     _find(exported(unit, "find", [PTR, PTR, I64, PTR]), words)
     _label(exported(unit, "label", [PTR, PTR, I64, PTR, I64]), words)
     _edges(exported(unit, "edges", [PTR, PTR, I64, PTR, PTR, I64]), words)
+    _least(exported(unit, "least", [PTR, PTR, I64, I64, I64]), words)
+
+
+def _least(e: Emitter, words: int) -> None:
+    """least(ctx, states, best, first, count): DONE is the index of the least state, in the order
+    of the language, among ``best`` and the ``count`` ones from ``first``.
+    """
+    ctx, states, best, first, count = e.arguments
+    e.put(ctx, Word.DONE, best)
+    with each(e, count) as number:
+        index = e.add(first, number)
+        state, known = (
+            e.index(states, e.mul(place, word(words))) for place in (index, e.get(ctx, Word.DONE))
+        )
+        with when(e, call(e, "state_less", state, known)):
+            e.put(ctx, Word.DONE, index)
+    e.ret()
 
 
 # ---------------------------------------------------------------- looking states up

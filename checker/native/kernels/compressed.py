@@ -1,4 +1,4 @@
-"""The machine code of compressed visited sets: `add`, `decode`, `forget` and what enlarges them.
+"""The machine code of compressed visited sets: `add`, `decode` and what enlarges them.
 
 It is the same for all models. A state of several words is a tree of pairs, and the pair at its root
 (two numbers of 32 bits, the *root*) is kept in a quotiented table; so is a state of one word, whose
@@ -58,7 +58,6 @@ def text() -> str:
     tree.define(unit)
     _add(exported(unit, "add", [PTR, PTR, PTR, I64]))
     _decode(exported(unit, "decode", [PTR, PTR, I64, PTR, PTR]))
-    _forget(exported(unit, "forget", [PTR, PTR, I64]))
     quotient.move(exported(unit, "move", [PTR, PTR, PTR, PTR]))
     tree.reindex(exported(unit, "reindex", [PTR]))
     parameters = [PTR, PTR, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR]
@@ -185,25 +184,4 @@ def _decode(e: Emitter) -> None:
             e.put(rights, number, right)
         states = e.index(out, e.mul(start, words))
         tree.descend(e, nodes, node_count, words, states, rows, batch)
-    e.ret()
-
-
-def _forget(e: Emitter) -> None:
-    """forget(set, roots, count): takes roots out that are in the set."""
-    set_, roots, count = e.arguments
-    keys = Keys(e, e.index(set_, TABLES), e.index(set_, Set.MIX))
-    mask = e.get(set_, Set.MASK)
-    with each(e, count) as number:
-        found, missing, onward = e.block("found"), e.block("missing"), e.block("onward")
-        left, right = _halves(e, e.both(e.get(roots, number), mask))
-        table = keys.table(keys.table_of(left, right))
-        key = keys.permuted(table, left, right)
-        keys.find(table, key, keys.home(table, key), found, missing)
-        e.goto(missing)
-        e.at(missing)
-        e.goto(onward)
-        e.at(found)
-        keys.remove(table)
-        e.goto(onward)
-        e.at(onward)
     e.ret()

@@ -6,7 +6,7 @@ the low bits of ``right``, turned by a hash of the rest, which does not depend o
 table can be widened alone. The rest is permuted into KEY_BITS bits, whose home is a line of 64
 bytes by their size; the bits that the line tells are left out. What is kept, an entry, are the
 lowest bits of the permuted key and, below them, how far from home it is: 1 to `TRIES`, 0 for a free
-place, `GONE` for a key taken out.
+place.
 
 A line has first the low bytes of its SLOTS entries, which are looked through at once, then the BODY
 other bits of each. Entries fill a line from the front, so that one with a free place ends a search.
@@ -28,7 +28,7 @@ TABLE_BITS = 5
 TABLE_COUNT = 1 << TABLE_BITS
 LINE_BYTES = 64
 PLACE_BITS = 3
-TRIES, GONE = 6, 7
+TRIES = 6
 FAR = 1 << (TRIES - 1)
 """Lines behind the last home. A key is looked for 0, 1, 3, 7, ... lines from home: lines next to
 each other fill up together."""
@@ -176,14 +176,6 @@ class Keys:
         b.store(more, place, align=1)
         e.put(table, Quotient.COUNT, e.add(e.get(table, Quotient.COUNT), word(1)))
 
-    def remove(self, table: LLVM) -> None:
-        """Takes out the key that was found; its place is free when the table is copied."""
-        e, b = self._e, self._e.builder
-        place = e.index(e.load(self._line, ir.PointerType()), e.load(self._slot), I8)
-        e.store(b.or_(b.load(place, typ=I8), ir.Constant(I8, GONE)), place)
-        for counted in (Quotient.COUNT, Quotient.LIMIT):
-            e.put(table, counted, e.sub(e.get(table, counted), word(1)))
-
 
 def move(e: Emitter) -> None:
     """move(ctx, mix, old, new): enters the keys of one table, by its descriptor, into another one,
@@ -223,8 +215,6 @@ def move(e: Emitter) -> None:
         e.branch(e.eq(low, word(0)), ended, some)
         e.at(some)
         code = e.both(low, word((1 << PLACE_BITS) - 1))
-        with when(e, e.eq(code, word(GONE)), rare=True):
-            e.goto(next_)
         place, shift = _body(e, old, line, now)
         body = e.both(e.shr(b.load(place, typ=I64, align=1), shift), e.get(old, Quotient.BODY_MASK))
         rest = e.shr(e.either(e.shl(body, 8), low), PLACE_BITS)

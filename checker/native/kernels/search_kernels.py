@@ -12,7 +12,6 @@ from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, Emitter, Unit, word
 from fencepost.checker.native.codegen.flow import call, count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import copy, hashed, watched
-from fencepost.checker.native.kernels import ordering
 from fencepost.checker.native.kernels.calls import to_owner
 from fencepost.checker.native.kernels.tables import Tables
 from fencepost.checker.native.kernels.visited_set import VisitedSet
@@ -40,11 +39,8 @@ def define(
     define_first(unit, words, symmetric)
     _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot, symmetric)
     _route(exported(unit, "route", [PTR, PTR, I64]), words, symmetric)
-    if symmetric:
-        _leasts(exported(unit, "leasts", [PTR, PTR, I64]), words)
     _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
     visited.define(unit, words)
-    ordering.define(unit, words)
 
 
 def define_first(unit: Unit, words: int, symmetric: bool = False) -> None:
@@ -150,15 +146,6 @@ def expand_one(
                 call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
     e.goto(finished)
     e.at(finished)
-
-
-def _leasts(e: Emitter, words: int) -> None:
-    """leasts(ctx, states, count): puts the least state of its orbit where each state stands."""
-    ctx, states, count = e.arguments
-    with each(e, count) as number:
-        state = e.index(states, e.mul(number, word(words)))
-        call(e, "least_of_orbit", ctx, state, state)
-    e.ret()
 
 
 def _route(e: Emitter, words: int, symmetric: bool) -> None:

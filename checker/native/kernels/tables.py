@@ -29,7 +29,6 @@ class Tables:
         """Adds the kernels for states of ``words`` words that `visited.tables` calls."""
         _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
         _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
-        _forget(exported(unit, "forget", [PTR, PTR, I64]), words)
         _gather(exported(unit, "gather", [PTR, PTR, I64, PTR]), words)
 
     def lookup(self, e: Emitter, words: int, most: int) -> _Lookup:
@@ -206,60 +205,6 @@ def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: L
     e.goto(probe)
     e.at(free)
     copy(e, words, here, state)
-
-
-def _forget(e: Emitter, words: int) -> None:
-    """forget(ctx, states, count): takes states out of the tables of their owner, who has them.
-
-    Behind a place that becomes free, a state that is not at home may move up, so that none is
-    looked for in vain.
-    """
-    _, states, count = e.arguments
-    lookup, first = _Lookup(e, words, 1), word(0)
-    gap, place = e.cell(), e.cell()
-    with each(e, count) as number:
-        state = e.index(states, e.mul(number, word(words)))
-        there = e.block("there")
-        lookup.seek(first, state)
-        lookup.find(first, state, there)
-        e.ret()
-        e.at(there)
-        table = lookup.table(first)
-        start, capacity = e.pointer(table, Table.ADDRESS), e.get(table, Table.CAPACITY)
-
-        def at(index: LLVM, start: LLVM = start) -> LLVM:
-            return e.index(start, e.mul(index, word(words)))
-
-        def behind(index: LLVM, capacity: LLVM = capacity) -> LLVM:
-            following = e.add(index, word(1))
-            return e.select(e.eq(following, capacity), word(0), following)
-
-        e.store(e.udiv(e.sub(address(e, lookup.place), address(e, start)), word(8 * words)), gap)
-        e.put(table, Table.COUNT, e.sub(e.get(table, Table.COUNT), word(1)))
-        e.store(e.load(gap), place)
-        look, move, stay, closed = (e.block(name) for name in ("look", "move", "stay", "closed"))
-        e.goto(look)
-        e.at(look)
-        now = behind(e.load(place))
-        e.store(now, place)
-        other, taken = at(now), e.block("taken")
-        e.branch(e.eq(e.load(other), word(0)), closed, taken)
-        e.at(taken)
-        # It may move where its home does not lie behind the gap, up to where it is, in a circle.
-        home = home_of(e, hashed(e, words, other), capacity)
-        hole = e.load(gap)
-        distance = e.select(e.ult(now, home), e.add(now, capacity), now)
-        away = e.select(e.ult(now, hole), e.add(now, capacity), now)
-        e.branch(e.ult(e.sub(distance, home), e.sub(away, hole)), stay, move)
-        e.at(move)
-        copy(e, words, at(e.load(gap)), other)
-        e.store(now, gap)
-        e.goto(stay)
-        e.at(stay)
-        e.goto(look)
-        e.at(closed)
-        e.clear(at(e.load(gap)), words)
-    e.ret()
 
 
 def _gather(e: Emitter, words: int) -> None:

@@ -36,16 +36,12 @@ PARAMETERS = {
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS),
-    "forget": (ADDRESS, ADDRESS, WORD),
     "gather": (ADDRESS, ADDRESS, WORD, ADDRESS),
-    "heap": (ADDRESS, WORD, WORD, WORD),
-    "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
 
 COMPRESSED = {
     "add": (ADDRESS, ADDRESS, ADDRESS, WORD),
     "decode": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS),
-    "forget": (ADDRESS, ADDRESS, WORD),
     "move": (ADDRESS, ADDRESS, ADDRESS, ADDRESS),
     "reindex": (ADDRESS,),
     "distinct": (
@@ -61,10 +57,9 @@ GRAPH = {
     "advance": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS, WORD),
     "trim": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
     "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
+    "least": (ADDRESS, ADDRESS, WORD, WORD, WORD),
 }
 """Those of a model whose behaviours are asked for."""
-LEASTS = {"leasts": (ADDRESS, ADDRESS, WORD)}
-"""That of a model in whose search one state stands for all of its orbit."""
 APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
 """That of a model of which a profile is made."""
 FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADDRESS, ADDRESS)}
@@ -72,7 +67,7 @@ FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADD
 LAWFUL = {"lawful": (ADDRESS, WORD, ADDRESS)}
 """That of what reads states from a file."""
 KERNELS = {
-    **PARAMETERS, **GRAPH, **LEASTS, **APART, **FOLLOW, **LAWFUL,
+    **PARAMETERS, **GRAPH, **APART, **FOLLOW, **LAWFUL,
     "walk": (ADDRESS, WORD, WORD, WORD),
 }  # fmt: skip
 """All kernels; which of them code has depends on what it is for."""
@@ -96,11 +91,7 @@ class Code:
     rehash: Any = None
     spread: Any = None
     examine: Any = None
-    forget: Any = None
     gather: Any = None
-    heap: Any = None
-    least: Any = None
-    leasts: Any = None
     number: Any = None
     find: Any = None
     label: Any = None
@@ -108,6 +99,7 @@ class Code:
     advance: Any = None
     trim: Any = None
     inside: Any = None
+    least: Any = None
     walk: Any = None
     follow: Any = None
     precedes: Any = None
@@ -123,7 +115,6 @@ class SetCode:
     size: int
     add: Any
     decode: Any
-    forget: Any
     move: Any
     reindex: Any
     distinct: Any

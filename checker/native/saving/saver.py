@@ -73,7 +73,9 @@ class Opened:
 
 
 def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
-    steps, states = len(account.levels) - 1, sum(account.visited)
+    steps = len(account.levels) - 1
+    # A search cut by ``--max-states`` keeps its last level whole, unless that is the first.
+    states = sum(account.visited[:-1] or account.visited)
     if limits.depth is not None and steps > limits.depth:
         raise folder.unusable(f"it is {steps} steps deep, and --depth allows {limits.depth}")
     if limits.max_states is not None and states > limits.max_states:

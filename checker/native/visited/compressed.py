@@ -149,10 +149,6 @@ class Compressed:
         """As `kinds.SeenStates`."""
         self.code.add(self._context.address, self._set.address, address, count)
 
-    def forget(self, address: int, count: int) -> None:
-        """As `kinds.SeenStates`."""
-        self.code.forget(self._set.address, address, count)
-
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
         """As `kinds.SeenStates`."""
         if not self._nodes:

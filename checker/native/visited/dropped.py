@@ -54,7 +54,3 @@ class Dropped:
     def forget(self, level: int) -> None:
         """Those of the levels down to one are kept elsewhere."""
         self._blocks = {one: blocks for one, blocks in self._blocks.items() if one > level}
-
-    def rewind(self, level: int) -> None:
-        """A level is taken back."""
-        self._blocks.pop(level, None)

@@ -23,9 +23,6 @@ class SeenStates(Protocol):
     def grow(self) -> None:
         """Makes the room that machine code has asked for. Raises `Exhausted`."""
 
-    def forget(self, address: int, count: int) -> None:
-        """Takes states out as if they had never been seen, by their entries."""
-
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
         """Where the states of some entries are: written to ``room``, if need be. Any worker may ask
         for that, whose own rows are at ``rows``.

@@ -107,10 +107,6 @@ class Visited(Tables):
         for region in (self._descriptors, *self._regions):
             self._memory.give(region)
 
-    def forget(self, address: int, count: int) -> None:
-        """As `kinds.SeenStates`."""
-        self.code.forget(self._context.address, address, count)
-
     def grow(self) -> None:
         """As `kinds.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]

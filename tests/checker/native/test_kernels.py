@@ -4,7 +4,6 @@ lost or found twice, the least problems are kept, and nothing is written outside
 
 from __future__ import annotations
 
-import random
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -236,37 +235,6 @@ def test_least_predecessors(owners: int) -> None:
 
 
 # ---------------------------------------------------------------- the visited set
-
-
-@pytest.mark.parametrize(("owners", "words"), [(1, 1), (3, 1), (1, 3), (2, 17)])
-def test_a_level_that_is_taken_back_was_never_seen(owners: int, words: int) -> None:
-    chosen = random.Random(owners + words)
-    with explored(fan(1, words), owners) as explorer:
-        explorer.begin()
-        known, kept = {0}, {1: [0]}
-        sizes = ((3_000, True), (700, False), (9_000, False), (2, True), (5_000, False))
-        for count, stays in sizes:
-            explorer.begin_level()
-            now: dict[int, None] = {}
-            for number in chosen.choices(range(20_000), k=count):
-                new = number not in known and number not in now
-                assert explorer.enter((TOP | number, *[number] * (words - 1))) is new
-                if new:
-                    now[number] = None
-            if stays:
-                known |= {*now}
-                kept[explorer.level] = sorted(now)
-            else:
-                explorer.rewind()
-            assert explorer.states == explorer.visited == len(known)
-        for level, numbers in kept.items():
-            ordered, found = explorer.in_order(level), list[State]()
-            while ordered.left:
-                address, count = ordered.take()
-                places = memory_words(address, count * words)
-                for start in range(0, count * words, words):
-                    found.append(decode(tuple(places[start : start + words])))
-            assert found == [(number,) for number in numbers]
 
 
 @pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (1, 3), (1, 17)])

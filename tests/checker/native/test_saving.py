@@ -133,8 +133,8 @@ def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
         assert_same(wanted, at(run, tmp_path, True, 2).by(every_level()), "the last")
 
 
-def test_stopped_within_a_level(tmp_path: Path) -> None:
-    """What a level that is cut has found is not saved, also where its problems are reported."""
+def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
+    """The same limit ends a resumed search at the same level, and a larger one lets it continue."""
     run = run_of(CONSTRAINED)
     chance = random.Random(1)
     with translated_once(False):
@@ -142,7 +142,10 @@ def test_stopped_within_a_level(tmp_path: Path) -> None:
         for number in range(12):
             place, most = tmp_path / str(number), chance.randrange(2, wanted.distinct)
             asked = at(run, place, False, 1 + number % 3, max_states=most)
-            assert str(asked.outcome(every_level(60)).cut) == f"--max-states {most}"
+            cut = asked.outcome(every_level(60))
+            assert str(cut.cut) == f"--max-states {most}"
+            again = at(run, place, True, 1, max_states=most).outcome(every_level(60))
+            assert (again.cut, again.statistics.levels) == (cut.cut, cut.statistics.levels)
             found = at(run, place, True, 1 + number % 2).by(every_level())
             assert_same(wanted, found, f"{most} states")
 

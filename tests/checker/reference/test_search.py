@@ -234,7 +234,7 @@ def test_assumptions_come_first() -> None:
     [
         (Limits(depth=0), "--depth 0", (1, 1, 1)),
         (Limits(depth=3), "--depth 3", (4, 4, 4)),
-        (Limits(max_states=3), "--max-states 3", (3, 3, 3)),
+        (Limits(max_states=3), "--max-states 3", (4, 4, 4)),
         (Limits(timeout=0), "--timeout 0", (0, 0, 0)),
     ],
 )
@@ -252,19 +252,15 @@ def test_limits_that_are_just_enough() -> None:
     assert search(loop, limits=Limits(depth=3)).verdict is Verdict.OK
 
 
-def test_the_first_states_of_a_level_with_too_many_count() -> None:
+def test_a_level_with_too_many_states_counts_whole() -> None:
     spread = pick(0, among(1, 2, 3), put(0, local(0)))
-    spreading = model(START, [spread], [("invariant", ir.Not(equals(2)))])
-    for most in (1, 2):
+    spreading = model(START, [spread], [("invariant", ir.Not(equals(9)))])
+    for most in (1, 2, 3, 4):
         outcome = search(spreading, limits=Limits(max_states=most))
-        assert (outcome.verdict, outcome.findings) == (Verdict.INCONCLUSIVE, ())
-        assert counts(outcome) == (most, most, most)
-    for most in (3, 4):
-        outcome = search(spreading, limits=Limits(max_states=most))
-        assert outcome.verdict is Verdict.VIOLATED
-        assert outcome.cut == (None if most == 4 else Limit("max-states", 3))
-        assert counts(outcome) == (most, most, 2)
-    # So with initial states.
+        assert outcome.cut == (None if most == 4 else Limit("max-states", most))
+        assert outcome.verdict is (Verdict.OK if most == 4 else Verdict.INCONCLUSIVE)
+        assert outcome.statistics.levels == (1, 3)
+    # Of too many initial states the first count.
     several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
     outcome = search(several, limits=Limits(max_states=2))
     assert (outcome.verdict, counts(outcome)) == (Verdict.VIOLATED, (2, 2, 1))

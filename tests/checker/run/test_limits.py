@@ -22,9 +22,11 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Expired
 from fencepost.checker.search.alarm import raised_after
+from fencepost.checker.search.visiting import Visitor
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.elaborate.claims.program import Check
+from fencepost.spec.semantics.stepper import Successor
 from fencepost.spec.text.problem import Rejected
 
 
@@ -83,14 +85,14 @@ ENGINES = [("interpreter", None), ("local", 1), ("local", 2), ("local", 3)]
 
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.name)
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
-def test_what_was_found_is_reported_at_a_limit_on_states(
+def test_the_problem_of_a_level_is_the_one_also_if_it_reaches_a_limit_on_states(
     cut: Cut, engine: str, workers: int | None
 ) -> None:
     text = cut.text.format(most=4_999)
     outcome = run(engine, text, Limits(max_states=4_990, workers=workers))
-    assert (outcome.verdict, str(outcome.cut)) == (cut.verdict, "--max-states 4990")
-    assert outcome.statistics.distinct == 4_990
-    assert any("--max-states 4990" in note for note in outcome.notes)
+    assert (outcome.verdict, outcome.cut) == (cut.verdict, None)
+    whole = run(engine, text, Limits(workers=workers))
+    assert outcome.statistics.levels == whole.statistics.levels
     trace = outcome.findings[0].trace
     assert trace is not None
     assert len(trace.steps) == 2
@@ -103,7 +105,7 @@ def test_a_constraint_without_a_value_in_one_state_too_many(
 ) -> None:
     text = "var x: 0..9 = 0\naction up: x += 1\nconstraint: 1 // (x - 3) < 9\n"
     outcome = run(engine, text, Limits(max_states=3, workers=workers))
-    assert (outcome.verdict, str(outcome.cut)) == (Verdict.ERROR, "--max-states 3")
+    assert (outcome.verdict, outcome.cut) == (Verdict.ERROR, None)
     trace = outcome.findings[0].trace
     assert trace is not None
     assert [step.state for step in trace.steps] == [(0,), (1,), (2,), (3,)]
@@ -136,7 +138,7 @@ def test_what_was_seen_of_a_level_is_counted_when_time_is_over(
 
 
 def test_a_problem_of_the_states_before_a_cut_level_is_the_one() -> None:
-    # State 1 is a deadlock, and what state 2 leads to is cut: it does not count.
+    # State 1 is a deadlock, and state 2 has too many successors: they do not count.
     text = """
 var a: 0..9 = 1
 var b: 0..2 in {1, 2}
@@ -146,7 +148,7 @@ action go(k in 3..9):
 """
     for engine, workers in ENGINES:
         outcome = run(engine, text, Limits(max_states=5, workers=workers))
-        assert (outcome.verdict, str(outcome.cut)) == (Verdict.DEADLOCK, "--max-states 5")
+        assert (outcome.verdict, outcome.cut) == (Verdict.DEADLOCK, None)
         assert outcome.statistics.levels == (2,)
         assert outcome.coverage.taken == (0,)
 
@@ -167,10 +169,56 @@ reachable R: x == 5
     assert (outcome.coverage.marks, outcome.coverage.reached) == (frozenset(), frozenset())
 
 
+TREE = """
+var x: 0..999 = 0
+action left:
+    require x < 100
+    x = 2 * x + 1
+action right:
+    require x < 100
+    x = 2 * x + 2
+"""
+
+
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+@pytest.mark.parametrize(
+    ("most", "levels"),
+    [(1, (1, 2)), (2, (1, 2)), (3, (1, 2, 4)), (10, (1, 2, 4, 8)), (126, (1, 2, 4, 8, 16, 32, 64))],
+)
+def test_a_limit_on_states_ends_the_search_with_the_level_that_exceeds_it(
+    engine: str, workers: int | None, most: int, levels: tuple[int, ...]
+) -> None:
+    outcome = run(engine, TREE, Limits(max_states=most, workers=workers))
+    assert (outcome.verdict, str(outcome.cut)) == (Verdict.INCONCLUSIVE, f"--max-states {most}")
+    assert outcome.statistics.levels == levels
+    assert outcome.statistics.distinct == sum(levels) > most
+
+
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+@pytest.mark.parametrize("constraint", ["", "constraint: a != 5\n"])
+def test_initial_states_are_cut_at_the_limit(
+    engine: str, workers: int | None, constraint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Successor] = []
+    begin = Visitor.begin
+
+    def counted(visitor: Visitor, made: Successor) -> None:
+        begun.append(made)
+        begin(visitor, made)
+
+    monkeypatch.setattr(Visitor, "begin", counted)
+    text = f"var a: 0..1000000 = any\naction stay: a = a\n{constraint}"
+    outcome = run(engine, text, Limits(max_states=10, workers=workers))
+    assert (outcome.verdict, str(outcome.cut)) == (Verdict.INCONCLUSIVE, "--max-states 10")
+    assert outcome.statistics.levels == (10,)
+    assert outcome.statistics.generated == len(begun) - 1 == 10 + bool(constraint)
+
+
 def test_counts_of_a_cut_search_are_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "many.fence"
     expected = "check c:\n    expect violated Small\n    expect states == 5000\n"
-    path.write_text(VIOLATED.format(most=4_999, body="a = k") + expected, encoding="utf-8")
+    text = "var a: 0..4999 = any\naction stay: a = a\ninvariant Small: a != 1\n"
+    path.write_text(text + expected, encoding="utf-8")
     assert fencepost.check(path).as_expected
     cut = fencepost.check(path, max_states=100)
     assert cut.as_expected
