@@ -65,7 +65,7 @@ def write_reached(page: Page, outcome: Outcome) -> None:
     else:
         whole = expanded_levels(outcome)
         known = estimated(counted.levels[: None if whole is None else whole + 1])
-        said = f"more than {found} can be reached"
+        said = f"at least {found} can be reached"
         said += "" if known is None else f", perhaps {known}, by the sizes of the first levels"
     page.words("  ", said, 2)
 

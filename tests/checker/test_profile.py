@@ -146,8 +146,8 @@ def test_a_search_that_ends_at_a_problem(tmp_path: Path) -> None:
 def test_text_and_again(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
     found = run("check", "s.fence", "--profile", "--max-states", "4", folder=tmp_path)
-    assert "profile of 4 states" in found.stdout
-    assert "held at most 3 of 30" in found.stdout
+    assert "profile of 5 states" in found.stdout
+    assert "held at most 4 of 30" in found.stdout
     assert "--max-states 4 --profile" in found.stdout
 
 
