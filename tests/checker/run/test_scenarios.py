@@ -159,7 +159,7 @@ def test_forms_of_a_report(folder: Path) -> None:
 
 
 def test_a_limit_leaves_it_open(folder: Path) -> None:
-    ran = check(folder, "--check", "met", "--max-states", "3")
+    ran = check(folder, "--check", "met", "--max-states", "2")
     assert ran.code == Exit.INCONCLUSIVE
     assert "a longer run may fit" in ran.stdout
     assert "So far 2 of 2 steps of the scenario fit some run." in ran.stdout
