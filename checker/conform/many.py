@@ -12,10 +12,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from copy import copy
 from functools import partial
 from importlib import import_module
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from fencepost.checker.conform.lines import History
 from fencepost.checker.conform.mapping import Mapped
@@ -75,15 +78,13 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
     if workers == 1:
         yield from map(judged, range(count))
         return
-    before, children = active_children(), list[BaseProcess]()
-    crew = ProcessPoolExecutor(workers, get_context("fork"), _begin, (judged,))
+    children = list[BaseProcess]()
+    crew = ProcessPoolExecutor(workers, _recorded(children), _begin, (judged,))
     try:
         with warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
             found = crew.map(_next, range(count), chunksize=AT_ONCE)
-            # The pool starts all of its processes with the first task.
-            children += [child for child in active_children() if child not in before]
         yield from found
     except BrokenProcessPool:
         killed = _killed(children)
@@ -92,6 +93,21 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
         raise killed from None
     finally:
         crew.shutdown(cancel_futures=True)
+
+
+def _recorded(children: list[BaseProcess]) -> BaseContext:
+    """A context whose processes are added to ``children`` before they start: one that is killed at
+    once is no active child any more when somebody asks for those.
+    """
+    context = copy(get_context("fork"))
+    process = context.Process
+
+    def recorded(*args: Any, **options: Any) -> BaseProcess:
+        children.append(process(*args, **options))
+        return children[-1]
+
+    vars(context)["Process"] = recorded
+    return context
 
 
 def _killed(children: Sequence[BaseProcess]) -> WorkerKilled | None:

@@ -262,10 +262,10 @@ def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
             # A compiler may be at work still on what nobody wants any more.
             late = time.process_time() > TURN_SECONDS or threading.active_count() > 1
             if (late and job is not jobs[0]) or kind != "answer":
-                _send(sink, ("left", None), job)
+                send(sink, ("left", None), job)
                 break
-            kind, answer = _answer(job, run, sink, parent)
-            _send(sink, (kind, answer), job)
+            kind, answer = answered(job, run, sink, parent)
+            send(sink, (kind, answer), job)
     except BaseException:
         # A copy must never go on as if it were the command, whatever happens to it; the process
         # that asks sees that no answer came.
@@ -273,7 +273,8 @@ def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
     os._exit(0)
 
 
-def _answer(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
+def answered(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
+    """The kind of an answer to a job, and the answer; meanwhile its progress is sent."""
     last = time.monotonic()
 
     def progress(now: Progress) -> None:
@@ -282,7 +283,7 @@ def _answer(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
             os._exit(1)
         if time.monotonic() - last >= PROGRESS_SECONDS:
             last = time.monotonic()
-            _send(sink, ("progress", now), job)
+            send(sink, ("progress", now), job)
 
     try:
         return "answer", run(job, progress)
@@ -300,7 +301,7 @@ def _answer(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
 # ---------------------------------------------------------------- what is sent
 
 
-def _send(sink: int, message: tuple[str, Any], job: Job) -> None:
+def send(sink: int, message: tuple[str, Any], job: Job) -> None:
     """Writes a message behind its size."""
     file = io.BytesIO()
     _Writer(file, job).dump(message)
