@@ -141,7 +141,8 @@ def _settings(path: Path | None) -> dict[str, str]:
     try:
         lines = inputs.content(path, inputs.Kind.SETTINGS).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Rejected([Problem("F851", None, f"cannot read {path}: {error}")]) from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise Rejected([Problem("F851", None, f"cannot read {path}: {reason}")]) from None
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         name, equals, value = line.partition("=")

@@ -69,8 +69,10 @@ def descriptor(path: Path, kind: Kind) -> int:
             raise Refused(errno.EINVAL, "it is not a regular file")
         if status.st_size > kind.max_bytes:
             raise _too_large(kind)
-    except BaseException:
+    except BaseException as error:
         os.close(handle)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
     return handle
 
