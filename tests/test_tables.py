@@ -14,6 +14,8 @@ from pkgutil import walk_packages
 from typing import Any, Literal, cast, get_args, get_origin
 
 import fencepost
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate.claims import symmetry
 
 PARTIAL: Mapping[str, frozenset[object]] = {
     "fencepost.checker.lsp.outline.SYMBOLS": frozenset({"local", "parameter"}),
@@ -71,3 +73,18 @@ def test_tables_have_every_row() -> None:
                 missing[name] = absent
     assert len(closed) > 10
     assert missing == PARTIAL
+
+
+def _below(kind: type[object]) -> Iterator[type[object]]:
+    """The classes without subclasses below a class."""
+    inner = kind.__subclasses__()
+    if not inner:
+        yield kind
+    for each in inner:
+        yield from _below(each)
+
+
+def test_every_kind_of_node_is_known_to_symmetry() -> None:
+    nodes = set[type[object]](_below(ir.Node))
+    assert set(symmetry.EXAMINED) | set(symmetry.INDIFFERENT) == nodes
+    assert not set(symmetry.EXAMINED) & set(symmetry.INDIFFERENT)
