@@ -25,6 +25,10 @@ _ENDINGS = (
 """What may be missing behind a word, each with the closing brackets in front of it or behind."""
 
 
+MAX_PATCHED = 8_192
+"""Nothing is added to a longer declaration: each of the many attempts parses it whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patch:
     """A text with `WORD` in it, and the nodes around that, the outermost first."""
@@ -67,6 +71,8 @@ def _attempts(
     """What might stand before the word and behind it, in the member from ``first`` to ``last``."""
     before = text[first:start]
     yield before, text[end:last]
+    if last - first > MAX_PATCHED:
+        return
     closing = _closing(before)
     column = start - (text.rfind("\n", 0, start) + 1)
     indent = re.match(r"[ \t]*", text[start - column : start])

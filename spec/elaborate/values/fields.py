@@ -190,6 +190,7 @@ def with_fields(context: Context, node: syntax.With) -> Operand | None:
     """``r with f: e, g: d``."""
     inner = context.inner()
     operand = inner.expression(node.record)
+    context.work.limit(len(node.fields), node.span)
     seen: dict[str, syntax.Name] = {}
     for field in node.fields:
         assert field.name is not None
