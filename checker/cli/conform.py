@@ -20,15 +20,16 @@ from fencepost.checker.cli.options import (
     FILE,
     PATHS,
     SPEC,
+    Outputs,
     at_least,
     cluster_options,
     one_check,
+    outputs_of,
     refuse_exchanged,
     report_form,
     shared_option,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
-from fencepost.checker.cli.writer import Outputs, outputs_of
 from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
@@ -70,13 +71,13 @@ HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--resul
 @click.command(
     short_help="Compare what a real system did with a spec.",
     epilog="""\b
-Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master URL, --partitions N,
---spark-conf K=V, --ship-package
+Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master, --partitions,
+--spark-conf, --ship-package
 \b
 Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
-Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
-read, or fewer histories
-were read than --histories requires; 150 as `fencepost check`.""",
+Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 150 as for
+`fencepost check`, 151 a line cannot be read, or fewer histories were read than --histories
+requires.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)

@@ -5,6 +5,7 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import textwrap
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,8 +24,10 @@ from fencepost.checker.engines import ENGINES
 from fencepost.checker.options import BY_FLAG, OPTIONS, SPARK, mistakes, number
 from fencepost.checker.printing import units
 from fencepost.checker.report.formats import FORMS
+from fencepost.checker.resources import without_collection
 from fencepost.checker.run.settings import request_of
 from fencepost.checker.search.interrupts import deferred
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder, shipped, shipped_models
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
@@ -256,8 +259,10 @@ class SuggestingGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._elsewhere and cmd_name not in self.commands:
             module, name = self._elsewhere[cmd_name]
-            with deferred():
+            with deferred(), without_collection():
                 self.add_command(getattr(import_module(module), name))
+            # What is loaded stays.
+            gc.freeze()
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -304,3 +309,47 @@ def usage_problem(error: click.UsageError) -> Problem:
 def _lower(message: str) -> str:
     """click's sentences in the form of ours."""
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
+
+
+# ---------------------------------------------------------------- reports
+
+ALONE = ("json", "junit", "sarif", "html")
+"""Formats that are a document: nothing else may stand on the same stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs(Generic[F]):
+    """Where reports go: the formats that are printed, and those that are written to files."""
+
+    printed: tuple[F, ...]
+    files: tuple[tuple[F, Path], ...]
+
+
+def outputs_of(
+    forms: Sequence[tuple[F, Path | None]], output: Path | None, default: F
+) -> Outputs[F]:
+    """What --format and --output ask for, in the ``default`` format if they name none.
+
+    Raises `Rejected` if that is not clear.
+    """
+    printed = list(dict.fromkeys(form for form, path in forms if path is None))
+    files = [(form, path) for form, path in forms if path is not None]
+    if output is not None:
+        if len(printed) > 1:
+            raise _unclear("--output takes one format; say --format FORM=FILE for each")
+        files.append((printed[0] if printed else default, output))
+        printed = []
+    elif not printed:
+        printed = [default]
+    if len(printed) > 1 and any(form in ALONE for form in printed):
+        what = f"{' and '.join(printed)} cannot both be printed; say --format FORM=FILE"
+        raise _unclear(what)
+    paths = [path for _, path in files]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise _unclear(f"{path} is to hold two reports")
+    return Outputs(tuple(printed), tuple(files))
+
+
+def _unclear(what: str) -> Rejected:
+    return Rejected([Problem("F021", None, what)])

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
-INTERRUPTED = 130
+from fencepost.checker.cli import INTERRUPTED
 
 
 def entry() -> NoReturn:

@@ -9,12 +9,13 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TextIO
 
 from fencepost import __version__
 from fencepost.checker.printing.page import Page, ansi, plain
+from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.spec.text.problem import Problem, Rejected, harmless, printable
 
 WIDTH = 100
@@ -127,3 +128,14 @@ def _nowhere() -> None:
         sys.stdout.flush()
         return
     sys.stdout = _Nowhere()
+
+
+def refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
+    """Says what cannot be used; the exit code of the run, whose other checks have ``results``."""
+    every = list(problems)
+    try:
+        flush()
+    except Rejected as rejected:
+        every += rejected.problems
+    complain("\n\n".join(str(problem) for problem in every))
+    return exit_code(results, every)

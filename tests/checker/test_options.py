@@ -12,7 +12,7 @@ import click
 import pytest
 
 from fencepost.checker import api
-from fencepost.checker.cli.main import check
+from fencepost.checker.cli.check import check
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.options import BY_FLAG, OPTIONS, Option
 from fencepost.checker.run.settings import DEFAULT, Request, command_line, request_of

@@ -19,7 +19,7 @@ from tests.support.processes import COMMAND, finished, started
 from tests.support.text_tables import tables
 
 import fencepost
-from fencepost.checker.cli import main as cli
+from fencepost.checker.cli import check as cli
 from fencepost.checker.cli import terminal
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.printing import units

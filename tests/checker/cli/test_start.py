@@ -36,7 +36,7 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
     [
         ("fencepost.checker.cli.main", ["check"]),
         ("click", ["check"]),
-        ("fencepost.checker.cli.writer", ["check"]),
+        ("fencepost.checker.cli.check", ["check"]),
         ("fencepost.spec.elaborate.claims.program", ["check"]),
         ("fencepost.spec.grammar_that_is_not_there", ["check"]),
         ("fencepost.checker.native.search", ["check"]),

@@ -1,0 +1,283 @@
+"""`fencepost check`: runs the checks of specs, and writes the reports as the run goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import warn
+from fencepost.checker.cli.options import (
+    FILE,
+    FORMATS,
+    SPEC,
+    OptionalValues,
+    Outputs,
+    checked,
+    outputs_of,
+    request_options,
+    topics,
+)
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.terminal import (
+    complain,
+    is_terminal,
+    new_page,
+    refuse,
+    say,
+    versions,
+    width,
+)
+from fencepost.checker.cli.watch import watch
+from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
+from fencepost.checker.options import LONG, SPARK, SYMBOLIC
+from fencepost.checker.report.assurance import strictly
+from fencepost.checker.report.formats import Form, made
+from fencepost.checker.report.info import describe_check
+from fencepost.checker.report.several import Detail, Report
+from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
+from fencepost.checker.run.judge import CheckResult, Exit, exit_code
+from fencepost.checker.run.session import (
+    Plan,
+    Refusal,
+    SpecPlan,
+    begun,
+    perform_all,
+    programs,
+)
+from fencepost.checker.run.settings import Request, command_line, request_of
+from fencepost.checker.run.words import runner
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.of_search import result_document
+from fencepost.spec.records import dataclass
+from fencepost.spec.text.problem import Problem, Rejected
+
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=SPEC)
+
+
+LENIENT = ("text", "json")
+"""Formats that cannot tell of a spec that cannot be used."""
+
+
+@click.command(
+    cls=OptionalValues,
+    optional=("--cross-check",),
+    short_help="Search the reachable states of specs.",
+    epilog=f"""\b
+{topics(SYMBOLIC, LONG, SPARK)}
+Example:  fencepost check race.fence --check fixed --const Verify=false
+Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
+13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
+)
+@SPECS
+@request_options
+@click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
+@FORMATS
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check whole, with its trace.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only what is not as expected.")
+@click.option(
+    "--trace-style",
+    type=click.Choice(["full", "steps"]),
+    default="full",
+    help="Traces whole, or a line a step.",
+)
+@click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
+@click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
+@click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
+def check(
+    specs: tuple[Path, ...],
+    listed: bool,
+    trace: Path | None,
+    forms: tuple[tuple[Form, Path | None], ...],
+    output: Path | None,
+    verbose: bool,
+    quiet: bool,
+    trace_style: str,
+    summary: bool,
+    silent: bool,
+    watching: bool,
+    **values: Any,
+) -> int:
+    """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
+    request = request_of(specs, checked(values))
+    smt2: Path | None = values["smt2"]
+    profile = request.settings.profile
+    if listed:
+        return _list(request)
+    if quiet and (verbose or profile):
+        louder = "--verbose" if verbose else "--profile"
+        raise Rejected([Problem("F021", None, f"{louder} and --quiet cannot both be meant")])
+    detail = Detail(verbose or profile, quiet, trace_style == "steps", summary)
+    outputs: Outputs[Form] = outputs_of(forms, output, "text")
+    for path in (*(path for _, path in outputs.files), trace, smt2):
+        if path is not None:
+            check_writable(path)
+
+    def run(request: Request) -> int:
+        return _run(request, outputs, detail, trace, smt2, silent)
+
+    if watching:
+        return watch(request, run, whole=bool(outputs.files or trace or smt2))
+    return run(request)
+
+
+def _run(
+    request: Request,
+    outputs: Outputs[Form],
+    detail: Detail,
+    trace: Path | None,
+    smt2: Path | None,
+    silent: bool,
+) -> int:
+    """One run: everything is refused first, then the checks run and are reported."""
+    if detail.every:
+        foreign, entries = Cache().foreign()
+        if foreign:
+            complain(f"note: {written_by_another_key(foreign, entries)}")
+    writer = Writer(begun(request), outputs, detail)
+    writer.run(Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=silent))
+    writer.finish()
+    if trace is not None:
+        _save_trace(trace, writer.whole)
+    if smt2 is not None and writer.results:
+        _save_script(smt2, writer.results)
+    if writer.problems:
+        return refuse(writer.problems, writer.results)
+    return exit_code(writer.results)
+
+
+def _list(request: Request) -> int:
+    found, problems, _ = programs(request)
+    page = new_page()
+    for program in found:
+        page.line((str(program.path), "title"))
+        for one in program.runs:
+            if one.name:
+                page.words("  ", describe_check(one), 4)
+        if not any(one.name for one in program.runs):
+            page.line("  no checks: the spec as it stands")
+    say(page.text())
+    return refuse(problems) if problems else Exit.OK
+
+
+def _save_trace(path: Path, whole: Whole) -> None:
+    chosen = whole.traced
+    if chosen is None or chosen.finding is None:
+        complain(f"no check found a trace: {path} is not written")
+        return
+    finding = chosen.finding
+    assert finding.trace is not None
+    why = causes(chosen.job.model, finding.trace, finding)
+    replace(path, itf.dumps(result_document(chosen, finding, __version__, why)))
+    complain(f"trace of {chosen.job.title} saved in {path}")
+
+
+def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
+    """The assertions and questions put to Z3, check after check; each begins anew."""
+    parts = [
+        f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
+        for result in results
+        if result.outcome.script is not None
+    ]
+    replace(path, "".join(parts))
+    complain(f"questions to Z3 saved in {path}")
+
+
+@dataclass(slots=True)
+class Writer:
+    """Follows a run, spec by spec, and writes its reports."""
+
+    plan: Plan
+    outputs: Outputs[Form]
+    detail: Detail
+    problems: list[Problem] = field(default_factory=list[Problem])
+    _specs: list[SpecRun] = field(default_factory=list[SpecRun])
+    _useless: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.problems += self.plan.problems
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """The checks that have run."""
+        return self.whole.results
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the last check."""
+        return bool(self.results) and self.results[-1].outcome.interrupted
+
+    @property
+    def _request(self) -> Request:
+        return self.plan.request
+
+    def _report(self) -> Report:
+        count = sum(len(spec.jobs) for spec in self.plan.specs)
+        return Report(self.detail, count, new_page)
+
+    def run(self, reporter: Reporter) -> None:
+        """Runs the checks, until the user stops one."""
+        try:
+            warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
+            for spec in self.plan.specs:
+                if not self.interrupted:
+                    self._spec(spec, reporter)
+        finally:
+            reporter.stop()
+            if self.plan.crew is not None:
+                self.plan.crew.close()
+
+    def _spec(self, plan: SpecPlan, reporter: Reporter) -> None:
+        """Runs the checks of a spec."""
+        report = self._report()
+
+        def tell(text: str) -> None:
+            if "text" in self.outputs.printed:
+                say(text)
+
+        def ended(one: CheckResult | Refusal) -> None:
+            reporter.stop()
+            tell(report.ended(one, plan))
+
+        tell(report.head(plan))
+        done = perform_all(
+            plan,
+            lambda job: reporter.start(f"{job.title} ({runner(job)})"),
+            reporter,
+            ended,
+            self._useless,
+            None if self.plan.crew is None else self.plan.crew.result,
+            strictly,
+        )
+        self.problems += done.problems
+        self._specs.append(SpecRun(plan, done))
+        tell(report.rest(plan, [job.title for job in done.left]))
+
+    def finish(self) -> None:
+        """Everything that is not printed as the run goes."""
+        whole = self.whole
+        for form in self.outputs.printed:
+            if form != "text":
+                say(made(form, whole, width()), commands=form == "github")
+            elif whole.results:
+                say(self._report().end(whole, command_line(self._request)))
+        for form, path in self.outputs.files:
+            if whole.unusable and form in LENIENT:
+                complain(f"{path} is left as it was: not every spec could be checked")
+            else:
+                replace(path, made(form, whole, width(), self.detail))
+
+    @property
+    def whole(self) -> Whole:
+        """The run, as far as it has gone."""
+        specs, problems = tuple(self._specs), tuple(self.problems)
+        return Whole(self._request, specs, problems, __version__, versions(), self.plan.unchecked)

@@ -1,0 +1,52 @@
+"""`fencepost info`: what a spec is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.models import check_named
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    PATHS,
+    SPEC,
+    one_check,
+)
+from fencepost.checker.cli.terminal import (
+    new_page,
+    say,
+)
+from fencepost.checker.report.info import write_info, write_translation
+from fencepost.checker.run.check import load, reached, translate
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.session import missing_folders
+from fencepost.spec.elaborate.claims.program import build
+from fencepost.spec.text.problem import Rejected
+
+
+@click.command(
+    short_help="Show what a spec is made of.",
+    epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
+)
+@click.argument("spec", metavar="SPEC", type=SPEC)
+@one_check()
+@CONSTANTS
+@PATHS
+def info(
+    spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: tuple[Path, ...]
+) -> int:
+    """Show the variables of SPEC with their bits, how large a state and the machine code are, its
+    actions, properties and constants, and how many states there are, as far as a short search can
+    tell."""
+    missing = missing_folders(search)
+    if missing:
+        raise Rejected(missing)
+    program = load(spec, search)
+    chosen = check_named(program, name)
+    page = new_page()
+    model = build(program, chosen, dict(constants))
+    write_info(page, program, model, reached(model))
+    write_translation(page, *translate(model, chosen))
+    say(page.text())
+    return Exit.OK
