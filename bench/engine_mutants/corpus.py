@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.checker import test_layout, test_symmetry
 from tests.checker.native import test_emitter, test_lawful
@@ -66,6 +66,8 @@ RANDOM = 60
 """How many random models in core, and random specs, make a thorough corpus."""
 MOST_CASES = 40
 SEARCH = "fencepost.checker.native.search"
+Case: TypeAlias = dict[str, Any]
+"""The arguments of a test by their names."""
 SYMMETRIC = blocks(ROOT / "tests/support/symmetric.txt")
 
 
@@ -199,25 +201,29 @@ def units() -> Iterator[Entry]:
             yield _unit("native.test_lawful", name, [values])
 
 
-def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:
+def _unit(module: str, name: str, cases: Sequence[Case]) -> Entry:
     def run() -> None:
         # By its name, for a child may have another module of this name.
         test = getattr(importlib.import_module(f"tests.checker.{module}"), name)
-        for values in cases:
-            test(*values)
+        for case in cases:
+            test(**case)
 
-    label = " ".join([module, name, *map(str, cases[0] if len(cases) == 1 else ())])
+    label = " ".join([module, name, *map(str, cases[0].values() if len(cases) == 1 else ())])
     return Entry(label, run, run)
 
 
-def _marked(test: Any) -> list[tuple[Any, ...]]:
-    """The values with which a test is run, not too many."""
-    marks = getattr(test, "pytestmark", None)
-    if marks is None:
-        return [()]
-    (mark,) = marks
-    several = isinstance(mark.args[0], tuple)
-    return [tuple(v) if several else (v,) for v in list(mark.args[1])[:MOST_CASES]]
+def _marked(test: Any) -> list[Case]:
+    """The arguments with which pytest runs a test, at most `MOST_CASES`."""
+    cases: list[Case] = [{}]
+    for mark in getattr(test, "pytestmark", []):
+        if mark.name == "parametrize":
+            several = not isinstance(mark.args[0], str)
+            names = mark.args[0] if several else [mark.args[0]]
+            rows = [row if several else [row] for row in mark.args[1]]
+            cases = [
+                {**case, **dict(zip(names, row, strict=True))} for case in cases for row in rows
+            ]
+    return cases[:MOST_CASES]
 
 
 def measured(entries: Sequence[Entry]) -> list[Entry]:

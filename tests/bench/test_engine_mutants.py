@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from bench.engine_mutants import changes
-from bench.engine_mutants.corpus import MODULES
+from bench.engine_mutants.corpus import MODULES, units
 from tests.support.amounts import amount
 from tests.support.processes import finished
 
@@ -124,3 +124,8 @@ def test_a_sample_is_noticed(sample: list[dict[str, Any]]) -> None:
         tried = [one for one in changed if one["module"] == name]
         survivors = [record for record in tried if not record["noticed"]]
         assert len(survivors) <= max(1, len(tried) // 2), survivors
+
+
+def test_tests_with_several_marks_are_units() -> None:
+    names = [entry.name for entry in units()]
+    assert len(names) == len(set(names)) > 100
