@@ -79,7 +79,7 @@ def test_a_session_that_is_there() -> None:
     spark = session.connect(Cluster(HERE, 2, SETTINGS))
     result = fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session=spark)
     assert result.as_expected, str(result)
-    with pytest.raises(fencepost.Rejected, match="used as it is, without master"):
+    with pytest.raises(fencepost.Rejected, match="used as it is; leave out master"):
         fencepost.check(TWO_PHASES, engine="spark", session=spark, master="local[3]")
     with pytest.raises(fencepost.Rejected, match="this session has no RDDs"):
         fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session="none")
