@@ -24,6 +24,7 @@ except ImportError:  # It is not everywhere.
 P = ParamSpec("P")
 T = TypeVar("T")
 
+MAX_FRAMES = 10_000
 ROOM = 70_000
 """The words of a frame for which Python takes a megabyte: half of it is left for other frames."""
 FAULTS = tuple(
@@ -182,6 +183,19 @@ def without_collection() -> Generator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def deep() -> Generator[None]:
+    """Allows calls to nest ten times deeper than Python does, for work whose depth is bounded by
+    the depth of models.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, MAX_FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def roomy(function: Callable[P, T]) -> Callable[P, T]:

@@ -38,7 +38,7 @@ from fencepost.checker.outcome import INTERRUPTED, Fact, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Phase, Request, Translation, refuse_symbols
-from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
+from fencepost.checker.resources import Exhausted, deep, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.checkpoint import Checkpoint, Saver
 from fencepost.checker.search.deciding import Decision
@@ -373,7 +373,9 @@ def translated(
     calls.declare(unit)
     if profile or model.searched(properties).behaviours:
         behaviours.declare(unit)
-    made = generate(model, layout, unit, properties, profile, symmetric, profile)
+    with deep():
+        # An action of 150 choices, one inside the other, takes some 2,000 frames.
+        made = generate(model, layout, unit, properties, profile, symmetric, profile)
     calls.define(
         unit,
         layout.words,
