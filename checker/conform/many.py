@@ -87,6 +87,8 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
             found = crew.map(_next, range(count), chunksize=AT_ONCE)
         yield from found
     except BrokenProcessPool:
+        # The pool waits for its processes in a thread: of two that wait, one gets no exit code.
+        crew.shutdown(cancel_futures=True)
         killed = _killed(children)
         if killed is None:
             raise
