@@ -210,7 +210,7 @@ def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison
 def _formulas_compared(program: Program, tlc: Tlc, spec: Spec) -> list[Comparison]:
     try:
         return compare_formulas(program, program.checks[0], tlc, spec.most, spec.engine)
-    except Exception as error:
+    except Exception as error:  # As in `_compared`: a bug is a difference.
         return [_bug(error)]
 
 

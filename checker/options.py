@@ -34,14 +34,14 @@ class Option:
     field: str
     help: str = ""
     metavar: str = ""
-    """What the help shows for the value; empty: the option takes none."""
+    """The placeholder of the value in the help. Empty if the option takes no value."""
     read: Read = str
     several: bool = False
     """Whether it may be given more than once."""
     stored: Callable[[Any], object] | None = None
-    """Turns the value of the command line into that of the field; None: they are the same."""
+    """Turns the value of the command line into that of the field. By default both are equal."""
     words: Callable[[Any], Iterable[str]] | None = None
-    """The values that a command line repeats; None: ``str`` of the field."""
+    """The texts that a command line repeats. By default the field as text."""
     low: float | None = None
     high: float | None = None
     """Bounds of a number, both allowed."""
@@ -60,7 +60,10 @@ class Option:
 
 
 def number(low: int, high: int | None = None) -> Callable[[str], int]:
-    """Reads integers from ``low`` to ``high`` (None: unbounded), also written ``1_000_000``."""
+    """A reader of integers of at least ``low``, and at most ``high`` unless that is None.
+
+    ``1_000_000`` is read, too.
+    """
 
     def read(text: str) -> int:
         digits = text.strip().replace("_", "")
@@ -91,7 +94,7 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Reads ``a,b``; an empty text is no name."""
+    """Reads names separated by commas. An empty text gives an empty tuple."""
     read = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     if "" in read:
         raise ValueError(f'"{text}" is no list of names')
@@ -252,8 +255,10 @@ def repeated(values: Mapping[str, Any]) -> list[str]:
 
 
 def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with values (by names in Python) whatever the engine: one that is out of
-    bounds, or options that exclude or need each other. ``names`` has the word for each flag.
+    """Messages about values that no engine accepts: numbers out of bounds, and options that exclude
+    or need each other.
+
+    ``values`` has the Python names as keys. ``names`` maps each flag to its name in messages.
     """
     present = [option for option in OPTIONS if asked(option, values.get(option.name))]
     wanted = {option.flag for option in present}

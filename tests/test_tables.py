@@ -6,6 +6,9 @@ literal type by their annotation.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import typing
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -85,6 +88,18 @@ def _below(kind: type[object]) -> Iterator[type[object]]:
 
 
 def test_every_kind_of_node_is_known_to_symmetry() -> None:
-    nodes = set[type[object]](_below(ir.Node))
+    nodes = {*_below(ir.Node), *get_args(ir.Step)}
     assert set(symmetry.EXAMINED) | set(symmetry.INDIFFERENT) == nodes
     assert not set(symmetry.EXAMINED) & set(symmetry.INDIFFERENT)
+
+
+def test_symmetry_has_a_case_for_each_node_that_it_examines() -> None:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(symmetry.Look.at)))
+    (match,) = (node for node in ast.walk(tree) if isinstance(node, ast.Match))
+    cases: set[str] = set()
+    for case in match.cases:
+        alternatives = (
+            case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+        )
+        cases |= {ast.unparse(one.cls) for one in alternatives if isinstance(one, ast.MatchClass)}
+    assert cases == {f"ir.{kind.__name__}" for kind in symmetry.EXAMINED}

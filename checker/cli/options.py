@@ -43,7 +43,7 @@ COMPLETIONS: Mapping[str, completing.Completion] = {
     "--invariant": completing.properties,
     "--engine": completing.one_of(ENGINES),
 }
-"""What a shell completes behind an option."""
+"""The completions that a shell offers for the value of an option."""
 
 
 def value(read: Callable[[str], V]) -> Callable[[str], V]:
@@ -131,7 +131,7 @@ def constants(
 
 
 def at_least(low: int, high: int | None = None) -> Callable[[str], int]:
-    """The type of options that are integers from ``low`` to ``high`` (None: unbounded)."""
+    """The type of options that take an integer; see `number`."""
     return value(number(low, high))
 
 
@@ -314,7 +314,7 @@ def _lower(message: str) -> str:
 # ---------------------------------------------------------------- reports
 
 ALONE = ("json", "junit", "sarif", "html")
-"""Formats that are a document: nothing else may stand on the same stream."""
+"""Formats that fill a document, so nothing else may be written to the same stream."""
 
 
 @dataclass(frozen=True, slots=True)

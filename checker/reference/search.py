@@ -6,8 +6,8 @@ state of a level that breaks a property is the least that does.
 
 A limit on time or memory ends the search within a level. What was found until then counts: the
 states, the steps, and a problem, though the rest of the level may hold a lesser one.
-``--max-states N`` ends it with the level in which there are more than N states, except that at most
-N initial states count, the first in this order.
+``--max-states N`` ends it after the first level that brings the count above N. At most N initial
+states count, the first in this order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user asks of a run: the values of the options, whatever the check."""
+"""The request of a run: the values of all options, which apply to every check."""
 
 from __future__ import annotations
 
