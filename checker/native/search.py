@@ -301,7 +301,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             raise Cut(out_of_memory(request.limits)) from None
 
     with search.watch.deciding(SHARES) as decision:
-        return judged(outcome, request, runner, decide, decision)
+        return judged(outcome, request, runner, decide, decision, search.account.started)
 
 
 def _begun(outcome: Outcome) -> Outcome:

@@ -82,4 +82,4 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
             raise Cut(out_of_memory(request.limits)) from None
 
     with search.watch.deciding(SHARES) as decision:
-        return judged(outcome, request, runner, decide, decision)
+        return judged(outcome, request, runner, decide, decision, search.account.started)

@@ -54,23 +54,24 @@ def judged(
     runner: Runner,
     decide: Callable[[int, Decision], Lasso | None],
     decision: Decision,
+    started: float,
 ) -> Outcome:
     """The outcome of a search with what is found of the behaviours asked for. ``decide`` finds the
     lasso that violates a property, among the states that were expanded; it may raise `Cut`, and
-    `KeyboardInterrupt` where the limit is the user's.
+    `KeyboardInterrupt` where the limit is the user's. ``started`` is the monotonic time at which
+    the search started, so that its seconds include the moment between search and decision.
     """
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
         return outcome
-    began = time.monotonic()
     outcome = _judged(outcome, request, runner, decide, decision, behaviours)
     if decision.property is None:
         return outcome
-    decided, before = time.monotonic() - began, outcome.statistics
+    seconds, before = time.monotonic() - started, outcome.statistics
     statistics = replace(
         before,
-        seconds=before.seconds + decided,
-        decided_seconds=decided,
+        seconds=seconds,
+        decided_seconds=seconds - before.seconds,
         peak_bytes=peak_bytes(),
     )
     return replace(outcome, statistics=statistics)
