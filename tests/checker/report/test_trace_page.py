@@ -15,6 +15,7 @@ from tests.support.sample_traces import ENDLESS, FAULTS, hostile, large, saved
 @pytest.fixture(scope="module", name="tab")
 def _tab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
     with browser(tmp_path_factory.mktemp("profile")) as tab:
+        tab.size(1400, 900)
         yield tab
 
 
@@ -47,7 +48,6 @@ def shown(tab: Browser, selector: str) -> list[str]:
 
 
 def test_keys_step_through_the_trace(tab: Browser, page: Path) -> None:
-    tab.size(1400, 900)
     tab.open(page)
     assert current(tab) == "1"
     seen: list[str] = []
