@@ -13,8 +13,7 @@ import click
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
 from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check, shared_option
-from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
-from fencepost.checker.cli.web import serve
+from fencepost.checker.cli.terminal import Unwritable, complain, flush, is_terminal, new_page, say
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
 from fencepost.checker.run.judge import Exit
@@ -29,6 +28,8 @@ from fencepost.checker.trace.steps import (
     write_state,
     write_trace,
 )
+from fencepost.checker.web.server import ADDRESS, Server
+from fencepost.checker.web.words import Desk
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
 LISTED = 30
@@ -304,3 +305,28 @@ class _Terminal:
         page = new_page()
         page.lines(text)
         say(page.text())
+
+
+def serve(exploration: Exploration, port: int) -> int:
+    """Serves the page of an exploration until the user ends it; the exit code. Raises `Rejected`
+    where the port cannot be had.
+    """
+    desk = Desk(exploration)
+    try:
+        server = Server(desk, port)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or "there is no such port"
+        what = f"cannot serve at {ADDRESS}:{port}: {reason}"
+        raise Rejected([Problem("F871", None, what)]) from None
+    with server:
+        say(f"the explorer is at {server.gate.url}\n")
+        flush()
+        complain(
+            "Ctrl-C ends it; the address is a secret of yours: whoever has it can use the page"
+        )
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+        desk.stop()
+    if server.broken is not None:
+        raise server.broken
+    return Exit.OK

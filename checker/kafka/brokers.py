@@ -14,10 +14,9 @@ from typing import Any, cast
 
 from fencepost.checker.kafka import group_requests, requests
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.coordinators import Coordinator
+from fencepost.checker.kafka.coordinators import Coordinator, Identities
 from fencepost.checker.kafka.events import OFFSETS, TRANSACTION_LOG
 from fencepost.checker.kafka.groups import Group
-from fencepost.checker.kafka.identities import Identities
 from fencepost.checker.kafka.nodes import Nodes, check, plainly, until
 from fencepost.checker.kafka.outages import OFTEN, Outages, run, whole, yes
 from fencepost.checker.kafka.requests import ADMINISTRATOR, Connection

@@ -44,7 +44,7 @@ from fencepost.spec.elaborate.base.symbols import (
     declared_at,
 )
 from fencepost.spec.elaborate.ide.references import Declaration, Kind
-from fencepost.spec.elaborate.ide.scopes import locals_of, path_to
+from fencepost.spec.elaborate.ide.survey import locals_of, path_to
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import expected_at

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fencepost.spec.elaborate.ide.scopes import path_to
+from fencepost.spec.elaborate.ide.survey import path_to
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.layout import chunks, lines

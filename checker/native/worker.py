@@ -20,12 +20,17 @@ from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.worker_context import Context, Mark, Reported, Sizes
 from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
-from fencepost.checker.native.visited.dropped import Dropped
-from fencepost.checker.native.visited.kinds import SeenStates
 from fencepost.checker.native.visited.plan import Plan, Salts, chosen
-from fencepost.checker.native.visited.store import TOGETHER, Piece, Store, parts
+from fencepost.checker.native.visited.store import (
+    TOGETHER,
+    Dropped,
+    Piece,
+    SeenStates,
+    Store,
+    Weights,
+    parts,
+)
 from fencepost.checker.native.visited.tables import Visited
-from fencepost.checker.native.visited.weights import Weights
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = TOGETHER

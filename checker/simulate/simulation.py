@@ -10,7 +10,7 @@ import ctypes
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -46,14 +46,20 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.behaviours import Part
 from fencepost.checker.simulate.runs import MOST_WEIGHT, Judged, Plan, Simulated
 from fencepost.checker.simulate.shorten import shortened
-from fencepost.checker.simulate.sketch import estimated, merged
+from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.units import Outgoing, outgoing, without_ghosts
 from fencepost.checker.temporal.verdict import NOT_JUDGED, finding, refuse_large
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
+
+FIRST_LASSO_STATES = 250
+"""States after which `Part` first searches for a lasso; it repeats whenever they have doubled."""
+MAX_LASSO_STATES = 10_000
+MAX_LASSO_RUNS = 1_000
+"""Bounds on `Part`. They are counts, not times, so that results do not depend on the machine."""
 
 WAIT_SECONDS = 0.05
 """The seconds between two looks at whether to end."""
@@ -83,7 +89,7 @@ class _Sums:
         self.stuck += walked.stuck
         parts = [self.tally, walked.tally] if self.tally else [walked.tally]
         self.tally = worker_context.combined(sizes, parts)
-        self.sketch = merged(self.sketch, walked.sketch)
+        self.sketch = merge_sketches(self.sketch, walked.sketch)
 
 
 def simulate(request: Request, plan: Plan) -> Simulated:
@@ -383,7 +389,7 @@ class Simulation:
     def _outcome(self, verdict: Verdict, limit: Limit | None, depth: int = 0) -> Outcome:
         sums = self.sums
         seconds = time.monotonic() - self.account.started
-        distinct = estimated(sums.sketch) if sums.transitions else self.account.initial_count
+        distinct = estimated_count(sums.sketch) if sums.transitions else self.account.initial_count
         statistics = Statistics(
             distinct, sums.transitions, depth, (), (), seconds, peak_bytes(),
             decided_seconds=self.decided,
@@ -413,3 +419,75 @@ def _rarer(weight: int, count: int, most: int) -> int:
     if not weight:
         return 0
     return max(1, min(MOST_WEIGHT, weight * most // (count + 1)))
+
+
+def merge_sketches(first: bytes, second: bytes) -> bytes:
+    """Returns the HyperLogLog sketch of a union (Flajolet and others, 2007), a byte per group."""
+    return bytes(map(max, first, second))
+
+
+def estimated_count(sketch: bytes) -> int:
+    """Estimates how many distinct values a sketch has seen, by linear counting if they are few.
+
+    The standard error is 1.04 divided by the square root of the sketch's length.
+    """
+    count, empty = len(sketch), sketch.count(0)
+    raw = 0.7213 / (1 + 1.079 / count) * count**2 / math.fsum(2.0**-rank for rank in sketch)
+    if raw <= 2.5 * count and empty:
+        return round(count * math.log(count / empty))
+    return round(raw)
+
+
+class Part:
+    """The part of the state graph that random runs visited.
+
+    All steps of a visited state are known, wherever they lead. So a lasso inside the part is a
+    behaviour of the model, and fair in it; finding none says nothing about behaviours that leave
+    the part.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._seen = without_ghosts(runner.model)
+        self._known: dict[State, Outgoing] = {}
+        self.runs = 0
+
+    @property
+    def states(self) -> int:
+        return len(self._known)
+
+    def violated(
+        self,
+        behaviours: Collection[int],
+        runs: Iterable[Iterable[State]],
+        decision: Decision,
+    ) -> tuple[int, Lasso] | None:
+        """The first of some properties that a lasso among the states of the first runs violates,
+        and the lasso. Every state of a run was looked at, and none of its steps failed. Raises
+        `TooLarge`.
+        """
+        decision.begin(next(iter(behaviours)))
+        due, judged = FIRST_LASSO_STATES, 0
+        for states in runs:
+            self.runs += 1
+            for state in states:
+                if state not in self._known:
+                    decision.look()
+                    self._known[state] = outgoing(self.runner, self._seen, state)
+            if self.runs == MAX_LASSO_RUNS or self.states >= MAX_LASSO_STATES:
+                break
+            if self.states >= due:
+                found = self._lasso(behaviours, decision)
+                if found is not None:
+                    return found
+                due, judged = 2 * self.states, self.states
+        return self._lasso(behaviours, decision) if self.states > judged else None
+
+    def _lasso(self, behaviours: Collection[int], decision: Decision) -> tuple[int, Lasso] | None:
+        known = graph(self.runner, decision=decision, among=self._known, total=self.states)
+        for number in behaviours:
+            decision.begin(number)
+            lasso = violation(known, number, decision)
+            if lasso is not None:
+                return number, lasso
+        return None

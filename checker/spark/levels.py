@@ -9,6 +9,7 @@ from where the driver handed over. It does not know what a state means, nor what
 
 from __future__ import annotations
 
+import ctypes
 import time
 import uuid
 from collections import Counter
@@ -21,17 +22,28 @@ from functools import partial
 from pickle import PicklingError
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from fencepost.checker.native.machine.worker_context import Packed
+from fencepost.checker.native import explorer
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Context, Packed
+from fencepost.checker.native.visited import plan
 from fencepost.checker.native.visited.plan import Plan
-from fencepost.checker.spark import blocks, plans, tasks
+from fencepost.checker.resources import Exhausted
+from fencepost.checker.spark import blocks, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up
-from fencepost.checker.spark.orders import Order
-from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import Kind, Merged
+from fencepost.checker.spark.outbox import Called, no_successors
+from fencepost.checker.spark.program import Program, set_code
+from fencepost.checker.spark.records import Kind, Merged, Order
 from fencepost.checker.spark.tasks import Account, SideBySide
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
+
+SAMPLE = explorer.SAMPLE
+"""The number of states from which a plan is chosen; with fewer, states are kept whole."""
+WORTH_BYTES = 1 << 22
+"""So they are where whole ones take less than this on average of all partitions: a compressed table
+consists of many files, which take longer to make than small tables save.
+"""
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -269,7 +281,7 @@ class Levels:
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
         """The level that is ordered, from the last one."""
-        if not self._planned and plans.enough(self._program, sum(self.last.seen)):
+        if not self._planned and wants_plan(self._program, sum(self.last.seen)):
             self._choose()
         self._attempts, self._made = self._attempts + 1, order.level
         self._accounts.value = {}
@@ -309,11 +321,11 @@ class Levels:
         """Decides how tables keep states from now on. Those that are there are made anew."""
         program, states = self._program, list[bytes]()
         if program.words > 1:
-            share = -(-plans.SAMPLE // program.tasks)
+            share = -(-SAMPLE // program.tasks)
             everything = self._spark.union([level.blocks for level in self._levels])
             sample = partial(tasks.sample, self._shipped, share)
             states = self._job(everything.mapPartitionsWithIndex(sample).collect)
-        self._plan = plans.chosen(program, b"".join(states), self._look)
+        self._plan = choose_plan(program, b"".join(states), self._look)
         self._planned = True
         self._rebuild = self._rebuild or self._plan is not None
 
@@ -388,3 +400,26 @@ class Levels:
                     raise
             except TROUBLE as error:
                 raise Failed(blocks.told(error)) from None
+
+
+def wants_plan(program: Program, states: int) -> bool:
+    """Whether a plan is to be chosen for this number of states."""
+    return states >= SAMPLE and 8 * program.words * states >= WORTH_BYTES * program.partitions
+
+
+def choose_plan(program: Program, states: bytes, look: Callable[[], None]) -> Plan | None:
+    """The plan for states like these, packed; None: they are kept whole, since they do not share
+    enough of their words. States of one word are not asked for. ``look`` is called often.
+    """
+    memory = Memory()
+    try:
+        context = Context(memory, program.sizes, program.partitions, Called(no_successors))
+        address = ctypes.cast(ctypes.c_char_p(states), ctypes.c_void_p).value
+        assert address is not None
+        places = [(address, len(states) // (8 * program.words))]
+        salts = plan.salts(program.text)
+        return plan.chosen(set_code(), context, memory, places, program.words, salts, look)
+    except Exhausted:
+        return None
+    finally:
+        memory.close()

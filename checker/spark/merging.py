@@ -14,10 +14,9 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.spark import program, records
-from fencepost.checker.spark.orders import Incomplete, Order
 from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
+from fencepost.checker.spark.records import HEAD, Expanded, Incomplete, Kind, Merged, Order
 from fencepost.checker.spark.table import Seen
 from fencepost.checker.spark.watching import Watch
 

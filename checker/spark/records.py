@@ -13,7 +13,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from fencepost.checker.native.machine.worker_context import Packed, Reported
+from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.spark.watching import Sight
+from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.concrete import Observer
 
 HEAD = struct.Struct("<IIQ")
 """Kind, level, and a number: that of the owner, unless the kind says otherwise. The states behind
@@ -175,3 +178,28 @@ def _number(value: Any) -> int:
     if type(value) is not int:
         raise ValueError(f"{value!r} is no integer")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked of all tasks of a level: to make level ``level``.
+
+    ``frontier`` says how many states each owner has to expand, ``seen`` how many it has seen.
+    ``rebuild``: the visited set is among the records, and no table is looked for. ``attempt`` tells
+    the jobs of a search apart, also where they make the same level. ``observer`` looks on.
+    ``plan``: how tables keep states, None: whole.
+    """
+
+    level: int
+    deadlock: bool
+    properties: frozenset[int]
+    frontier: tuple[int, ...]
+    seen: tuple[int, ...]
+    rebuild: bool
+    attempt: int
+    observer: Observer | None = None
+    plan: Plan | None = None
+
+
+class Incomplete(Exception):
+    """A task did not get what it was to get."""

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +27,10 @@ from pyspark.java_gateway import launch_gateway
 
 from fencepost import __version__
 from fencepost.checker.request import Cluster
-from fencepost.checker.spark import package
 from fencepost.checker.spark.failures import reason, unusable
+
+SHIPPED = ("spec", "checker")
+"""What tasks import is below these; models are not, and llvmlite must be there."""
 
 LEAST_JAVA = 17
 GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -183,7 +186,7 @@ def _ship(spark: SparkContext) -> None:
     folder = tempfile.mkdtemp(prefix="fencepost-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / name
-    package.pack(path)
+    pack_sources(path)
     spark.addPyFile(str(path))
 
 
@@ -283,3 +286,14 @@ def _context(asked: SparkConf, gateway: Any) -> SparkContext:
 def _package() -> Path:
     """The folder of this package."""
     return Path(__file__).absolute().parents[2]
+
+
+def pack_sources(target: Path) -> None:
+    """Writes the package to a zip file."""
+    # Links are followed as they are: in a checkout they show the package as it is installed.
+    package = Path(__file__).absolute().parents[2]
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+        file.write(package / "__init__.py", "fencepost/__init__.py")
+        for folder in SHIPPED:
+            for path in sorted((package / folder).rglob("*.py")):
+                file.write(path, f"fencepost/{path.relative_to(package).as_posix()}")

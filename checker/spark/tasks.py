@@ -19,11 +19,10 @@ from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context, Packed
 from fencepost.checker.spark import parcels, program, records
 from fencepost.checker.spark.merging import Delivery, Merger
-from fencepost.checker.spark.orders import Incomplete, Order
 from fencepost.checker.spark.outbox import Called, Outbox, no_successors
 from fencepost.checker.spark.parcels import Parceled, Parcels
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
+from fencepost.checker.spark.records import HEAD, Expanded, Incomplete, Kind, Merged, Order
 from fencepost.checker.spark.table import Shelf, Table
 from fencepost.checker.spark.watching import Watch
 

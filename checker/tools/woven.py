@@ -18,8 +18,7 @@ from fencepost.spec.core.ir import Enabled, Model
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.claims.program import Program, build
 from fencepost.spec.mutation.mutants import Mutant
-from fencepost.spec.mutation.observed import observed
-from fencepost.spec.mutation.schemata import schema, told_apart
+from fencepost.spec.mutation.schemata import observed, schema, told_apart
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 

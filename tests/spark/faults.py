@@ -20,7 +20,7 @@ from fencepost.spec.core.ir import Model
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
-    from fencepost.checker.spark.orders import Order
+    from fencepost.checker.spark.records import Order
     from fencepost.checker.spark.tasks import Accounts, Shipped
 
 

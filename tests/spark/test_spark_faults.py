@@ -182,7 +182,7 @@ def test_java_has_one_collector(
 def test_the_reason_is_our_own_where_there_is_one() -> None:
     text = (
         "org.apache.spark.SparkException: Job aborted\n"
-        "fencepost.checker.spark.orders.Incomplete: task 1 got 3 successors from 1 tasks\n"
+        "fencepost.checker.spark.records.Incomplete: task 1 got 3 successors from 1 tasks\n"
         "\tat org.apache.spark.A.b(C.scala:1)\n"
         "Caused by: org.apache.spark.api.python.PythonException: Traceback\n"
     )

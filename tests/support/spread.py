@@ -29,7 +29,7 @@ from tests.support.compressed_canary import quick_code
 
 from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.visited import plan
-from fencepost.checker.spark import blocks, checkpoint, plans, program, session
+from fencepost.checker.spark import blocks, checkpoint, levels, program, session
 from fencepost.checker.spark.checkpoint import BEGINNING
 from fencepost.checker.spark.hadoop import Refused
 from fencepost.checker.spark.records import KEY
@@ -276,8 +276,8 @@ def compressed_from(states: int) -> Generator[None]:
     share.
     """
     with (
-        mock.patch.object(plans, "SAMPLE", states),
-        mock.patch.object(plans, "WORTH_BYTES", 0),
+        mock.patch.object(levels, "SAMPLE", states),
+        mock.patch.object(levels, "WORTH_BYTES", 0),
         mock.patch.object(plan, "MOST_PAIRS", 1000.0),
     ):
         yield

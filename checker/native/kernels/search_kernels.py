@@ -8,13 +8,14 @@ what a state means, who calls it, nor what the visited set looks like.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, Emitter, Unit, word
 from fencepost.checker.native.codegen.flow import call, count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import copy, hashed, watched
 from fencepost.checker.native.kernels.calls import to_owner
 from fencepost.checker.native.kernels.tables import Tables
-from fencepost.checker.native.kernels.visited_set import VisitedSet
 
 BATCH = 32
 """The states that are looked up together."""
@@ -269,3 +270,36 @@ def define_apart(unit: Unit, words: int, actions: int) -> None:
             e.store(state, e.index(ctx, Word.CURRENT))
             call(e, f"action{action}", ctx, state)
     e.ret()
+
+
+class Lookup(Protocol):
+    """Looks up some states together, by their numbers: `seek` for all of them, then for each `find`
+    and what may follow. Registers of one number do not hold for another.
+    """
+
+    def seek(self, number: LLVM, state: LLVM) -> None:
+        """Asks for the memory that it will need, so that cache misses overlap."""
+
+    def find(self, number: LLVM, state: LLVM, known: LLVM) -> None:
+        """Goes to the block ``known`` if the state has been seen, and else on."""
+
+    def full(self, number: LLVM) -> LLVM:
+        """Whether there has to be more room before a new state is added."""
+        ...
+
+    def want_room(self, number: LLVM) -> None:
+        """Notes in the context for which state room is wanted; Python makes it."""
+
+    def add(self, number: LLVM, state: LLVM) -> None:
+        """Adds a new state, for which there is room."""
+
+
+class VisitedSet(Protocol):
+    """A kind of visited set, for states of any number of words."""
+
+    def define(self, unit: Unit, words: int) -> None:
+        """Adds the kernels that Python keeps the set with."""
+
+    def lookup(self, e: Emitter, words: int, most: int) -> Lookup:
+        """Looks up at most ``most`` states, in a kernel whose first argument is the context."""
+        ...

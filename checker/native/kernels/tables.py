@@ -37,7 +37,7 @@ class Tables:
 
 
 class _Lookup:
-    """As `visited_set.Lookup`."""
+    """As `search_kernels.Lookup`."""
 
     def __init__(self, e: Emitter, words: int, most: int) -> None:
         self._e = e

@@ -47,7 +47,7 @@ MOST_NUMBERS = 1 << 32
 
 
 class Compressed:
-    """As `kinds.SeenStates`, for states by a plan; ``expected`` is how many there will be soon.
+    """As `store.SeenStates`, for states by a plan; ``expected`` is how many there will be soon.
 
     ``parts`` are what another set of the same plan consisted of, wherever they are now: it goes on
     with those.
@@ -137,7 +137,7 @@ class Compressed:
 
     @property
     def states(self) -> int:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         return sum(self._words[self._table(n) + Quotient.COUNT] for n in range(TABLE_COUNT))
 
     @property
@@ -146,18 +146,18 @@ class Compressed:
         return sum(self._words[self._node(n) + Node.COUNT] for n in range(self._nodes))
 
     def merge(self, address: int, count: int) -> None:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         self.code.add(self._context.address, self._set.address, address, count)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         if not self._nodes:
             return address
         self.code.decode(self._set.address, address, count, room, rows)
         return room
 
     def grow(self) -> None:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]
         if number < TABLE_COUNT:
             self._grow_table(number)

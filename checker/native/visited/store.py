@@ -4,12 +4,16 @@ for each, the state itself or what it can be made from.
 
 from __future__ import annotations
 
+import ctypes
+import zlib
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.spill import Spill
+from fencepost.checker.native.machine.worker_context import Context
 
 LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 TOGETHER = 2048
@@ -195,3 +199,113 @@ class Store:
     def _enter(self, region: Region) -> None:
         self.cursor = region.address
         self.end = region.address + region.size // self.entry_bytes * self.entry_bytes
+
+
+class SeenStates(Protocol):
+    """The states that a worker has seen. The store keeps ``entry_words`` words of each new one, its
+    entry, in the order found.
+    """
+
+    entry_words: int
+
+    @property
+    def states(self) -> int:
+        """How many states have been seen."""
+        ...
+
+    def merge(self, address: int, count: int) -> None:
+        """Adds states, and to the store the entries of new ones, as `search_kernels.merge` does."""
+
+    def grow(self) -> None:
+        """Makes the room that machine code has asked for. Raises `Exhausted`."""
+
+    def whole(self, address: int, count: int, room: int, rows: int) -> int:
+        """Where the states of some entries are: written to ``room``, if need be. Any worker may ask
+        for that, whose own rows are at ``rows``.
+        """
+        ...
+
+
+class Weights:
+    """Those of the states that a worker has, in the order of its store; kept from `keep` on."""
+
+    def __init__(self, context: Context, memory: Memory) -> None:
+        self._words = context.words
+        self._memory = memory
+        self._kept = False
+        self._room: Region | None = None
+        self._whole = False
+
+    def keep(self) -> None:
+        """Keeps them from now on."""
+        self._kept = True
+
+    def begin(self, most: int) -> None:
+        """A level of at most so many states is looked at. Raises `Exhausted`."""
+        if not self._kept:
+            return
+        if self._room is None or self._room.size < 8 * most:
+            self.close()
+            self._room = self._memory.take(8 * most)
+        self._words[Word.WEIGHTS] = self._room.address
+
+    def expect(self, count: int) -> None:
+        """The level, which has ``count`` states, is expanded now, unless it was not looked at
+        whole.
+        """
+        made = self._words[Word.WEIGHTS]
+        self._whole = self._room is not None and made == self._room.address + 8 * count
+        self._words[Word.WEIGHTS] = 0
+
+    def address(self, place: int) -> int:
+        """Where the weights are from a state on; 0: they are not known."""
+        return self._room.address + 8 * place if self._whole and self._room is not None else 0
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        if self._room is not None:
+            self._memory.give(self._room)
+            self._room = None
+
+
+class Dropped:
+    """They are kept, compressed, from `keep` on. Machine code writes those of one call."""
+
+    def __init__(self, context: Context, state_bytes: int) -> None:
+        self._words = context.words
+        self._state_bytes = state_bytes
+        self._room: Region | None = None
+        self._blocks: dict[int, list[tuple[int, bytes]]] = {}
+
+    def keep(self, memory: Memory, most: int) -> None:
+        """Keeps them from now on; ``most`` are looked at in one call. Raises `Exhausted`."""
+        self._room = memory.take(most * self._state_bytes)
+
+    def begin(self) -> None:
+        """A call of machine code begins."""
+        if self._room is not None:
+            self._words[Word.DROPPED] = self._room.address
+
+    def take(self, level: int) -> None:
+        """Keeps those that the last call has dropped from a level."""
+        if self._room is None:
+            return
+        size = self._words[Word.DROPPED] - self._room.address
+        if size:
+            data = ctypes.string_at(self._room.address, size)
+            block = size // self._state_bytes, zlib.compress(data, 1)
+            self._blocks.setdefault(level, []).append(block)
+
+    def blocks(self, level: int) -> Iterator[tuple[int, bytes]]:
+        """Those of the levels down to one: numbers of states, and these compressed by zlib."""
+        for one, blocks in self._blocks.items():
+            if one <= level:
+                yield from blocks
+
+    def count(self, level: int) -> int:
+        """How many there are of the levels down to one."""
+        return sum(count for count, _ in self.blocks(level))
+
+    def forget(self, level: int) -> None:
+        """Those of the levels down to one are kept elsewhere."""
+        self._blocks = {one: blocks for one, blocks in self._blocks.items() if one > level}

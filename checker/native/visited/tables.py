@@ -71,7 +71,7 @@ class Tables:
 
 
 class Visited(Tables):
-    """The tables of one worker: as `kinds.SeenStates`."""
+    """The tables of one worker: as `store.SeenStates`."""
 
     def __init__(
         self, code: Code, memory: Memory, size: int, tables: int, context: Context
@@ -95,11 +95,11 @@ class Visited(Tables):
         self.use_in(context)
 
     def merge(self, address: int, count: int) -> None:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         self.code.merge(self._context.address, address, count)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `kinds.SeenStates`: entries are states."""
+        """As `store.SeenStates`: entries are states."""
         return address
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Visited(Tables):
             self._memory.give(region)
 
     def grow(self) -> None:
-        """As `kinds.SeenStates`."""
+        """As `store.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]
         size = self.size
         old, capacity = self._regions[number], self.capacity(number)

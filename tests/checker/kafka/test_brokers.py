@@ -16,7 +16,7 @@ from fencepost.checker.kafka import brokers, nodes, outages
 from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.identities import STRANGERS
+from fencepost.checker.kafka.coordinators import STRANGERS
 from fencepost.checker.kafka.transaction_log import (
     metadata,
     partition_of,

@@ -23,8 +23,12 @@ from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
-from fencepost.checker.simulate.simulation import Simulation, simulate
-from fencepost.checker.simulate.sketch import estimated, merged
+from fencepost.checker.simulate.simulation import (
+    Simulation,
+    estimated_count,
+    merge_sketches,
+    simulate,
+)
 from fencepost.spec.elaborate.claims.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
 
@@ -341,9 +345,9 @@ def test_the_number_of_states_is_estimated() -> None:
 
 
 def test_estimates() -> None:
-    assert estimated(bytes(1 << 14)) == 0
+    assert estimated_count(bytes(1 << 14)) == 0
     one, other = bytes([1, 0, 3, 0]), bytes([0, 0, 4, 2])
-    assert merged(one, other) == bytes([1, 0, 4, 2])
+    assert merge_sketches(one, other) == bytes([1, 0, 4, 2])
 
 
 # ---------------------------------------------------------------- the command

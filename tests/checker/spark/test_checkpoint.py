@@ -26,7 +26,7 @@ from tests.support.spread import LENGTH, here
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.spark import records, search
-from fencepost.checker.spark import saved as saved_searches
+from fencepost.checker.spark import search as saved_searches
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM, DIGESTS
 from fencepost.checker.spark.records import Kind
 from fencepost.checker.user_key import Key, Purpose
@@ -291,8 +291,8 @@ def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> Non
     failed = Rejected([Problem("F034", None, "Spark gave up: No space left on device")])
     first.there.levels.save.side_effect = failed
     with (
-        mock.patch("fencepost.checker.spark.saved.notes.written"),
-        mock.patch("fencepost.checker.spark.saved.worker_context.combined"),
+        mock.patch("fencepost.checker.spark.search.notes.written"),
+        mock.patch("fencepost.checker.spark.search.worker_context.combined"),
         pytest.raises(Rejected) as caught,
     ):
         saved_searches.Saver(first, checkpoints, None).save()

@@ -25,7 +25,7 @@ from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.spark import orders, outbox, records, tasks
+from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
@@ -171,7 +171,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
         real_look(watch)
 
     def merge(
-        shipped: Any, order: orders.Order, accounts: Any, partition: int, given: Iterable[bytes]
+        shipped: Any, order: records.Order, accounts: Any, partition: int, given: Iterable[bytes]
     ) -> Iterator[bytes]:
         if order.level == 5 and partition == 2:
             under_way.set()

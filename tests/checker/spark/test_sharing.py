@@ -19,10 +19,9 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import records, session, tasks
 from fencepost.checker.spark.merging import Delivery
-from fencepost.checker.spark.orders import Incomplete, Order
 from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import Kind
+from fencepost.checker.spark.records import Incomplete, Kind, Order
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected

@@ -26,12 +26,11 @@ from fencepost.checker.native.visited import compressed, plan
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.request import Cluster, Limits
-from fencepost.checker.spark import plans, program
-from fencepost.checker.spark.files import Files
+from fencepost.checker.spark import levels, program
 from fencepost.checker.spark.outbox import no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.search import Spark
-from fencepost.checker.spark.table import Compressed, Missing, Shelf, Table, Whole
+from fencepost.checker.spark.table import Compressed, Files, Missing, Shelf, Table, Whole
 from fencepost.spec.elaborate.claims import program as specs
 from fencepost.spec.text.problem import Rejected
 
@@ -71,7 +70,7 @@ class Place:
     def plan(self, states: Sequence[Packed]) -> Plan | None:
         """How these states are kept."""
         block = (ctypes.c_uint64 * (self.size * len(states)))(*(w for one in states for w in one))
-        return plans.chosen(self.program, bytes(block), lambda: None)
+        return levels.choose_plan(self.program, bytes(block), lambda: None)
 
     def new(self, table: Table, states: Sequence[Packed]) -> list[Packed]:
         """Adds states; the new ones, as the table has them."""
@@ -105,7 +104,7 @@ def place(size: int, folder: Path) -> Generator[Place]:
         patch.setattr(plan, "MOST_PAIRS", 1000.0)
         patch.setattr(program, "code", made.code_of)
         patch.setattr(program, "set_code", quick_code)
-        patch.setattr(plans, "set_code", quick_code)
+        patch.setattr(levels, "set_code", quick_code)
         yield made
         made.memory.close()
 
@@ -240,7 +239,7 @@ def test_regions_are_files(tmp_path: Path) -> None:
 )
 def test_when_tables_are_compressed(size: int, partitions: int, states: int, enough: bool) -> None:
     made = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
-    assert plans.enough(made, states) == enough
+    assert levels.wants_plan(made, states) == enough
 
 
 def wide() -> Run:

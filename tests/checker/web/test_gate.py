@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
-from fencepost.checker.web.gate import MOST_BYTES, Gate, new_token
+from fencepost.checker.web.server import MOST_BYTES, Gate, new_token
 
 GATE = Gate(4711, "token")
 HOST = {"Host": "127.0.0.1:4711"}

@@ -16,8 +16,7 @@ from fencepost.checker.request import Request
 from fencepost.checker.tools.two_graphs import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.elaborate.claims.program import build, select
-from fencepost.spec.mutation.observed import observed
-from fencepost.spec.mutation.schemata import schema, told_apart
+from fencepost.spec.mutation.schemata import observed, schema, told_apart
 
 NEVER = {
     "what another part decides": (
