@@ -7,15 +7,18 @@ the plainest way: what an engine does faster is held to this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations, product
+from collections.abc import Callable, Sequence
 from math import factorial, prod
 
 from fencepost.checker.outcome import Fact
 from fencepost.checker.request import Request
+from fencepost.spec.core.exchange import Exchanging
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.symmetry import Exchange, Mover, mover, symmetric_types
+from fencepost.spec.core.symmetry import symmetric_types
 from fencepost.spec.core.types import Enum, State, Type
+from fencepost.spec.semantics.concrete import ConcreteDomain
+from fencepost.spec.semantics.fold import execute
+from fencepost.spec.semantics.python_codegen import Frame
 
 MOST_EXCHANGES = 5_040
 """With more exchanges than this a model is searched in full: all of seven values."""
@@ -29,18 +32,22 @@ class Orbits:
 
     def __init__(self, kinds: Sequence[Type]) -> None:
         enums = symmetric_types(kinds)
-        every = [list(permutations(range(len(enum.members)))) for enum in enums]
-        exchanges = (dict(zip(enums, chosen, strict=True)) for chosen in product(*every))
-        self._exchanges = [_of_states(kinds, exchange) for exchange in exchanges]
-
-    @property
-    def permutations(self) -> int:
+        self.permutations = prod(factorial(len(enum.members)) for enum in enums)
         """The number of permutations that are tried for each state."""
-        return len(self._exchanges)
+        self._exchanges = [
+            [_exchange(kinds, enum, place, last) for place in range(last)]
+            for enum in enums
+            for last in range(1, len(enum.members))
+        ]
 
-    def images(self, state: State) -> Iterator[State]:
-        """What each exchange makes of a state, in the same order for every state."""
-        return (exchange(state) for exchange in self._exchanges)
+    def images(self, state: State) -> Sequence[State]:
+        """The images of a state under all permutations, in the same order for every state."""
+        images = [state]
+        # A permutation of the values up to `last` is one of those before it, and an exchange of
+        # `last` with one of them, or none.
+        for exchanges in self._exchanges:
+            images += [exchange(image) for exchange in exchanges for image in images]
+        return images
 
     def least(self, state: State) -> State:
         """The least state of the orbit."""
@@ -48,7 +55,7 @@ class Orbits:
 
     def size(self, state: State) -> int:
         """How many states the orbit has."""
-        return len(self._exchanges) // sum(image == state for image in self.images(state))
+        return self.permutations // self.images(state).count(state)
 
     def least_step(self, before: State, after: State) -> tuple[State, State]:
         """Of what exchanges make of a step, the one with the least state behind it; of several
@@ -70,17 +77,18 @@ class Orbits:
         )
 
 
-def _of_states(kinds: Sequence[Type], exchange: Exchange) -> Callable[[State], State]:
-    found = [(place, mover(kind, exchange)) for place, kind in enumerate(kinds)]
-    moves: list[tuple[int, Mover]] = [(place, move) for place, move in found if move is not None]
+def _exchange(kinds: Sequence[Type], enum: Enum, one: int, other: int) -> Callable[[State], State]:
+    """The exchange of two values of a symmetric type in a state."""
+    domain = ConcreteDomain(kinds)
+    run = execute(domain, {}, Exchanging(kinds, 0, enum, one, other).statement())
+    slots = [None] * (domain.width - len(kinds))
 
-    def moved(state: State) -> State:
-        parts = list(state)
-        for place, move in moves:
-            parts[place] = move(parts[place])
-        return tuple(parts)
+    def exchanged(state: State) -> State:
+        frame: Frame = [*state, *slots]
+        run(frame)
+        return tuple(frame[: len(kinds)])
 
-    return moved
+    return exchanged
 
 
 def searched_in_orbits(request: Request) -> bool:

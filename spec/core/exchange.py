@@ -1,6 +1,6 @@
-"""What exchanges two values of a symmetric type in a state, as a statement of the core.
+"""The exchange of two values of a symmetric type, as expressions and statements of the core.
 
-Engines that have code for statements get exchanges from it, and need no other.
+This is its only definition: engines compile the statement, and the interpreter runs it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Exchanging:
                     )
                 ),
             )
-        return ir.Assign(number, (), self._moved(variable))
+        return ir.Assign(number, (), self.moved(variable))
 
     def _bound(self, value: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
         """``build`` of a value, which may use it any number of times."""
@@ -78,7 +78,7 @@ class Exchanging:
         body = build(ir.Local(value.type, slot))
         return ir.Let(body.type, slot, value, body)
 
-    def _moved(self, value: ir.Expr) -> ir.Expr:
+    def moved(self, value: ir.Expr) -> ir.Expr:
         """What ``value`` becomes."""
         kind = value.type
         if not self._moves(kind):
@@ -93,21 +93,21 @@ class Exchanging:
                 rest = ir.Conditional(kind, ir.Equal(value, other), one, value)
                 return ir.Conditional(kind, ir.Equal(value, one), other, rest)
             case Record(fields=fields):
-                parts = (self._moved(ir.GetField(f.type, value, n)) for n, f in enumerate(fields))
+                parts = (self.moved(ir.GetField(f.type, value, n)) for n, f in enumerate(fields))
                 return ir.MakeRecord(kind, tuple(parts))
             case Union(variants=variants):
                 result: ir.Expr = value
                 for tag, variant in enumerate(variants):
                     if any(self._moves(field.type) for field in variant.fields):
                         payload = (
-                            self._moved(ir.Payload(f.type, value, tag, n))
+                            self.moved(ir.Payload(f.type, value, tag, n))
                             for n, f in enumerate(variant.fields)
                         )
                         made = ir.MakeVariant(kind, tag, tuple(payload))
                         result = ir.Conditional(kind, ir.HasTag(value, tag), made, result)
                 return result
             case Option(element):
-                some = ir.Some(kind, self._moved(ir.Content(element, value)))
+                some = ir.Some(kind, self.moved(ir.Content(element, value)))
                 return ir.Conditional(kind, ir.IsSome(value), some, ir.Literal(kind, ()))
             case Set(element, None) if element == self._enum:
                 first, second = (ir.Contains(value, end) for end in self._ends)
@@ -120,12 +120,12 @@ class Exchanging:
                 return ir.Conditional(kind, ir.Equal(first, second), value, swapped)
             case Set(element) | Bag(element) | Seq(element):
                 slot = self._slot()
-                moved = self._moved(ir.Local(element, slot))
+                moved = self.moved(ir.Local(element, slot))
                 return ir.Collect(kind, slot, value, None, moved)
             case Map(key, element):
                 slot = self._slot()
-                found = ir.Get(element, value, self._moved(ir.Local(key, slot)))
-                return ir.BuildMap(kind, slot, self._moved(found))
+                found = ir.Get(element, value, self.moved(ir.Local(key, slot)))
+                return ir.BuildMap(kind, slot, self.moved(found))
             case Scalar():
                 raise AssertionError(kind)
             case _:

@@ -12,13 +12,15 @@ from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, may_fail, variables_read
+from fencepost.spec.core.exchange import Exchanging
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.symmetry import is_symmetric, stays
+from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
 from fencepost.spec.core.traverse import Node, children, walk
 from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
 from fencepost.spec.elaborate.base.context import Elaboration
 from fencepost.spec.records import replace
+from fencepost.spec.semantics.concrete import evaluate_constant
 from fencepost.spec.text.source import Span
 
 T = TypeVar("T")
@@ -116,7 +118,7 @@ class Look:
         if isinstance(node, ir.Node) and node.span is not None:
             span = node.span
         match node:
-            case ir.Literal(kind, value) if is_symmetric(kind) and not stays(value, kind):
+            case ir.Literal(kind, value) if is_symmetric(kind) and not _is_fixed(node):
                 self._tell("F803", span, f"the value {show(value, kind)} depends on the order of"
                     f" {describe(kind)}, and a symmetric type has none ({_ALIKE})")  # fmt: skip
             case ir.Less(left) if is_symmetric(left.type):
@@ -158,6 +160,15 @@ class Look:
     def _ordered(self, span: Span | None, kind: str, cure: str) -> None:
         what = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
         self._tell("F846", span, f"{what}; {cure}")
+
+
+def _is_fixed(literal: ir.Literal) -> bool:
+    """Whether every exchange of values of symmetric types leaves a value as it is."""
+    return all(
+        evaluate_constant(Exchanging((), 0, enum, place, place + 1).moved(literal)) == literal.value
+        for enum in symmetric_types([literal.type])
+        for place in range(len(enum.members) - 1)
+    )
 
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
