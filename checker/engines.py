@@ -1,6 +1,6 @@
-"""The table of engines: what each can decide, and which options it heeds.
+"""The table of engines: what each can decide, and which options it accepts.
 
-An engine is loaded when it is wanted, so that none pays for another's libraries.
+Engines are imported on demand, so that a run loads only the libraries it needs.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ class Entry:
     """One engine."""
 
     home: str
-    """The module whose ``ENGINE`` it is."""
+    """The module that defines its ``ENGINE``."""
     options: frozenset[str]
-    """The options of `fencepost check` that it heeds, of those that not every engine does."""
+    """The options it accepts, among those that some engines ignore."""
     visits_states: bool = True
-    """Whether it visits states one by one, and so counts them and reports to an observer. Others
-    decide by formulas, and take symbolic constants as they are.
+    """Whether it enumerates states, and so counts them and reports to an observer. Other engines
+    use formulas and handle symbolic constants directly.
     """
     needs_depth: bool = False
-    """Whether it searches to a depth that must be given."""
+    """Whether it requires a depth."""
     decides_behaviours: bool = False
-    """Whether it decides what holds of whole behaviours once it has visited every state."""
+    """Whether it decides properties of behaviours after visiting every state."""
     for_behaviours: tuple[str, ...] = ()
-    """The modules that it loads to do so, when it is about to."""
+    """The modules that it imports for deciding behaviours."""
     proves: bool = False
-    """Whether it shows that something always holds, and not how it is violated."""
+    """Whether it proves properties and finds no traces of violations."""
     parallel: bool = False
     """Whether it uses several workers."""
     family: str | None = None
-    """The module whose ``Family`` translates a model once for all values of its symbolic constants;
-    None: it has none.
+    """The module whose ``Family`` compiles a model once for all values of its symbolic constants,
+    or None.
     """
     always_there: bool = False
-    """Whether it works wherever Fencepost is installed properly; the others need more than it."""
+    """Whether it needs nothing but Python."""
     machines: frozenset[tuple[str, str]] = frozenset()
-    """Systems and processors where Fencepost is not installed properly without its library, as
-    `sys.platform` and `platform.machine` name them; on Linux where the C library is glibc.
+    """Platforms (`sys.platform`, `platform.machine`) where a correct installation includes its
+    library; on Linux only with glibc.
     """
     slow_start: bool = False
-    """Whether it takes too long to start to be tried on a small spec."""
+    """Whether it starts too slowly to be tried on a small spec."""
 
 
 ENGINES: Mapping[str, Entry] = {
@@ -94,38 +94,40 @@ ENGINES: Mapping[str, Entry] = {
         slow_start=True,
     ),
 }
-"""The engines by name; the first runs a check that names none."""
+"""The engines by name; the first is the default."""
 
 EXTRAS: Mapping[str, str] = {"llvmlite": "local", "pyspark": "spark", "z3": "symbolic"}
-"""The extras of the package that bring the libraries of engines. Where there are wheels of them,
-LLVM and Z3 come with the package as it is.
+"""The package extra that installs an engine's library. On platforms with wheels, LLVM and Z3 are
+installed by default.
 """
 
 DEFAULT = next(iter(ENGINES))
 COUNTING: Mapping[str, bool] = {name: entry.visits_states for name, entry in ENGINES.items()}
-"""What the language must know of engines: their names, and whether they count states."""
+"""The names of engines and whether they count states, as the language needs them."""
 
 
 def visits_states(name: str | None) -> bool:
-    """Whether the engine of this name (None: the one that runs what names none) visits states."""
+    """Whether an engine visits states; None means the default engine."""
     return ENGINES[name or DEFAULT].visits_states
 
 
 def family(name: str, request: Request) -> Family | None:
-    """The model of the request, translated by the engine of this name; None: it has no families.
-    Raises `Unsupported` for what it cannot run.
+    """Compiles the request's model for all values of its symbolic constants; None if the engine
+    cannot.
+
+    Raises `Unsupported` for a model that it cannot run.
     """
     home = ENGINES[name].family
     if home is None:
         return None
     with deferred():
         module = import_module(home)
-    made: Family = module.Family(request)
-    return made
+    compiled: Family = module.Family(request)
+    return compiled
 
 
 def expected(name: str) -> bool:
-    """Whether the engine of this name works here if Fencepost is installed properly."""
+    """Whether an engine works on this platform after a correct installation."""
     entry = ENGINES[name]
     wheels = sys.platform != "linux" or platform.libc_ver()[0] == "glibc"
     return entry.always_there or (wheels and (sys.platform, platform.machine()) in entry.machines)
@@ -133,14 +135,14 @@ def expected(name: str) -> bool:
 
 @cache
 def load(name: str) -> Engine:
-    """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
+    """Loads an engine of `ENGINES`. Raises `Rejected` if it cannot run here."""
     obstacle: str | None
     try:
         with deferred():
             engine: Engine = import_module(ENGINES[name].home).ENGINE
             obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
-        # A library may be missing, or be there and not fit the machine.
+        # The library may be missing, or not fit the machine.
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):
             raise
         obstacle = _missing(error)
@@ -151,14 +153,14 @@ def load(name: str) -> Engine:
 
 
 def load_for_behaviours(name: str) -> None:
-    """Loads what an engine needs to decide behaviours, so that copies of this process have it."""
+    """Imports what an engine needs to decide behaviours, so that forks share it."""
     with suppress(ImportError, OSError), deferred():
         for module in ENGINES[name].for_behaviours:
             import_module(module)
 
 
 def _missing(error: ImportError | OSError) -> str:
-    """Why the libraries of an engine cannot be had, and what to do where one is not installed."""
+    """Why an engine's library cannot be imported, and how to install it."""
     library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if not isinstance(error, ModuleNotFoundError) or library not in EXTRAS:
         return str(error)
@@ -167,5 +169,7 @@ def _missing(error: ImportError | OSError) -> str:
 
 def _unusable(name: str, obstacle: str) -> Problem:
     reason = " ".join(obstacle.split())
-    what = f'the engine "{name}" cannot run here ({reason}); "--engine interpreter" runs anywhere'
-    return Problem("F030", None, what)
+    message = (
+        f'the engine "{name}" cannot run here ({reason}); "--engine interpreter" runs anywhere'
+    )
+    return Problem("F030", None, message)

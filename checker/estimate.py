@@ -62,20 +62,20 @@ def estimated(levels: Sequence[int]) -> Estimate | None:
     """
     if len(levels) < MIN_LEVELS or min(levels) < 1:
         return None
-    found, last = sum(levels), levels[-1]
+    visited, last = sum(levels), levels[-1]
     totals = list(_totals(levels))
     bounded = [total for total in totals if total is not None]
     if not bounded:
         return None
     # Levels may start to shrink at once and to end, but seldom faster than they grew to this size.
-    bounded.append(found + sum(takewhile(lambda size: size < last, levels)))
+    bounded.append(visited + sum(takewhile(lambda size: size < last, levels)))
     low, high = min(bounded), max(bounded)
     # Two digits are as many as an estimate supports; the states already found are certain.
-    lower = max(found, math.floor(low / _unit(low)) * _unit(low))
+    lower = max(visited, math.floor(low / _unit(low)) * _unit(low))
     certain = None not in totals and high <= MAX_SPREAD * low
     if certain and last <= MAX_GROWTH * levels[-2]:
-        return Estimate(lower, max(found, math.ceil(high / _unit(high)) * _unit(high)))
-    return Estimate(lower, None) if lower > found else None
+        return Estimate(lower, max(visited, math.ceil(high / _unit(high)) * _unit(high)))
+    return Estimate(lower, None) if lower > visited else None
 
 
 def _totals(levels: Sequence[int]) -> Iterator[float | None]:

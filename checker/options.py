@@ -1,8 +1,7 @@
-"""The options of a check, one row each.
+"""The table of options of a check, one row each.
 
-The command, the Python interface, the line in a report that repeats a run, and the refusal of
-options that mean nothing to an engine all read this table. Which engine heeds which option stands
-in `checker.engines`.
+The command, the Python interface, repeated command lines in reports, and the refusal of options
+that an engine ignores all read it. `checker.engines` says which engine accepts which option.
 """
 
 from __future__ import annotations
@@ -39,30 +38,30 @@ class Option:
     several: bool = False
     """Whether it may be given more than once."""
     stored: Callable[[Any], object] | None = None
-    """Turns the value of the command line into that of the field. By default both are equal."""
+    """Converts the parsed value to the field's value; the identity if None."""
     words: Callable[[Any], Iterable[str]] | None = None
-    """The texts that a command line repeats. By default the field as text."""
+    """Formats the field for a repeated command line; ``str`` if None."""
     low: float | None = None
     high: float | None = None
-    """Bounds of a number, both allowed."""
+    """Inclusive bounds of a number."""
     topic: str = ""
-    """The help names the options of a topic in one line, without their meanings."""
+    """The help lists the options of a topic in one line, without descriptions."""
     excludes: tuple[str, ...] = ()
-    """The flags that it cannot be given with."""
+    """Flags that conflict with it."""
     needs: str = ""
-    """The flag that it cannot be given without."""
+    """A flag that it requires."""
     why: str = ""
-    """Why it excludes or needs others, in half a sentence."""
+    """The reason for ``excludes`` or ``needs``, as half a sentence."""
     one_search: bool = False
-    """Whether it means nothing where one check takes several searches."""
+    """Whether it does not apply to a check that needs several searches."""
     no_scenario: bool = False
-    """Whether it means nothing to a scenario."""
+    """Whether it does not apply to scenarios."""
 
 
 def number(low: int, high: int | None = None) -> Callable[[str], int]:
-    """A reader of integers of at least ``low``, and at most ``high`` unless that is None.
+    """Returns a reader of integers of at least ``low``, and at most ``high`` unless that is None.
 
-    ``1_000_000`` is read, too.
+    Digits may be grouped: ``1_000_000``.
     """
 
     def read(text: str) -> int:
@@ -205,20 +204,20 @@ OPTIONS = (
         excludes=("--master", "--spark-conf"), why="it is used as it is",
     ),
 )  # fmt: skip
-"""In the order of the help. A flag without dashes is for Python only. Of several options that mean
-nothing to an engine, the first is reported.
+"""In the order of the help. A flag without dashes exists only in Python. If an engine ignores
+several options, the first one is reported.
 """
 
 BY_FLAG: Mapping[str, Option] = {option.flag: option for option in OPTIONS}
 
 
 def flags(part: str) -> frozenset[str]:
-    """The flags of the options whose fields belong to a part of the request."""
+    """The flags of the options stored in a part of the request."""
     return frozenset(o.flag for o in OPTIONS if o.field.startswith(f"{part}."))
 
 
 def given(request: object, default: object) -> dict[str, Any]:
-    """The values of the options of a `run.job.Request` that differ from their defaults, by flag, in
+    """The options of a `run.settings.Request` that differ from their defaults: values by flag, in
     the order of the table.
     """
     values: dict[str, Any] = {}
@@ -233,12 +232,12 @@ def _value(request: object, option: Option) -> Any:
     try:
         return attrgetter(option.field)(request)
     except AttributeError:
-        # A part that was not asked for is None.
+        # An optional part that was not requested is None.
         return None
 
 
 def repeated(values: Mapping[str, Any]) -> list[str]:
-    """The words of a command line that give options these values, by flag."""
+    """Formats options as the words of a command line."""
     line: list[str] = []
     for flag, value in values.items():
         option = BY_FLAG[flag]
@@ -288,5 +287,5 @@ def _within(value: float, low: float, high: float | None) -> bool:
 
 
 def first(wanted: Collection[str], barred: Collection[str]) -> str:
-    """The first flag of the table among both; empty if there is none."""
+    """The first flag of the table that both collections contain; "" if there is none."""
     return next((o.flag for o in OPTIONS if o.flag in wanted and o.flag in barred), "")

@@ -1,7 +1,4 @@
-"""What every engine returns: verdict, trace, statistics, coverage. Plain data.
-
-It does not know how a search works, nor how a result is shown.
-"""
+"""Results of engines, as plain data: verdict, traces, statistics, coverage."""
 
 from __future__ import annotations
 
@@ -42,24 +39,24 @@ LimitKind: TypeAlias = Literal[
     "interrupt",
     "outside",
 ]
-"""What may end a search: the options of these names, "machine" (the system gives no more memory),
-"solver" (it gave up), an "interrupt" by the user, or, where behaviours are asked for, that
-there are states "outside" a constraint.
+"""The limits that can end a search: options by their names; "machine" (the system has no more
+memory); "solver" (it gave up); "interrupt" (by the user); and, for properties of behaviours,
+"outside" (there are states outside a constraint).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What ended a search before it had seen everything; ``str`` of it is what users read."""
+    """The limit that ended a search; ``str`` gives the text for users."""
 
     kind: LimitKind
     number: float | None = None
-    """Steps, states, seconds or bytes as given; None for the kinds that are no option."""
+    """The value of the option (steps, states, seconds or bytes); None for other kinds."""
     reason: str = ""
-    """For a "solver": which one gave up, and why. For a "machine": what bounds the memory."""
+    """For "solver", which solver gave up and why; for "machine", what bounds the memory."""
     constant: str = ""
-    """``E0 = 5`` where one search of several met the limit: that with this value of the symbolic
-    constant. Empty: the limit is that of the whole check.
+    """``E0 = 5``, the value of the symbolic constant for which one search of several reached the
+    limit; "" if the limit applies to the whole check.
     """
 
     def __str__(self) -> str:
@@ -84,7 +81,7 @@ class Limit:
 
 
 def as_given(number: int) -> str:
-    """Bytes as the command line takes them: ``2G``."""
+    """Formats bytes as on the command line: ``2G``."""
     for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if number and number % unit == 0:
             return f"{number // unit}{letter}"
@@ -93,15 +90,15 @@ def as_given(number: int) -> str:
 
 INTERRUPTED = Limit("interrupt")
 NO_INITIAL_STATE = "There is no initial state, so everything holds."
-"""A note of an outcome: the verdict says nothing about the steps of the model."""
+"""A note of an outcome whose verdict says nothing about the steps of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An action taken (None: an initial state) and the state it leads to.
+    """An action and the state it leads to.
 
-    ``action`` is the number of the action in the model. ``state`` is None for the step of an
-    evaluation error or failed assertion, which is not completed.
+    ``action`` is its index in the model, or None for the initial state. ``state`` is None if an
+    evaluation error or a failed assertion prevented the step.
     """
 
     action: int | None
@@ -111,11 +108,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A path from an initial state, one `Step` per state.
+    """A path from an initial state, with one `Step` per state.
 
-    From position ``loop`` on its steps come again and again, in this order, so that the last state
-    is also the one before ``loop``; where that is the last position, nothing happens any more.
-    None: the trace ends.
+    If ``loop`` is a position, the steps from there to the end repeat forever: the last state equals
+    the one before position ``loop``. If ``loop`` is the last position, the last state repeats. None
+    means that the trace ends.
     """
 
     steps: tuple[Step, ...]
@@ -124,9 +121,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FairTo:
-    """Why a trace without end is fair to an action, as far as the first of its choices are
-    ``choices``: the step to position ``taken`` is one that counts, or none is possible in the state
-    at position ``impossible`` (where the fairness is ``strong``, in none of those that come again).
+    """Why an infinite trace is fair to an action whose choices begin with ``choices``.
+
+    Either the step to position ``taken`` is one of its steps, or the action is disabled in the
+    state at position ``impossible``; for ``strong`` fairness, in every state of the cycle.
     """
 
     action: int
@@ -138,9 +136,10 @@ class FairTo:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Why an action of a model that is refined does not make a step: its step that comes nearest,
-    with its ``choices``, leads to ``state``; or fails at ``site``; or the ``guards`` are false.
-    Without an ``action``: the initial state that comes nearest.
+    """Why an action of a refined model cannot make a step.
+
+    Its nearest step, with ``choices``, leads to ``state``; or it fails at ``site``; or ``guards``
+    are false. If ``action`` is None, ``state`` is the nearest initial state.
     """
 
     action: int | None
@@ -152,8 +151,8 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A step that is none of the model that is refined, and an image of a state that is not initial
-    there (``before`` is None): the images of both states, and why no action makes it.
+    """A violated refinement: the image of a step that the refined model cannot make, or of a state
+    that is not initial there (``before`` is None).
     """
 
     before: State | None
@@ -163,7 +162,9 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How far a trace fits a scenario of this ``name``: ``behind`` of its ``steps`` are taken."""
+    """The extent to which a trace fits the scenario ``name``: ``behind`` of its ``steps`` are
+    taken.
+    """
 
     name: str
     behind: int
@@ -172,18 +173,17 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem: what broke, where, and the shortest way there.
+    """A problem: what failed, where, and a shortest trace to it.
 
-    ``property`` is the index of the property in the model (None for a deadlock, assertion,
-    evaluation error or assumption). ``depth`` as docs/language.md section 10 counts it.
-    ``instance``: the values of the quantified variables for which the property fails, with their
-    names.
-    ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
-    a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
-    ``index`` orders problems of one kind at the same depth, see `account.Candidate`. ``fair``: why
-    a trace without end is fair to all to which that is owed; ``since``: from which position on the
-    failing part fails. ``misfit``: why a step violates a refinement. ``fit``: of a scenario, which
-    is no problem where it is met: then the verdict is OK.
+    ``property`` is the index of the property; None for a deadlock, assertion, evaluation error or
+    assumption. ``depth`` is defined in docs/language.md section 10. ``instance`` holds the values
+    of the quantified variables for which the property fails, with their names. ``failing`` is the
+    innermost false part of the property. ``blocked`` explains a deadlock. ``constants`` are the
+    values of symbolic constants in the trace, by path. ``index`` orders problems of one kind at the
+    same depth, see `account.Candidate`. ``fair`` explains why an infinite trace satisfies the
+    fairness constraints, and ``since`` is the position from which the failing part fails.
+    ``misfit`` explains a violated refinement. ``fit`` is set for a scenario; if the scenario is
+    satisfied, the verdict is OK.
     """
 
     verdict: Verdict
@@ -206,9 +206,9 @@ class Finding:
 class Statistics:
     """Counts of a search (docs/language.md section 10).
 
-    ``levels`` are the distinct states per level, ``transitions`` the successors generated from
-    each level; seconds are wall time. An engine that visits no states one by one has nothing
-    ``counted``: then depth, seconds and memory are all that there is.
+    ``levels`` holds the number of distinct states per level, ``transitions`` the number of
+    successors generated from each level; seconds are wall time. If ``counted`` is false, as for
+    symbolic engines, only depth, seconds and memory are valid.
     """
 
     distinct: int
@@ -220,23 +220,24 @@ class Statistics:
     peak_bytes: int
     counted: bool = True
     orbits: int | None = None
-    """How many states were visited, each for all of its orbit, where symmetry was used; the other
-    counts are those of a search of all states.
-    """
+    """The number of orbits visited, if symmetry was used; the other counts cover all states."""
     decided_seconds: float | None = None
-    """The part of ``seconds`` in which properties of behaviours were decided; None: none were."""
+    """The part of ``seconds`` spent on deciding properties of behaviours; None if there were
+    none.
+    """
 
     @property
     def searched_seconds(self) -> float:
-        """The part of ``seconds`` before properties of behaviours were decided."""
+        """The part of ``seconds`` spent on the search."""
         return self.seconds - (self.decided_seconds or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Properties of behaviours that were not decided, since `Outcome.cut` ended the run while the
-    first of them was. ``searched`` is the limit that cut the search of states or paths as well;
-    None: the search was complete.
+    """Properties of behaviours that were not decided, because `Outcome.cut` ended the run during
+    the first of them.
+
+    ``searched`` is the limit that also cut the search of states or paths; None if it was complete.
     """
 
     properties: tuple[int, ...]
@@ -245,7 +246,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """States that can only lose, duplicate or step to themselves, and are not terminal."""
+    """States that are not terminal and only have steps that lose, duplicate or change nothing."""
 
     count: int
     trace: Trace | None
@@ -253,11 +254,11 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What happened in the states and steps that were counted.
+    """Coverage of the states and steps that were counted.
 
-    ``taken``: completed steps per action. ``marks``: the numbers of the coverage marks that
-    were set. ``blocked``: per guard number of kind "capacity", how often it was false.
-    ``cut``: distinct states outside a constraint. ``reached``: indices of the reachables seen.
+    ``taken`` counts completed steps per action, ``marks`` holds the coverage marks that were set,
+    and ``blocked`` counts how often each guard of kind "capacity" was false. ``cut`` is the number
+    of distinct states outside a constraint, ``reached`` the indices of the reachables seen.
     """
 
     taken: tuple[int, ...]
@@ -270,12 +271,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What induction says of one thing that was to be proved.
+    """The result of induction for one subject ("invariant S8", "no evaluation error").
 
-    ``subject`` names it ("invariant S8", "no evaluation error"), ``property`` is its index where it
-    is one. ``reason``: why it was not proved ("not inductive", or that the solver gave up); None:
-    it was. ``finding`` is a counterexample to induction: a trace from a state that the model need
-    not reach, at the end of which the subject fails though it holds before.
+    ``property`` is its index if it is a property. ``reason`` says why it was not proved ("not
+    inductive", or that the solver gave up); None if it was proved. ``finding`` is a counterexample
+    to induction: a trace from a possibly unreachable state, at whose end the subject fails though
+    it holds before.
     """
 
     subject: str
@@ -291,65 +292,67 @@ class Resumed:
     place: str
     levels: int
     signed: bool
-    """Whether this checkpoint and every earlier one on which it relies were signed."""
+    """Whether this checkpoint and all earlier ones on which it depends were signed."""
 
 
 class Fact(str):
-    """A note about how a search ran, which takes nothing from the verdict: --strict allows it."""
+    """A note about how a search ran, which does not weaken the verdict; --strict accepts it."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search found, over the properties that it was asked for."""
+    """The result of a search for the requested properties."""
 
     verdict: Verdict
-    """The verdict of the first finding; without one, OK, or INCONCLUSIVE where a limit was met."""
+    """The verdict of the first finding; without findings, OK, or INCONCLUSIVE if a limit was
+    reached.
+    """
     findings: tuple[Finding, ...]
-    """The problems, the one to report first; more than one only under --continue, none for OK. Of a
-    scenario that is met, the run that fits it.
+    """The problems, in the order of reporting: more than one only under --continue, none for OK.
+    For a satisfied scenario, the run that fits it.
     """
     statistics: Statistics
-    """Of a search by regions, the sums over them; the depth is that of the problem, or the
-    greatest.
+    """For a search by regions, the sums over them; its depth is that of the problem, or the
+    maximum.
     """
     coverage: Coverage
-    """What was taken, reached and blocked in the part that was searched."""
+    """Coverage of the part that was searched."""
     cut: Limit | None = None
-    """The limit that ended the search, also where a problem had been found by then."""
+    """The limit that ended the search, even if a problem was found before."""
     interrupted: bool = False
-    """Whether the user ended the run, be it the search or what was done with its result: then no
-    other check is run.
-    """
+    """Whether the user interrupted the search or its evaluation; no further check is run."""
     exact: bool = True
-    """Every reachable state within the limits was visited, none merged with another."""
+    """Whether every reachable state within the limits was visited, without merging distinct
+    states.
+    """
     notes: tuple[str, ...] = ()
-    """What else a reader should know, in sentences."""
+    """Further remarks, as sentences."""
     script: str | None = None
-    """Everything that the solver was asked, in SMT-LIB 2, where that was to be kept."""
+    """All solver queries in SMT-LIB 2, if requested."""
     proofs: tuple[Proof, ...] = ()
-    """What induction says of each thing that was to be proved; empty for other engines."""
+    """The results of induction; empty for other engines."""
     lemmas: tuple[str, ...] = ()
-    """The lemmas that induction found by itself, and needed."""
+    """The lemmas that induction found and used."""
     regions: tuple[Region, ...] = ()
-    """The regions of a symbolic constant, ascending by their values."""
+    """The regions of a symbolic constant, in ascending order of values."""
     profile: Profile | None = None
-    """What the visited states look like, where that was asked."""
+    """The profile of visited states, if requested."""
     undecided: Undecided | None = None
-    """What was left to decide; None unless `cut` ended the decision phase."""
+    """The properties that remain undecided; None unless `cut` ended the decision phase."""
     resumed: Resumed | None = None
-    """Where the search was resumed; None if it began from the initial states."""
+    """The checkpoint that the search continued from; None if it began with the initial states."""
 
     @property
     def limit(self) -> Limit | None:
-        """The limit on which the verdict depends: a problem is one whatever was not searched."""
+        """The limit on which the verdict depends. A problem does not depend on any."""
         return None if self.findings else self.cut
 
     @property
     def search_cut(self) -> Limit | None:
-        """The limit that cut the search of states; None: all within the constraints were visited,
-        even if not every property of behaviours was decided.
+        """The limit that cut the search of states; None if all states within the constraints were
+        visited, even if some property of behaviours was not decided.
         """
         cut = self.cut if self.undecided is None else self.undecided.searched
         return None if cut is not None and cut.kind == "outside" else cut
@@ -357,11 +360,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Values of the symbolic constant for which a search comes out alike, but for the numbers that
-    it prints.
+    """Values of the symbolic constant with the same search result, apart from the numbers in it.
 
-    ``ranges`` hold the values, ascending, both ends included; of a bool or an enum, their places
-    in the type. ``value`` is the one that was searched with, and ``outcome`` its outcome.
+    ``ranges`` holds the values as closed intervals in ascending order; for a bool or an enum, the
+    positions in the type. ``value`` is the value used for the search with the result ``outcome``.
     """
 
     ranges: tuple[tuple[int, int], ...]

@@ -1,7 +1,5 @@
-"""What the states that a search has visited look like: how many values each variable has taken, and
-how near each bound was come to. Plain data, worked out from the values.
-
-It knows no engine, and not how a profile is shown.
+"""Profiles of visited states: the number of values of each variable, and how close they came to the
+bounds of their types.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a bounded part of a variable went: ``low`` to ``high`` of what may be ``least`` to
-    ``most``.
+    """The extent of a bounded part of a variable: ``low`` to ``high`` within ``least`` to ``most``.
 
-    ``path`` is empty for the variable itself, else what stands behind its name: ``[*].epoch`` for a
-    field of all values of a map. Of "elements" it is how many there were, of a "range" which
-    integers, of "members" how many of an enum's were taken; ``never`` are the others.
+    ``path`` is "" for the variable itself, otherwise the suffix of its name: ``[*].epoch`` is a
+    field of all values of a map. For "elements" the numbers are sizes of a collection, for a
+    "range" integers, for "members" numbers of enum members; ``never`` names the members that did
+    not occur.
     """
 
     path: str
@@ -35,13 +33,13 @@ class Extent:
 
     @property
     def slack(self) -> bool:
-        """Whether a tighter bound would do."""
+        """Whether a tighter bound would suffice."""
         return self.low > self.least or self.high < self.most
 
 
 @dataclass(frozen=True, slots=True)
 class VariableProfile:
-    """The values of one variable: how many different ones, and the extents of its parts."""
+    """The number of distinct values of a variable, and the extents of its parts."""
 
     values: int
     extents: tuple[Extent, ...]
@@ -49,13 +47,12 @@ class VariableProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What ``states`` visited states look like, variable by variable; and how often each guard was
-    false, by its number, over all vectors of choices that came to it.
+    """The profile of ``states`` visited states.
 
-    ``new`` says of each action to how many states it was the first way: of the actions that lead to
-    a state from the level before, the first in declaration order. ``seconds`` is the time of a
-    processor that the steps of an action take from one state, without what is done with its
-    successors.
+    ``refused`` counts for each guard how many vectors of choices it rejected. ``new`` counts for
+    each action the states that it reached first, in breadth-first and then declaration order.
+    ``seconds`` is the processor time per state spent on an action's steps, excluding the handling
+    of successors.
     """
 
     states: int
@@ -66,12 +63,12 @@ class Profile:
 
 
 def profiled(kind: Type, values: Collection[Value]) -> VariableProfile:
-    """The profile of a variable that took these values, each given once."""
+    """Profiles a variable from its distinct values."""
     return VariableProfile(len(values), tuple(_extents(kind, values, "")))
 
 
 def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Extent]:
-    """The extents of a part with these values; none where it never had any."""
+    """The extents of a part; none if it never had a value."""
     if not values:
         return
     match kind:
@@ -79,7 +76,7 @@ def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Exten
             whole = [value for value in values if isinstance(value, int)]
             yield Extent(path, "range", min(whole), max(whole), low, high)
         case types.Enum(members=members):
-            never = tuple(name for place, name in enumerate(members) if place not in values)
+            never = tuple(name for index, name in enumerate(members) if index not in values)
             count = len(members) - len(never)
             yield Extent(path, "members", count, count, len(members), len(members), never)
         case types.Seq(capacity=most) | types.Bag(capacity=most):
@@ -89,25 +86,25 @@ def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Exten
             yield _filled(values, most, path)
         case types.Map(value=inner):
             yield from _extents(
-                inner, {one for value in values for one in _parts(value)}, f"{path}[*]"
+                inner, {part for value in values for part in _parts(value)}, f"{path}[*]"
             )
         case types.Record(fields=fields):
-            for place, field in enumerate(fields):
-                inside = {_parts(value)[place] for value in values}
+            for index, field in enumerate(fields):
+                inside = {_parts(value)[index] for value in values}
                 yield from _extents(field.type, inside, f"{path}.{field.name}")
         case types.Option(element):
             yield from _extents(
-                element, {one for value in values for one in _parts(value)}, f"{path}!"
+                element, {part for value in values for part in _parts(value)}, f"{path}!"
             )
         case types.Bool() | types.Machine() | types.Union():
             pass
 
 
-def _filled(values: Collection[Value], most: int, path: str) -> Extent:
-    """How many elements a collection had."""
+def _filled(values: Collection[Value], capacity: int, path: str) -> Extent:
+    """The extent of a collection's size."""
     counts = {len(_parts(value)) for value in values}
-    # That one was never empty is no bound.
-    return Extent(path, "elements", min(counts), max(counts), min(counts), most)
+    # A collection that was never empty does not suggest a tighter lower bound.
+    return Extent(path, "elements", min(counts), max(counts), min(counts), capacity)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:

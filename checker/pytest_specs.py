@@ -97,7 +97,7 @@ class CheckItem(pytest.Item):
 
     def repr_failure(  # type: ignore[override]
         self, excinfo: pytest.ExceptionInfo[BaseException]
-    ) -> str | Told:
+    ) -> str | Failure:
         """The report of the check."""
         error = excinfo.value
         if isinstance(error, Rejected):
@@ -108,7 +108,7 @@ class CheckItem(pytest.Item):
         page.line(str(error))
         page.blank()
         write_check(page, error.result)
-        return Told(page.text(), Crash(str(error)))
+        return Failure(page.text(), Crash(str(error)))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the check stands."""
@@ -141,7 +141,7 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Failure:
     """The report of a failure, with the line for pytest's summary: what pytest expects of one."""
 
     text: str

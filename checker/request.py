@@ -1,7 +1,4 @@
-"""What an engine is asked, and what it offers.
-
-It knows no engine.
-"""
+"""Requests to engines, and the protocols that engines implement."""
 
 from __future__ import annotations
 
@@ -19,34 +16,34 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """What is asked of an engine with a solver."""
+    """Options for engines with a solver."""
 
     seconds: float | None = None
-    """The most seconds that one question may take; None: as long as it takes."""
+    """Maximum time for one query in seconds; None is unlimited."""
     k: int = 1
-    """How many steps in a row induction assumes."""
+    """The depth of k-induction: the number of consecutive steps that are assumed."""
     record: bool = False
-    """Whether everything that the solver is asked is kept, for `Outcome.script`."""
+    """Whether to record all queries, for `Outcome.script`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where to stop; None: nowhere."""
+    """Limits of a search; None is unlimited."""
 
     depth: int | None = None
-    """At most N steps from an initial state."""
+    """Maximum number of steps from an initial state."""
     max_states: int | None = None
-    """At most N distinct states."""
+    """Maximum number of distinct states."""
     timeout: float | None = None
     """Seconds for the whole search."""
     memory: int | None = None
-    """Bytes, of the whole process."""
+    """Maximum memory of the process in bytes."""
     workers: int | None = None
-    """Threads, where the engine has several; None: one for each processor."""
+    """Number of threads, for parallel engines; None means one per processor."""
     solving: Solving = Solving()
     """For engines with a solver."""
     spill: str | None = None
-    """The folder in which states that were expanded may be kept, where memory is short."""
+    """The folder for expanded states when memory runs short."""
 
 
 MOST_PARTITIONS = 10_000
@@ -54,36 +51,36 @@ MOST_PARTITIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What is asked of an engine that runs on a cluster."""
+    """Options for an engine that runs on a cluster."""
 
     master: str | None = None
-    """The URL of the cluster; None: what Spark is configured for, else this machine."""
+    """The URL of the cluster; None means Spark's configuration, or else this machine."""
     partitions: int | None = None
-    """Over how many partitions the states are spread; None: Spark's own choice."""
+    """The number of partitions for states; None leaves the choice to Spark."""
     settings: tuple[tuple[str, str], ...] = ()
-    """Settings of Spark, by name."""
+    """Spark properties by name."""
     session: object = None
-    """A session that is there already, and is used as it is."""
+    """An existing Spark session, used without changes."""
     states: str | None = None
-    """The folder in which the state graph is left when the search is over."""
+    """The output folder for the state graph."""
     title: str = ""
-    """The name of this search among others in this folder."""
+    """The name of this search, unique in the folder."""
     ship: bool = False
-    """Whether executors are given this package."""
+    """Whether to send this package to executors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Where a search is saved from time to time."""
+    """Where and how a search is saved."""
 
     folder: str
-    """A path; for an engine on a cluster, also a URL."""
+    """A path or, for an engine on a cluster, a URL."""
     resumed: bool = False
-    """Whether it goes on from where it was saved last."""
+    """Whether to resume the last checkpoint."""
     title: str = ""
-    """The name of this search among others in the folder."""
+    """The name of this search, unique in the folder."""
     unsigned: bool = False
-    """Whether an unsigned checkpoint is resumed, too."""
+    """Whether to accept an unsigned checkpoint."""
 
     @property
     def checkpoint(self) -> str | None:
@@ -92,27 +89,27 @@ class Saving:
 
     @property
     def resume(self) -> str | None:
-        """The value of --resume."""
+        """The value of --resume; None if the search is not resumed."""
         return self.folder if self.resumed else None
 
     @property
     def place(self) -> str:
-        """The folder of this search alone."""
+        """The folder of this search."""
         return f"{self.folder.rstrip('/')}/{self.title}" if self.title else self.folder
 
 
 Phase: TypeAlias = Literal["automaton", "graph", "product", "edges", "components", "lasso"]
-"""The phases in which a property of behaviours is decided, in their order. Some engines skip some;
-a component that is searched again returns to an earlier one.
+"""The phases of deciding a property of behaviours, in order. Some engines skip phases; a component
+that is searched again repeats earlier ones.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """How far a property of behaviours is decided: its title, the phase, the number of edges of
-    the state graph and of components so far.
+    """Progress in deciding a property of behaviours: its title, the phase, and the number of edges
+    and components so far.
 
-    ``left`` bounds the seconds that the property may still take; None if unknown.
+    ``left`` bounds the remaining seconds; None if unknown.
     """
 
     property: str
@@ -124,12 +121,11 @@ class Deciding:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a search is: the level being expanded, counted from 1, and the counts so far.
+    """The progress of a search: the level being expanded, counted from 1, and counts so far.
 
-    ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
-    by an engine that visits no states one by one, the counts are 0. ``remark`` is what else the
-    engine has to say, and ``estimate`` how many states there may be in all. ``deciding`` is set in
-    the decision phase, after the search.
+    ``queue`` is the number of states that were found and not yet expanded. If ``counted`` is false,
+    as for a symbolic engine, the counts are 0. ``remark`` is text from the engine, ``estimate`` the
+    expected total of states. ``deciding`` is set during the decision phase after the search.
     """
 
     level: int
@@ -146,8 +142,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A model as machine code: the seconds that it took to write it down for the
-    compiler, and seconds and bytes of the code as it comes and of better code.
+    """The cost of compiling a model: seconds to emit the intermediate code, and seconds and bytes
+    of the quick and the optimized machine code.
     """
 
     written: float
@@ -158,9 +154,10 @@ class Translation:
 
 
 class Unsupported(Exception):
-    """The engine cannot run this model. The text says what it does not do ("it does not ..."), and
-    ``span``, where it is known, which part of the spec asks for that. ``instead`` is what to do
-    about it.
+    """The engine cannot run this model.
+
+    ``what`` completes "the engine ..." ("it does not ..."). ``span`` is the part of the spec that
+    needs the missing feature, if known. ``instead`` suggests a remedy.
     """
 
     def __init__(
@@ -175,105 +172,106 @@ class Unsupported(Exception):
 
 
 class CannotRun(Rejected):
-    """The engine cannot run here, whatever it is asked."""
+    """The engine cannot run on this machine at all."""
 
 
 def refuse_symbols(model: Model) -> None:
-    """Raises `Unsupported` for a model that has symbolic constants."""
+    """Raises `Unsupported` for a model with symbolic constants."""
     for symbol in model.symbols:
-        what = f"it does not search for all values of {symbol.path} at once"
+        message = f"it does not search for all values of {symbol.path} at once"
         instead = f'"--const {symbol.path}=VALUE" gives it one; "--engine local" takes them all'
-        raise Unsupported(what, symbol.span, instead)
+        raise Unsupported(message, symbol.span, instead)
 
 
 def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
-    """Raises `Unsupported` for a search for properties of behaviours."""
+    """Raises `Unsupported` if a property of behaviours is searched."""
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
-        what = f"it does not decide what holds of whole behaviours, as {prop.title} does"
+        message = f"it does not decide what holds of whole behaviours, as {prop.title} does"
         instead = '"--engine local" does, and "--engine bmc" finds short lassos'
-        raise Unsupported(what, prop.span, instead)
+        raise Unsupported(message, prop.span, instead)
 
 
 def refuse_refinements(model: Model, properties: Collection[int]) -> None:
-    """Raises `Unsupported` for a search for properties that say what refines what."""
+    """Raises `Unsupported` if a refinement is searched."""
     for number in model.searched(properties).step_invariants:
         prop = model.properties[number]
         if prop.abstract is not None:
-            what = f"it does not hold steps against those of another module, as {prop.title} does"
-            raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
+            message = (
+                f"it does not hold steps against those of another module, as {prop.title} does"
+            )
+            raise Unsupported(message, prop.span, '"--engine local" and "--engine interpreter" do')
 
 
 def ignored(_: Progress) -> None:
-    """Progress that is not shown."""
+    """Discards progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an engine is asked."""
+    """The arguments of an engine's run."""
 
     model: Model
     properties: frozenset[int]
-    """Which properties of the model are checked; assumptions, assertions and evaluation always
-    are.
+    """Indexes of the properties to check. Assumptions, assertions and evaluation errors are always
+    checked.
     """
     deadlock: bool = True
     """Whether a deadlock is a problem."""
     limits: Limits = Limits()
     keep_going: bool = False
-    """A violated property does not end the search; each is reported once, at its least depth."""
+    """Continue after a violated property; each is reported once, at its least depth."""
     progress: Callable[[Progress], None] = ignored
-    """Called a few times a second at most."""
+    """Called at most a few times a second."""
     profile: bool = False
-    """Whether the outcome is to have a profile; for engines that heed --profile."""
+    """Whether the outcome includes a profile, for engines with --profile."""
     symmetry: bool = True
-    """Whether one state may stand for others that differ in which value of a symmetric type is
-    which; for engines that heed --no-symmetry.
-    """
+    """Whether symmetric states are explored once, for engines with --no-symmetry."""
     observer: Observer | None = None
-    """For engines that visit states: called with everything that an `ir.Observe` says of what the
-    search evaluates, at least once each, from any thread, before the level counts.
+    """For engines that visit states: called with every value that an `ir.Observe` reports, at least
+    once each, from any thread, before the level is counted.
     """
     saving: Saving | None = None
-    """Where the search is saved; for engines that heed --checkpoint."""
+    """Where to save the search, for engines with --checkpoint."""
     tolerant: bool = False
-    """An evaluation error or a failed assertion is no problem: such a step is none, and where a
-    property has no value it is violated nowhere. For engines that visit states.
+    """Ignore evaluation errors and failed assertions: such a step is not taken, and an undefined
+    property is not violated. For engines that visit states.
     """
     named: tuple[Model, str] | None = None
-    """A model, and what names it by its content: no other has this name, in any run. It says
-    nothing of another ``model`` that the request may have been given since.
+    """A model and a name derived from its content, unique across runs. Only valid if ``model`` is
+    that object, since requests are copied with other models.
     """
 
     @property
     def model_name(self) -> str | None:
-        """What names the model; None: nothing does."""
+        """The name of ``model``, or None if it has none."""
         return self.named[1] if self.named is not None and self.named[0] is self.model else None
 
 
 class Engine(Protocol):
-    """A way to check a model; what it can do stands in the table of `checker.engines`."""
+    """A way to check a model; the table `checker.engines` lists its capabilities."""
 
     name: str
 
     @property
     def library(self) -> str:
-        """The library that it stands on, and its version; empty: none."""
+        """The library that it uses, with its version; "" if none."""
         ...
 
     def obstacle(self) -> str | None:
-        """Why it cannot run on this machine; None: it can."""
+        """The reason that it cannot run on this machine, or None."""
         ...
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """What it makes of the model before a search for these properties; None: it makes no
-        machine code. Raises `Unsupported`.
+        """Compiles the model for a search for these properties. Returns None if the engine
+        generates no machine code. Raises `Unsupported`.
         """
         ...
 
     def run(self, request: Request) -> Outcome:
-        """Checks the model. An interrupt from the keyboard ends the run as a limit does. Raises
-        `Unsupported`, and nothing else on a legal model.
+        """Checks the model. A keyboard interrupt ends the run like a limit.
+
+        Raises `Unsupported`, and nothing else for a valid model.
         """
         ...
 
@@ -283,17 +281,17 @@ class OnCluster(Protocol):
     """An engine that runs on a cluster."""
 
     def on(self, cluster: Cluster) -> Engine:
-        """The same engine on a certain cluster. Raises `Rejected` where that cannot be."""
+        """The same engine on a given cluster. Raises `Rejected` if that is impossible."""
         ...
 
 
 class Family(Protocol):
-    """A model with symbolic constants, ready to be searched with one choice of values after the
-    other.
+    """A compiled model with symbolic constants, which can be searched with many choices of
+    values.
     """
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """What a search of the model with these values finds, up to the first problem: which one
-        it is, without its trace and place.
+        """Searches the model with these values up to the first problem; the finding has no trace or
+        place.
         """
         ...

@@ -1,6 +1,4 @@
-"""What the system says about this process: how much memory it has, or may have; and when Python
-looks for what nobody holds.
-"""
+"""Resources of this process: memory, processors, recursion depth, garbage collection."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 try:
     import resource
-except ImportError:  # It is not everywhere.
+except ImportError:  # not on every platform
     resource = None  # type: ignore[assignment]
 
 
@@ -26,13 +24,15 @@ T = TypeVar("T")
 
 MAX_FRAMES = 10_000
 ROOM = 70_000
-"""The words of a frame for which Python takes a megabyte: half of it is left for other frames."""
+"""The stack size in words that makes Python allocate a megabyte for frames, half of it for
+callees.
+"""
 FAULTS = tuple(
     getattr(signal, name)
     for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
     if hasattr(signal, name)
 )
-"""The signals that a process causes by a bug of its own."""
+"""Signals that indicate a bug in the process itself."""
 
 
 class WorkerKilled(Exception):
@@ -51,19 +51,17 @@ class WorkerKilled(Exception):
 
 
 def killed_from_outside(exit_code: int) -> bool:
-    """Whether an exit code, as Python reports it, is a signal that no fault of the process raises:
-    not one like SIGSEGV, which shows a bug.
-    """
+    """Whether an exit code, as Python reports it, is a signal sent from outside, unlike SIGSEGV."""
     return exit_code < 0 and -exit_code not in FAULTS
 
 
 class Exhausted(Exception):
-    """A limit on memory would be passed, or the machine has no more memory."""
+    """A memory limit would be exceeded, or the machine has no more memory."""
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held; 0 where the system does not tell."""
-    # The figure of `resource` begins with what the process held that started this one.
+    """The peak memory of this process in bytes; 0 if unknown."""
+    # `resource` includes the peak of the process that started this one.
     if peak := _status("VmHWM"):
         return peak
     if resource is None:
@@ -73,7 +71,7 @@ def peak_bytes() -> int:
 
 
 def resident_bytes() -> int:
-    """The memory that this process has at present; where the system does not tell, the peak."""
+    """The present memory of this process in bytes; the peak if the system does not report it."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
@@ -82,8 +80,9 @@ def resident_bytes() -> int:
 
 
 def spare_addresses() -> int:
-    """How many bytes of addresses this process may set aside for memory that it may take later:
-    as many as the machine has memory, none where they count as memory already.
+    """The number of bytes of address space that can be reserved for later use.
+
+    It is the machine's memory, or 0 if reserved addresses count as memory.
     """
     if resource is None:
         return 0
@@ -96,8 +95,8 @@ def spare_addresses() -> int:
 
 
 def memory_bytes() -> int:
-    """How much memory there is to be had now; where the system does not tell, how much the machine
-    has, or no end of it.
+    """The available memory in bytes, as far as the system reports it: the machine's memory, or
+    `sys.maxsize`, otherwise.
     """
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/meminfo", encoding="ascii") as info:
@@ -107,7 +106,7 @@ def memory_bytes() -> int:
 
 
 def memory_bound() -> str:
-    """What bounds the memory of this process most closely now: ``the memory of this machine``."""
+    """The tightest bound on this process's memory: ``the memory of this machine``."""
     rooms = [(memory_bytes(), "the memory of this machine")]
     group = _spare_in_group()
     if group < sys.maxsize:
@@ -115,9 +114,9 @@ def memory_bound() -> str:
     for name, option, used, words in LIMITED:
         if resource is None:
             continue
-        most = resource.getrlimit(getattr(resource, name))[0]
-        if most != resource.RLIM_INFINITY:
-            rooms.append((most - _status(used), f"{words} (ulimit -{option} {most // 1024})"))
+        limit = resource.getrlimit(getattr(resource, name))[0]
+        if limit != resource.RLIM_INFINITY:
+            rooms.append((limit - _status(used), f"{words} (ulimit -{option} {limit // 1024})"))
     return min(rooms, key=lambda row: row[0])[1]
 
 
@@ -125,13 +124,13 @@ LIMITED = (
     ("RLIMIT_AS", "v", "VmSize", "the address space that this process may use"),
     ("RLIMIT_DATA", "d", "VmData", "the data that this process may have"),
 )
-"""The limits of the shell on memory: each by its name in Python, its option of ``ulimit``, the line
-of ``/proc/self/status`` that says how much of it is used, and in words.
+"""Memory limits of the shell: the name in `resource`, the option of ``ulimit``, the line of
+``/proc/self/status`` with the current use, and the name in messages.
 """
 
 
 def _status(name: str) -> int:
-    """Bytes in a line of what Linux says about this process; 0 where it does not."""
+    """The value of a line in ``/proc/self/status`` in bytes; 0 if unknown."""
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/self/status", encoding="ascii") as status:
             line = next(line for line in status if line.startswith(f"{name}:"))
@@ -140,19 +139,19 @@ def _status(name: str) -> int:
 
 
 def _installed() -> int | None:
-    """How much memory the machine has, if the system tells."""
+    """The machine's memory in bytes, or None if unknown."""
     with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
     return None
 
 
 GROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells a container what it may take."""
+"""The control group of a container on Linux."""
 
 
 def _spare_in_group() -> int:
-    """What a container may still take, as Linux tells those inside; no end of it elsewhere. What
-    was read from files counts as its memory, and is given up where there is no other.
+    """The memory that a container may still allocate; `sys.maxsize` without a limit. The page cache
+    counts as free, since the kernel reclaims it.
     """
     with suppress(OSError, ValueError, KeyError):
         most = int((GROUP / "memory.max").read_text(encoding="ascii"))
@@ -165,7 +164,7 @@ def _spare_in_group() -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors available to this process."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -173,8 +172,8 @@ def processors() -> int:
 
 @contextmanager
 def without_collection() -> Generator[None]:
-    """Keeps Python from looking for cycles of objects that nobody holds, which takes long where
-    many are held. For work that makes no such cycles, and ends.
+    """Disables the cyclic garbage collector, for work that keeps many objects and creates no
+    cycles.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -187,8 +186,8 @@ def without_collection() -> Generator[None]:
 
 @contextmanager
 def deep() -> Generator[None]:
-    """Allows calls to nest ten times deeper than Python does, for work whose depth is bounded by
-    the depth of models.
+    """Raises Python's recursion limit tenfold, for work whose depth is bounded by a model's
+    depth.
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, MAX_FRAMES))
@@ -199,15 +198,15 @@ def deep() -> Generator[None]:
 
 
 def roomy(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, with room for the frames of the calls in it, as they nest deep.
+    """Wraps a function so that Python allocates stack memory for its deep calls once.
 
-    Python takes memory for frames by 16 KB, and gives them back at once: a call that needs the
-    first frame of such a piece asks the system for memory, and so does the next. A tenth of the
-    processor time of a suite of small checks went there. The piece for a large frame is larger.
+    Python allocates frames in pieces of 16 KB and frees them at once, so calls at the boundary of a
+    piece allocate memory again and again: 10 % of the processor time of a suite of small checks. A
+    wrapper with a large frame makes the piece larger.
     """
 
-    def wide(*given: P.args, **by_name: P.kwargs) -> T:
-        return function(*given, **by_name)
+    def wide(*args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
 
     wide.__code__ = wide.__code__.replace(co_stacksize=ROOM)
     return wraps(function)(wide)

@@ -83,7 +83,7 @@ def read_key() -> Key | Unusable:
 
 
 def key_path() -> Path | None:
-    """Where the key is; None if the user has no data directory."""
+    """The path of the key; None if the user has no data directory."""
     try:
         folder = user_data_path()
     except RuntimeError:

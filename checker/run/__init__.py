@@ -1,1 +1,1 @@
-"""Checks: one, many, and two engines against each other."""
+"""Runs checks: one, many, or one check by two engines."""

@@ -1,6 +1,5 @@
-"""One check: build its model, refuse what cannot be run, run an engine, and judge what it found.
-
-It does not print, and it does not know how a search works or how a report looks.
+"""Runs one check: builds its model, refuses what cannot run, calls an engine and judges the
+outcome.
 """
 
 from __future__ import annotations
@@ -41,17 +40,18 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
 SELECTIVE = frozenset[str]().union(*(entry.options for entry in ENGINES.values()))
-"""The options that not every engine heeds."""
+"""The options that some engines ignore."""
 FOR_COMPARED = flags("settings.cluster") | flags("settings.limits.solving")
-"""The options that may be meant for an engine which a check is compared with."""
+"""The options that may be meant for an engine that the check is compared with."""
 A_LOOK = 20_000
-"""States that are enough to see how many there may be."""
+"""A sample of this many states is enough for an estimate of the total."""
 
 
 def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
-    """Reads a spec and all that it imports; its checks may name the engines that there are. Raises
-    `Rejected` with every problem that is found. ``trees``: files that several specs import are
-    parsed once, if all are read with the same.
+    """Reads a spec and everything it imports; its checks may name any engine of the table.
+
+    If several specs share ``trees``, a file that more than one of them imports is parsed once.
+    Raises `Rejected` with every problem found.
     """
     return specs.load(path, search, engines.COUNTING, trees)
 
@@ -59,10 +59,11 @@ def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) ->
 def prepare(
     program: Program, check: Check, settings: Settings, kept: KeptModels | None = None
 ) -> Job:
-    """Everything that can be refused before the search; raises `Rejected`.
+    """Builds the job of a check, after refusing everything that can be refused before the search.
 
-    ``kept``: the models of the program, which is as its files say; None: what is made of it is kept
-    nowhere.
+    ``kept`` caches the program's models; if it is None, the model is built and not cached. The
+    program's trees must be unmodified, since the cache is keyed by the text of its files. Raises
+    `Rejected`.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
@@ -88,8 +89,8 @@ def prepare(
     if ENGINES[engine].needs_depth and limits.depth is None:
         raise Rejected([_no_depth(engine, check)])
     if limits.spill is not None and limits.memory is None:
-        what = "--spill is for what does not fit into the memory that --memory allows"
-        raise Rejected([Problem("F855", None, what, ((None, "add --memory 80%, say"),))])
+        message = "--spill is for what does not fit into the memory that --memory allows"
+        raise Rejected([Problem("F855", None, message, ((None, "add --memory 80%, say"),))])
     engines.load(engine)
     limits = replace(limits, workers=_workers(engine, limits.workers))
     if model.symbols and visits_states(engine):
@@ -112,13 +113,13 @@ def prepare(
 
 
 def on_cluster(settings: Settings, check: Check) -> bool:
-    """Whether the engine that is to run a check runs on a cluster."""
+    """Whether the check's engine runs on a cluster."""
     engine = settings.engine or check.engine or engines.DEFAULT
     return engine in ENGINES and not ENGINES[engine].options.isdisjoint(flags("settings.cluster"))
 
 
 def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) -> None:
-    """Raises `Rejected` for a limit or an option that neither the engine would heed nor those it is
+    """Raises `Rejected` for an option that is ignored by ``engine`` and by the engines it is
     ``compared`` with.
     """
     heeded = set(ENGINES[engine].options)
@@ -126,17 +127,18 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
         heeded |= ENGINES[name].options & FOR_COMPARED
     foreign = first(settings.given.keys() & SELECTIVE, SELECTIVE - heeded)
     if foreign:
-        what = f"{foreign} means nothing to the engine {engine}"
+        message = f"{foreign} means nothing to the engine {engine}"
         heeding = [name for name, entry in ENGINES.items() if foreign in entry.options]
-        engines_ = "engine" if len(heeding) == 1 else "engines"
-        notes = ((None, f"{foreign} is for the {engines_} {listing(heeding, 'and')}"),)
-        raise Rejected([Problem("F032", None, what, notes)])
+        noun = "engine" if len(heeding) == 1 else "engines"
+        notes = ((None, f"{foreign} is for the {noun} {listing(heeding, 'and')}"),)
+        raise Rejected([Problem("F032", None, message, notes)])
 
 
 def others(engine: str, asked: tuple[str, ...] | None, explicit: bool = False) -> tuple[str, ...]:
-    """The engines that run a check besides its own; ``asked`` is `Settings.cross_check`. Where none
-    is named, it is one of the other kind, or, for an ``explicit`` search, another that visits
-    states.
+    """Returns the engines that run a check besides its own; ``asked`` is `Settings.cross_check`.
+
+    If ``asked`` names none, the comparison is with an engine of the other kind, or, for an
+    ``explicit`` search, with another engine that visits states.
     """
     if asked is None:
         return ()
@@ -155,67 +157,67 @@ def others(engine: str, asked: tuple[str, ...] | None, explicit: bool = False) -
 
 
 def compared_with(job: Job) -> tuple[str, ...]:
-    """The engines that run a check besides its own."""
+    """Returns the engines that run a check besides its own."""
     explicit = job.scenario is not None or by_visits(job.model, job.properties)
     return others(job.engine, job.settings.cross_check, explicit)
 
 
 def by_visits(model: Model, properties: Collection[int]) -> bool:
-    """Whether properties of behaviours, or refinements, are among those of a check."""
+    """Whether the properties of a check include properties of behaviours or refinements."""
     searched = model.searched(properties)
     refined = (model.properties[number].abstract for number in searched.step_invariants)
-    return bool(searched.behaviours) or any(one is not None for one in refined)
+    return bool(searched.behaviours) or any(abstract is not None for abstract in refined)
 
 
 def _comparable() -> list[str]:
-    """The engines that a check can be compared by."""
+    """The engines that a check can be compared with."""
     return [name for name, entry in ENGINES.items() if _CROSS in entry.options]
 
 
 def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
-    """Raises `Rejected` for engines that a check cannot be compared by."""
+    """Raises `Rejected` for an engine that a check cannot be compared with."""
     for name in asked or ():
         if name not in ENGINES:
             raise Rejected([_unknown_engine(name)])
         if name not in _comparable():
-            what = f"{_CROSS}={name}: the engine {name} finds nothing that others find"
+            message = f"{_CROSS}={name}: the engine {name} finds nothing that others find"
             notes = ((None, f"the engines to compare are {listing(_comparable(), 'and')}"),)
-            raise Rejected([Problem("F032", None, what, notes)])
+            raise Rejected([Problem("F032", None, message, notes)])
         engines.load(name)
     if asked and not others(engine, asked):
-        what = f"{_CROSS}={engine}: {engine} is the engine that runs the check"
+        message = f"{_CROSS}={engine}: {engine} is the engine that runs the check"
         notes = ((None, f'"{_CROSS}" alone compares it with another kind of engine'),)
-        raise Rejected([Problem("F032", None, what, notes)])
+        raise Rejected([Problem("F032", None, message, notes)])
 
 
 def _refuse_folders(model: Model, settings: Settings) -> None:
-    """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
+    """Raises `Rejected` for options of a single search: a symbolic constant takes several."""
     flag = first(settings.given, [option.flag for option in OPTIONS if option.one_search])
     if flag:
         symbol = model.symbols[0]
-        what = f'{flag} is for one search, and "{symbol.path}" stands for any value'
+        message = f'{flag} is for one search, and "{symbol.path}" stands for any value'
         notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
-        raise Rejected([Problem("F037", symbol.span, what, notes)])
+        raise Rejected([Problem("F037", symbol.span, message, notes)])
 
 
 def _no_depth(engine: str, check: Check) -> Problem:
-    what = f"the engine {engine} searches up to a depth, and none is given"
+    message = f"the engine {engine} searches up to a depth, and none is given"
     if check.name:
-        what = f"check {check.name}: {what}"
+        message = f"check {check.name}: {message}"
     notes = (
         (None, f"`--depth K`; in a check, `engine {engine}, depth K` or `expect ok within K`"),
     )
-    return Problem("F033", None, what, notes)
+    return Problem("F033", None, message, notes)
 
 
 def _workers(engine: str, wanted: int | None) -> int:
-    """How many workers an engine uses; ``wanted`` is what the user says, if anything."""
+    """Returns the number of workers; ``wanted`` is the user's number, if any."""
     if ENGINES[engine].parallel:
         return wanted or processors()
     if wanted not in (None, 1):
-        what = f"--workers {wanted}: the {engine} uses one worker"
+        message = f"--workers {wanted}: the {engine} uses one worker"
         notes = ((None, "--engine local uses as many as it is told"),)
-        raise Rejected([Problem("F031", None, what, notes)])
+        raise Rejected([Problem("F031", None, message, notes)])
     return 1
 
 
@@ -226,7 +228,9 @@ def _unknown_engine(engine: str) -> Problem:
 
 
 def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
-    """Runs the engine and judges the outcome. Raises `Rejected` where it cannot run the model."""
+    """Runs the engine and judges the outcome. Raises `Rejected` if the engine cannot run the
+    model.
+    """
     engine = engines.load(job.engine)
     try:
         if isinstance(engine, OnCluster):
@@ -244,7 +248,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
 
 
 def _noted(job: Job, outcome: Outcome) -> Outcome:
-    """The outcome, with a note where symmetry was there and not used."""
+    """Adds a note if the model has symmetric types and the engine did not use them."""
     entry = ENGINES[job.engine]
     if not entry.visits_states or outcome.verdict is Verdict.ASSUMPTION:
         return outcome
@@ -253,8 +257,8 @@ def _noted(job: Job, outcome: Outcome) -> Outcome:
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:
-    """What runs a check (None: the spec as it stands) unless the user says otherwise, and what it
-    makes of the model, or why it makes nothing.
+    """Returns the engine that runs ``check`` by default, or the whole spec if that is None, and
+    what it compiles the model to, or why it cannot.
     """
     name = (check.engine if check else None) or engines.DEFAULT
     try:
@@ -262,19 +266,17 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
         properties = select(model, check or Check(""))
         if model.symbols and visits_states(name):
             model = regions.example(model, properties)
-        made = engine.translation(model, properties)
+        translation = engine.translation(model, properties)
     except Rejected as rejected:
         return name, rejected.problems[0].message
     except Unsupported as unsupported:
         return name, not_supported(name, unsupported).message
     workers = plural(processors(), "worker") if ENGINES[name].parallel else "1 worker"
-    return f"{name}, {workers}", made or "it runs the spec as it is written"
+    return f"{name}, {workers}", translation or "it runs the spec as it is written"
 
 
 def reached(model: Model) -> Outcome | None:
-    """What a search finds that looks for no property and ends after `A_LOOK` states; None: it
-    cannot be run here.
-    """
+    """Searches `A_LOOK` states without properties; returns None if the model cannot run here."""
     limits = Limits(max_states=A_LOOK, workers=_workers(engines.DEFAULT, None))
     try:
         engine = engines.load(engines.DEFAULT)
@@ -284,6 +286,6 @@ def reached(model: Model) -> Outcome | None:
 
 
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:
-    """What to say about a model that an engine cannot run."""
-    what = f'the engine "{engine}" cannot run this: {unsupported}'
-    return Problem("F807", unsupported.span, what, ((None, unsupported.instead),))
+    """The problem for a model that an engine cannot run."""
+    message = f'the engine "{engine}" cannot run this: {unsupported}'
+    return Problem("F807", unsupported.span, message, ((None, unsupported.instead),))

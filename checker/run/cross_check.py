@@ -1,7 +1,7 @@
-"""One check by several engines, which must find the same; anything else is a mistake of ours.
+"""Runs one check by several engines and compares their results; any difference is a bug of ours.
 
-Engines that visit states are asked for the same, and all that they count must be equal. Bounded
-model checking counts nothing, and is compared in what it finds within as many steps.
+Engines that visit states must agree on every count. Bounded model checking counts no states; its
+findings are compared up to the same number of steps.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _NOT_BOUNDED = (
 
 
 class Disagreement(Exception):
-    """Two engines found different things; ``results`` are theirs."""
+    """Two engines have different ``results`` for one check."""
 
     def __init__(self, results: tuple[CheckResult, CheckResult]) -> None:
         self.results = results
-        findings = " and ".join(f"{one.job.engine} finds {_said(one)}" for one in results)
+        findings = " and ".join(f"{result.job.engine} finds {_said(result)}" for result in results)
         super().__init__(f"check {results[0].job.title}: {findings}")
 
 
 def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
-    """The result of a check, to which other engines agree as far as both searched.
+    """Returns the result of a check, after comparing it with other engines as far as both searched.
 
-    Raises `Disagreement`, and `Rejected` where an engine cannot run the model.
+    Raises `Disagreement`, and `Rejected` if an engine cannot run the model.
     """
     first = result = perform(job, progress)
     for name in compared_with(job):
@@ -49,27 +49,28 @@ def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult
 
 
 def _again(first: CheckResult, name: str) -> Job:
-    """The same check, to be run by another engine."""
+    """The same check as a job of another engine."""
     job, outcome = first.job, first.outcome
     depth = job.limits.depth
     if not visits_states(name) and depth is None:
-        # One step more than there is, so that it sees the end too.
+        # One step more than the search needed, so that deadlocks at the last level are included.
         depth = outcome.statistics.depth
     elif not visits_states(job.engine) and depth is not None and _beyond(first, depth):
-        # To see that a state of the last level is not left takes the others another step.
+        # States in the last level without successors are reported one step later by the other
+        # engines.
         depth += 1
     workers = job.settings.limits.workers if ENGINES[name].parallel else 1
     solving = job.settings.limits.solving
     limits = Limits(depth=depth, timeout=job.limits.timeout, workers=workers, solving=solving)
     if visits_states(name) and visits_states(job.engine):
         limits = replace(limits, max_states=job.limits.max_states)
-    # Only the engine of the check saves its search.
+    # Only the check's own engine saves its search.
     settings = replace(job.settings, saving=None)
     return replace(job, engine=name, limits=limits, settings=settings)
 
 
 def _compared(first: CheckResult, other: CheckResult) -> str:
-    """What to say where both agree. Raises `Disagreement`."""
+    """Returns the note for two results that agree. Raises `Disagreement`."""
     name, cut = other.job.engine, _cut(other.outcome)
     if cut is not None:
         return f"No cross-check: the engine {name} was cut ({cut})."
@@ -88,13 +89,13 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
         raise Disagreement((first, other))
     note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
     if beyond:
-        what = found(first.job.model, bounded.outcome)
-        note += f"; it also finds {what} in states of the last level, which are not left"
+        problem = found(first.job.model, bounded.outcome)
+        note += f"; it also finds {problem} in states of the last level, which are not left"
     return Fact(f"{note}.")
 
 
 def _cut(outcome: Outcome) -> Limit | None:
-    """The limit that was reached, but for the depth."""
+    """The limit that ended the search, unless it was the depth."""
     return None if outcome.cut is None or outcome.cut.kind == "depth" else outcome.cut
 
 
@@ -106,9 +107,13 @@ def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckRe
 
 
 def _real(outcome: Outcome) -> Iterator[Finding]:
-    """What was found but for lassos. A `reachable` that was not met says nothing up to a depth."""
+    """The findings other than lassos. An unmet `reachable` means nothing up to a depth."""
     unmet = Verdict.UNREACHED
-    return (one for one in outcome.findings if one.verdict is not unmet and not _endless(one))
+    return (
+        finding
+        for finding in outcome.findings
+        if finding.verdict is not unmet and not _endless(finding)
+    )
 
 
 def _endless(finding: Finding) -> bool:
@@ -116,31 +121,42 @@ def _endless(finding: Finding) -> bool:
 
 
 def _lassos_agree(bounded: Outcome, explicit: Outcome, depth: int) -> bool:
-    """Whether each lasso that bounded model checking finds violates a property that is violated,
-    and none is missing of those that have at most ``depth`` steps, and one less where the last
-    state stays. Of several properties the first is reported, unless the search goes on.
+    """Whether bounded and explicit results agree on lassos.
+
+    Each lasso of the bounded result must violate a property that the explicit result violates too,
+    and each explicit lasso with at most ``depth`` steps (one less if its last state repeats) must
+    have been found. Unless the search continues after a problem, only the first property is
+    reported.
     """
-    found = [one.property or 0 for one in bounded.findings if _endless(one)]
-    known = [one for one in explicit.findings if _endless(one)]
-    first = min((one.property or 0 for one in known), default=None)
-    if found and (first is None or first > min(found)):
+    bounded_properties = [
+        finding.property or 0 for finding in bounded.findings if _endless(finding)
+    ]
+    lassos = [finding for finding in explicit.findings if _endless(finding)]
+    first = min((finding.property or 0 for finding in lassos), default=None)
+    if bounded_properties and (first is None or first > min(bounded_properties)):
         return False
     short = [
-        one.property or 0
-        for one in known
-        if one.trace is not None and one.depth - 1 <= depth - (one.trace.loop == one.depth - 1)
+        finding.property or 0
+        for finding in lassos
+        if finding.trace is not None
+        and finding.depth - 1 <= depth - (finding.trace.loop == finding.depth - 1)
     ]
-    return not short or (bool(found) and min(found) <= min(short))
+    return not short or (bool(bounded_properties) and min(bounded_properties) <= min(short))
 
 
 def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:
-    """The problems in states of the last level that are not left. An engine that visits states
-    does not know of these: it would go on from them in the next step.
+    """The problems in states of the last level that have no successors.
+
+    An engine that visits states reports these only when it expands the next level.
     """
     if depth is None:
         return []
     model, outcome = result.job.model, result.outcome
-    return [one for one in _real(outcome) if one.depth == depth + 1 and _not_left(model, one)]
+    return [
+        finding
+        for finding in _real(outcome)
+        if finding.depth == depth + 1 and _not_left(model, finding)
+    ]
 
 
 def _not_left(model: Model, finding: Finding) -> bool:
@@ -154,26 +170,34 @@ def _told(finding: Finding) -> tuple[object, ...]:
 
 
 def _problems(outcome: Outcome, but: list[Finding] | None = None) -> list[tuple[object, ...]]:
-    """The problems that two engines must agree on, whatever else they find."""
-    return sorted((_told(one) for one in _real(outcome) if one not in (but or ())), key=str)
+    """The findings that both engines must report."""
+    return sorted(
+        (_told(finding) for finding in _real(outcome) if finding not in (but or ())), key=str
+    )
 
 
 def _everything(outcome: Outcome) -> tuple[object, ...]:
-    """All that two engines which visit states must agree on."""
+    """Everything on which two engines that visit states must agree."""
     counts, coverage = outcome.statistics, outcome.coverage
-    traces = [(one.trace, one.fair, one.since) for one in outcome.findings]
+    traces = [(finding.trace, finding.fair, finding.since) for finding in outcome.findings]
     figures = counts.distinct, counts.generated, counts.depth, counts.levels, counts.transitions
     covered = coverage.taken, coverage.marks, coverage.cut, coverage.reached, coverage.stuck.count
-    return outcome.verdict, [_told(one) for one in outcome.findings], traces, figures, covered
+    return (
+        outcome.verdict,
+        [_told(finding) for finding in outcome.findings],
+        traces,
+        figures,
+        covered,
+    )
 
 
 def _said(result: CheckResult) -> str:
     outcome, counts = result.outcome, result.outcome.statistics
     if not outcome.findings:
-        what = f"no problem in {plural(max(counts.depth - 1, 0), 'step')}"
+        text = f"no problem in {plural(max(counts.depth - 1, 0), 'step')}"
     else:
         first = outcome.findings[0]
-        what = f"{found(result.job.model, outcome)} at depth {first.depth}"
+        text = f"{found(result.job.model, outcome)} at depth {first.depth}"
         if first.site is not None:
-            what += f" ({first.site.span}: {first.site.message})"
-    return f"{what}, {plural(counts.distinct, 'state')}" if counts.counted else what
+            text += f" ({first.site.span}: {first.site.message})"
+    return f"{text}, {plural(counts.distinct, 'state')}" if counts.counted else text

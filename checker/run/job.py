@@ -16,7 +16,7 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A check that is ready to run. Of its limits, the number of workers is never None."""
+    """A check that is ready to run; ``limits.workers`` is never None."""
 
     program: Program
     check: Check
@@ -27,27 +27,29 @@ class Job:
     limits: Limits
     settings: Settings
     model_name: str | None = None
-    """Names ``model`` by its content, across runs; None: it has no such name."""
+    """A name derived from the model's content, the same in every run; None if the model has
+    none.
+    """
     scenario: Scenario | None = None
-    """What some run is to fit; None: properties are checked."""
+    """The scenario to play; None if properties are checked."""
 
     @property
     def title(self) -> str:
-        """The name of the check; of the spec, where the check has none."""
+        """The name of the check, or of the spec if the check has none."""
         return self.check.name or Path(self.program.path).name
 
     @property
     def folder(self) -> str:
-        """The name of the check's folder among those of others."""
+        """The name of the check's folder, unique among checks of different specs."""
         return f"{Path(self.program.path).stem}-{self.title}"
 
     @property
     def workers(self) -> int:
-        """How many workers search."""
+        """The number of search workers."""
         return self.limits.workers or 1
 
     def request(self, progress: Callable[[Progress], None]) -> Request:
-        """What the engine is asked."""
+        """The request to the engine."""
         name, saving = self.model_name, self.settings.saving
         return Request(
             self.model,

@@ -1,7 +1,4 @@
-"""What was found, compared with what the check expects, and the exit code that says so.
-
-It does not know how a search works, or how a report looks.
-"""
+"""Compares an outcome with what the check expects, and derives the exit code."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 LATE = "F046"
-"""The code of a problem that is no mistake: the time was over before a spec was read."""
+"""The code of a timeout before the spec was read, which is not an error in the spec."""
 UNCHECKED = "F049"
 """The code of the warning about specs without checks, which is an error under --strict."""
 ABOUT_USE = ("F0", "F85", "F864", "F87")
-"""How the codes begin of problems with files, options and tools: nothing is wrong with a spec."""
+"""Prefixes of codes about files, options and tools, as opposed to specs."""
 MOST_WRONG = 4
-"""At most N wrong counts are reported."""
+"""Maximum number of wrong counts in a message."""
 
 
 class Exit(IntEnum):
@@ -48,9 +45,8 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of a check.
-
-    ``explanation`` says, in a sentence, why it is not as expected; None when it is.
+    """The judged outcome of a check; ``explanation`` is the sentence that says why it is not as
+    expected, or None.
     """
 
     job: Job
@@ -58,7 +54,7 @@ class CheckResult:
     explanation: str | None
     exit: Exit
     remarked: bool = False
-    """Whether only --strict makes it differ from what is expected."""
+    """Whether the outcome is as expected, apart from remarks that --strict turns into a failure."""
 
     @property
     def as_expected(self) -> bool:
@@ -71,7 +67,7 @@ class CheckResult:
 
 
 def judge(job: Job, outcome: Outcome) -> CheckResult:
-    """Compares what was found with what the check expects."""
+    """Compares an outcome with what the check expects."""
     if _within(job, outcome):
         outcome = replace(outcome, verdict=Verdict.OK)
     if outcome.verdict is Verdict.INCONCLUSIVE:
@@ -86,21 +82,23 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
 
 
 def _within(job: Job, outcome: Outcome) -> bool:
-    """Whether nothing was found in as many steps as the check asks for."""
+    """Whether the search ended at its depth limit without a problem, and the check asks for no
+    more.
+    """
     wanted, searched = job.check.within, job.limits.depth
     if wanted is None or searched is None or outcome.verdict is not Verdict.INCONCLUSIVE:
         return False
     if job.model.searched(job.properties).behaviours:
-        # What has not happened within a number of steps may happen in the next one.
+        # A liveness property that has not held within the bound may hold one step later.
         return False
     return searched >= wanted and outcome.limit == Limit("depth", searched)
 
 
 def counts_compared(job: Job, outcome: Outcome) -> str | None:
-    """None where expected counts are compared with those found, else why they are not."""
+    """Returns why the check's expected counts are not compared, or None if they are."""
     if not job.check.counts:
         return None
-    if not outcome.statistics.counted and any(what != "depth" for what, _ in job.check.counts):
+    if not outcome.statistics.counted and any(count != "depth" for count, _ in job.check.counts):
         return f"the engine {job.engine} counts no states"
     if job.settings.overrides:
         return "constants were given on the command line"
@@ -114,7 +112,7 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
 
 
 def verdict_met(job: Job, outcome: Outcome) -> bool:
-    """Whether the verdict is the expected one, and about the expected property."""
+    """Whether verdict and property are the expected ones."""
     check = job.check
     if outcome.verdict.value != check.verdict:
         return False
@@ -127,7 +125,7 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
 def _cut(model: Model, outcome: Outcome) -> str:
     unproved = [proof for proof in outcome.proofs if proof.reason is not None]
     if unproved:
-        return "; ".join(f"{one.subject} is not proved ({one.reason})" for one in unproved)
+        return "; ".join(f"{proof.subject} is not proved ({proof.reason})" for proof in unproved)
     states, undecided = _amount(outcome), outcome.undecided
     if undecided is None:
         return f"the search was {ended(outcome.limit)} after {states}"
@@ -139,7 +137,7 @@ def _cut(model: Model, outcome: Outcome) -> str:
 
 
 def _amount(outcome: Outcome) -> str:
-    """How much was searched: ``180 states``, or ``12 levels`` where states are not counted."""
+    """The extent of the search: ``180 states``, or ``12 levels`` if states are not counted."""
     statistics = outcome.statistics
     if statistics.counted:
         return plural(statistics.distinct, "state")
@@ -174,7 +172,7 @@ def _surprise(job: Job, outcome: Outcome) -> str:
 
 
 def _sentence(model: Model, outcome: Outcome) -> str:
-    """What was found, as the second half of a sentence."""
+    """The verdict as the second half of a sentence."""
     finding = outcome.findings[0] if outcome.findings else None
     prop = model.properties[finding.property] if finding and finding.property is not None else None
     match outcome.verdict:
@@ -201,25 +199,26 @@ def _sentence(model: Model, outcome: Outcome) -> str:
 def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
     if counts_compared(job, outcome) is not None:
         return None
-    # How deep an explicit search goes, one by formulas need not go.
+    # A symbolic engine may prove a property without reaching the depth of an explicit search.
     if not outcome.statistics.counted and not outcome.findings:
         return None
     wrong: dict[str, None] = {}
-    for one, where in _counted(job, outcome):
+    for counted, where in _counted(job, outcome):
         figures = {
-            "states": one.statistics.distinct,
-            "generated": one.statistics.generated,
-            "depth": one.statistics.depth,
+            "states": counted.statistics.distinct,
+            "generated": counted.statistics.generated,
+            "depth": counted.statistics.depth,
         }
-        for what, wanted in job.check.counts:
-            if figures[what] != wanted:
-                wrong[f"expected {what} == {wanted}, but found {figures[what]}{where}"] = None
+        for figure, wanted in job.check.counts:
+            if figures[figure] != wanted:
+                wrong[f"expected {figure} == {wanted}, but found {figures[figure]}{where}"] = None
     return "; ".join(list(wrong)[:MOST_WRONG]) or None
 
 
 def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
-    """The outcomes whose counts are expected ones, and what to say of each: of a search by regions
-    that with the problem, else those of all regions.
+    """The outcomes whose counts are compared, each with a suffix for messages.
+
+    A search by regions has one per region; if a problem was found, only its region counts.
     """
     if not outcome.regions:
         yield outcome, ""
@@ -232,7 +231,7 @@ def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
 
 
 def exit_of(model: Model, outcome: Outcome) -> Exit:
-    """The code that describes an outcome which is not the expected one."""
+    """The exit code of an outcome that is not the expected one."""
     match outcome.verdict:
         case Verdict.OK | Verdict.UNREACHED:
             return Exit.NOT_FOUND
@@ -255,7 +254,7 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 
 
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
-    """The code of a whole run: refusals win, then the first check that is not as expected."""
+    """The exit code of a whole run: refusals take precedence, then the first unexpected result."""
     errors = [problem.code for problem in problems if not problem.warning]
     wrong = [code for code in errors if code not in (LATE, UNCHECKED)]
     if any(code.startswith(ABOUT_USE) for code in wrong):
@@ -266,6 +265,8 @@ def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) 
     if LATE in errors:
         rest = Exit.INCONCLUSIVE
     exits = [result.exit for result in results if not result.as_expected]
-    # What was found wins over what only --strict objects to.
-    found = [one.exit for one in results if not one.as_expected and not one.remarked]
-    return next(iter([*found, *exits]), rest)
+    # A real problem takes precedence over a remark under --strict.
+    problems_found = [
+        result.exit for result in results if not result.as_expected and not result.remarked
+    ]
+    return next(iter([*problems_found, *exits]), rest)

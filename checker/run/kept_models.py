@@ -1,9 +1,9 @@
-"""Models kept between runs: to read one takes a tenth of the time that it takes to build it.
+"""Caches models between runs: reading one takes a tenth of the time of building it.
 
-A model is found by all that it is made of: the texts of its files, the constants that the check and
-the user give, and this package. Checks that differ in their properties alone have the same model.
-A program must be as its files say: one whose trees were changed (`spec.mutation`) would be taken
-for another.
+The key covers everything a model is built from: the texts of its files, constants from the check
+and the command line, and this package. Checks that differ only in their properties share a model.
+The syntax trees of a program must match its files, since only the texts are part of the key;
+`spec.mutation` changes trees.
 """
 
 from __future__ import annotations
@@ -26,20 +26,18 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import package_root
 
 LEVEL = 1
-"""Of compression: the least takes a hundredth of the time that it takes to build a model."""
+"""The zlib level; the lowest takes 1 % of the time of building a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptModels:
-    """The models of a program, each read or built once."""
+    """The models of one program, each read or built at most once."""
 
     program: Program
     _models: dict[str, Model] = field(default_factory=dict[str, Model])
 
     def model(self, check: Check, overrides: Mapping[str, str]) -> tuple[Model, str]:
-        """The model of a check, as `build` makes it, and a name for it that no other model has.
-        Raises `Rejected` as `build` does.
-        """
+        """Returns the model of a check and a name derived from its content. Raises `Rejected`."""
         parts = ["model", *_parts(self.program, check, overrides)]
         digest = hashlib.sha256()
         for part in parts:
@@ -54,8 +52,8 @@ class KeptModels:
 def _read_or_built(
     program: Program, check: Check, overrides: Mapping[str, str], parts: Sequence[str]
 ) -> Model:
-    kept = Cache()
-    content = kept.read(parts)
+    cache = Cache()
+    content = cache.read(parts)
     sources = [tree.source for tree in program.files.files.values()]
     model: Model | None = None
     if content is not None:
@@ -64,12 +62,12 @@ def _read_or_built(
     if model is None:
         model = build(program, check, overrides)
         with suppress(Foreign):
-            kept.write(parts, zlib.compress(encoded(model, sources), LEVEL))
+            cache.write(parts, zlib.compress(encoded(model, sources), LEVEL))
     return model
 
 
 def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iterator[str]:
-    """All that a model is made of."""
+    """Everything that determines a model, as text."""
     yield from (__version__, _package(), sys.version, str(program.path), program.name)
     yield from (str(program.files.root), str(program.files.whole))
     for path, tree in program.files.files.items():
@@ -77,8 +75,8 @@ def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iter
     for (path, words), target in program.files.imports.items():
         yield from ("import", str(path), ".".join(words), str(target))
     for item in check.constants:
-        place = ".".join(part.text for part in item.path)
-        yield from ("check constant", place, item.value.span.text)
+        path_text = ".".join(part.text for part in item.path)
+        yield from ("check constant", path_text, item.value.span.text)
     yield from ("unfair", *check.without)
     for name, text in overrides.items():
         yield from ("constant", name, text)
@@ -86,11 +84,13 @@ def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iter
 
 @cache
 def _package() -> str:
-    """What this package is: of an installed one the version would do, not of one that is edited."""
+    """A digest of the sizes and times of our own files, since an editable install has a fixed
+    version.
+    """
     root = package_root()
     lines: list[str] = []
     for top in ("spec", "checker"):
-        # Not by paths as objects: there are hundreds of files, and this is done at every start.
+        # Not `pathlib`, since this covers hundreds of files at every start.
         for folder, _, names in os.walk(root / top):
             for name in names:
                 if name.endswith((".py", ".lark", ".toml", ".json")):

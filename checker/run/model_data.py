@@ -1,9 +1,9 @@
-"""A model as bytes and back: data alone, so that a file can bring nothing else.
+"""Serializes models as data without code, so that a cache file cannot execute anything.
 
-The bytes are a JSON document of two lists. ``kinds`` are the names of what is built: classes of the
-core, and the collections of Python. ``objects`` are built one after the other, from parts up to the
-model itself: a number, a string, a truth value and null stand for themselves; whatever else is a
-list, of the place of its kind and the places of the objects that it consists of.
+The format is a JSON document of two lists. ``kinds`` holds class names: core classes and Python
+collections. ``objects`` holds the parts of the model in dependency order, the model last. Numbers,
+strings, booleans and null represent themselves; any other object is a list: the index of its kind,
+then the indexes of its parts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from fencepost.spec.text import source as text
 from fencepost.spec.text.source import Source
 
 CORE = "fencepost.spec.core."
-"""The modules whose objects a model consists of, beside the places in texts."""
+"""The modules that define model classes, besides `spec.text.source`."""
 
 Maker: TypeAlias = Callable[[list[Any]], Any]
-"""Makes one object of those that it consists of."""
+"""Builds an object from its parts."""
 
 
 _ATOMS = frozenset({type(None), bool, int, str})
@@ -33,11 +33,11 @@ _COLLECTIONS: dict[str, type[Any]] = {"tuple": tuple, "frozenset": frozenset}
 
 
 class Foreign(ValueError):
-    """What was read is no model, or what is to be written has a part that no model has."""
+    """The bytes do not describe a model, or an object of the model cannot be serialized."""
 
 
 def encoded(model: Model, sources: Sequence[Source]) -> bytes:
-    """The bytes of a model whose places are in these texts. Raises `Foreign`."""
+    """Serializes a model whose spans refer to ``sources``. Raises `Foreign`."""
     writer = _Writer(sources)
     try:
         writer.place(model)
@@ -48,18 +48,18 @@ def encoded(model: Model, sources: Sequence[Source]) -> bytes:
 
 
 def decoded(content: bytes, sources: Sequence[Source]) -> Model:
-    """The model of these bytes, with its places in these texts. Raises `Foreign`."""
+    """Restores a model whose spans refer to ``sources``. Raises `Foreign`."""
     try:
         document: tuple[list[str], list[Any]] = json.loads(content)
         kinds, objects = document
         makers = [_maker(kind, sources) for kind in kinds]
         built: list[Any] = []
-        for one in objects:
-            if isinstance(one, list):
-                kind, *parts = cast("list[int]", one)
+        for item in objects:
+            if isinstance(item, list):
+                kind, *parts = cast("list[int]", item)
                 built.append(makers[kind](list(map(built.__getitem__, parts))))
-            elif type(one) in _ATOMS:
-                built.append(one)
+            elif type(item) in _ATOMS:
+                built.append(item)
             else:
                 raise Foreign("this is no model")
         model = built[-1]
@@ -74,34 +74,34 @@ def decoded(content: bytes, sources: Sequence[Source]) -> Model:
 
 
 class _Writer:
-    """Gives every object a place behind its parts; what is there already keeps its own."""
+    """Assigns each object an index after those of its parts; an object is written once."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.kinds: dict[type[Any], int] = {}
         self.objects: list[object] = []
-        self._sources = {id(one): number for number, one in enumerate(sources)}
+        self._sources = {id(source): number for number, source in enumerate(sources)}
         self._places: dict[object, int] = {}
         self._parts: list[Callable[[Any], Iterable[object]]] = []
 
     def place(self, value: object) -> int:
-        """The place of an object, which is there now."""
+        """Returns the index of an object, writing it first if necessary."""
         kind: type[Any] = type(value)
         key = (kind, value) if kind in _ATOMS else id(value)
-        known = self._places.get(key)
-        if known is not None:
-            return known
+        index = self._places.get(key)
+        if index is not None:
+            return index
         if kind in _ATOMS:
-            made = value
+            entry = value
         else:
             number = self.kinds.get(kind)
             if number is None:
                 number = self.kinds[kind] = len(self.kinds)
                 self._parts.append(self._number if kind is Source else _parts_of(kind))
             parts = self._parts[number](value)
-            made = [number, *map(self.place, parts)]
-        self.objects.append(made)
-        self._places[key] = place = len(self.objects) - 1
-        return place
+            entry = [number, *map(self.place, parts)]
+        self.objects.append(entry)
+        self._places[key] = index = len(self.objects) - 1
+        return index
 
     def _number(self, source: Source) -> list[int]:
         if id(source) not in self._sources:
@@ -110,7 +110,7 @@ class _Writer:
 
 
 def _parts_of(kind: type[Any]) -> Callable[[Any], Iterable[object]]:
-    """What takes apart an object of a class."""
+    """Returns the function that splits objects of a class into parts."""
     if kind in _COLLECTIONS.values():
         return list[Any]
     if kind is dict:
@@ -139,18 +139,18 @@ def _maker(kind: str, sources: Sequence[Source]) -> Maker:
         return _table
     if kind in _COLLECTIONS:
         return _COLLECTIONS[kind]
-    made = _classes()[kind]
-    if issubclass(made, Enum):
-        members: Mapping[str, Enum] = made.__members__
+    class_ = _classes()[kind]
+    if issubclass(class_, Enum):
+        members: Mapping[str, Enum] = class_.__members__
         return lambda parts: members[parts[0]]
-    first = sum(not one.kw_only for one in fields(made) if one.init)
-    rest = _fields(made)[first:]
+    first = sum(not item.kw_only for item in fields(class_) if item.init)
+    rest = _fields(class_)[first:]
     if not rest:
-        return lambda parts: made(*parts)
+        return lambda parts: class_(*parts)
     if rest == ("span",):
-        # Most nodes of the core: this takes half the time of what stands below.
-        return lambda parts: made(*parts[:-1], span=parts[-1])
-    return lambda parts: made(*parts[:first], **dict(zip(rest, parts[first:], strict=True)))
+        # Most core nodes; this is twice as fast as the general case below.
+        return lambda parts: class_(*parts[:-1], span=parts[-1])
+    return lambda parts: class_(*parts[:first], **dict(zip(rest, parts[first:], strict=True)))
 
 
 def _table(parts: list[Any]) -> dict[Any, Any]:
@@ -165,19 +165,19 @@ def _name(kind: type[Any]) -> str:
 
 @cache
 def _classes() -> dict[str, type[Any]]:
-    """The classes that a model's objects are of, by name: plain data and nothing else."""
+    """The dataclasses and enums that models consist of, by qualified name."""
     homes = [module for name, module in sys.modules.items() if name.startswith(CORE)]
     return {
-        _name(one): one
-        for home in (*homes, text)
-        for one in vars(home).values()
-        if isinstance(one, type) and (is_dataclass(one) or issubclass(one, Enum))
+        _name(item): item
+        for module in (*homes, text)
+        for item in vars(module).values()
+        if isinstance(item, type) and (is_dataclass(item) or issubclass(item, Enum))
     }
 
 
 def _fields(kind: type[Any]) -> tuple[str, ...]:
-    """The fields that a class is made of, those behind the others that it takes by name alone."""
-    return tuple(one.name for one in sorted(fields(kind), key=_by_name) if one.init)
+    """The field names in the order of the constructor; keyword-only fields come last."""
+    return tuple(item.name for item in sorted(fields(kind), key=_by_name) if item.init)
 
 
 def _by_name(field: Field[Any]) -> bool:

@@ -1,8 +1,8 @@
-"""Checks side by side: each in a process of its own, as many at a time as there are processors.
+"""Runs checks side by side, each in a forked process, as many at a time as there are processors.
 
-Such a process is a copy of this one, which has the models already; it sends back what it found, and
-its memory ends with it. Where many checks wait it takes a few in turn, for a copy takes as long as
-a small check. Results are asked for in any order. This module knows no engine and prints nothing.
+A fork has the models already; it sends its result back through a pipe, and exits. If many checks
+wait, a fork takes several in turn, since forking takes as long as a small check. Results can be
+requested in any order.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
 
 EACH_BYTES = 1 << 30
-"""The memory that a check is thought to take, where the user does not say how many there may be."""
+"""The memory reserved for one check if the user does not set the number of jobs."""
 PROGRESS_SECONDS = 0.1
-"""A process says how far it is at most this often."""
+"""Minimum interval between two progress messages of a process."""
 GRACE_SECONDS = 10.0
-"""What was asked to end has this long to say how far it came."""
+"""How long an interrupted process may take to report its partial result."""
 
 COLLECT_AFTER = 1_000_000
-"""Meanwhile each process looks for garbage when this many objects are new: most of them end before
-that, and models stay.
+"""The garbage collector's first threshold while processes run. Most objects die before that, and
+models live on.
 """
 
 MOST_IN_TURN = 8
-"""The checks that a process takes at once."""
+"""Maximum number of checks per process."""
 TURN_SECONDS = 1.0
-"""A process that has used more processor time gives back what it has not begun."""
+"""A process that has used more processor time than this returns the checks it has not begun."""
 
 PIECE = 1 << 20
-"""The bytes that are read at once."""
+"""Bytes per read."""
 
 Run: TypeAlias = Callable[[Job, Callable[[Progress], None]], Any]
-"""Runs a check: the answer may hold results, problems and whatever else is data."""
+"""Runs a check; the answer is picklable data."""
 
 
 class Died(Exception):
-    """A process ended before it had an answer: a mistake of ours."""
+    """A process ended without an answer: a bug of ours."""
 
 
 def most(settings: Settings, jobs: int | None) -> int:
-    """How many checks may run side by side; ``jobs`` is what the user says, if anything.
+    """Returns how many checks may run side by side; ``jobs`` is the user's number, if any.
 
-    A limit on threads or memory is for one check at a time, a cluster has room for one, and a
-    search that is worth saving takes the machine.
+    It is 1 with a limit on workers or memory (they apply to one check at a time), on a cluster, and
+    for a search that is saved, which is expected to take the whole machine.
     """
     if not _possible() or settings.cluster is not None or settings.saving is not None:
         return 1
@@ -78,15 +78,16 @@ def most(settings: Settings, jobs: int | None) -> int:
 
 
 def _possible() -> bool:
-    """Whether this process can be copied: not on every system, nor while it has threads."""
+    """Whether this process can fork: the system supports it, and there are no other threads."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A process at work on the first of some ``jobs``. ``heard`` is how far it was when it said so
-    last, ``data`` what has come out of its pipe and is no whole message yet. ``worker`` is its
-    position among the processes that run at the same time, from 1.
+    """A forked process that runs the first of its ``jobs``.
+
+    ``heard`` is the last progress it reported, ``data`` the bytes of an incomplete message.
+    ``worker`` is its position among the running processes, from 1.
     """
 
     number: int
@@ -98,15 +99,15 @@ class _Process:
 
     @property
     def job(self) -> Job:
-        """The one that it is at work on."""
+        """The job that it is running."""
         return self.jobs[0]
 
 
 @dataclass(slots=True, eq=False)
 class Crew:
-    """Runs at most ``count`` jobs at a time; a job is known by its identity, and held.
+    """Runs at most ``count`` jobs at a time, and holds them: a job is identified by `id`.
 
-    Whoever makes one has to `close` it.
+    The caller must `close` it.
     """
 
     count: int
@@ -121,26 +122,27 @@ class Crew:
         gc.set_threshold(COLLECT_AFTER, *self._collecting[1:])
 
     def add(self, jobs: Sequence[Job]) -> None:
-        """Has these jobs run behind the others."""
+        """Appends jobs to the queue."""
         self._waiting += jobs
         self.poll()
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Sees to the processes; waits up to ``seconds`` for one to say something."""
+        """Starts processes and handles messages; waits up to ``seconds`` for the first message."""
         while self._waiting and len(self._working) < self.count and not self._asked_to_end:
             count = len(self._waiting) // (4 * self.count)
             jobs = self._waiting[: max(1, min(MOST_IN_TURN, count))]
             del self._waiting[: len(jobs)]
-            taken = {one.worker for one in self._working}
-            worker = next(n for n in range(1, self.count + 1) if n not in taken)
+            busy = {process.worker for process in self._working}
+            worker = next(n for n in range(1, self.count + 1) if n not in busy)
             self._working.append(_started(worker, jobs, self.run))
-        for pipe in select.select([one.pipe for one in self._working], [], [], seconds)[0]:
-            self._hear(next(one for one in self._working if one.pipe == pipe))
+        for pipe in select.select([process.pipe for process in self._working], [], [], seconds)[0]:
+            self._hear(next(process for process in self._working if process.pipe == pipe))
 
     def result(self, job: Job, progress: Callable[[Progress], None]) -> Any:
-        """The answer for a job, once it is there. An interrupt ends every search, and the answer is
-        how far this one came. Raises what running it here would have raised, `WorkerKilled`, or
-        `Died`.
+        """Waits for the answer to a job.
+
+        An interrupt stops every search, and the answer is this one's partial result. Raises what
+        the job itself would have raised in this process, `WorkerKilled`, or `Died`.
         """
         try:
             self._wait_for(job, progress, None)
@@ -163,14 +165,14 @@ class Crew:
         return answer
 
     def close(self) -> None:
-        """Ends what still runs."""
+        """Kills the running processes."""
         gc.set_threshold(*self._collecting)
         self._waiting.clear()
-        for one in self._working:
+        for process in self._working:
             with suppress(ProcessLookupError):
-                os.kill(one.number, signal.SIGKILL)
-            os.waitpid(one.number, 0)
-            os.close(one.pipe)
+                os.kill(process.number, signal.SIGKILL)
+            os.waitpid(process.number, 0)
+            os.close(process.pipe)
         self._working.clear()
 
     def _wait_for(
@@ -178,59 +180,61 @@ class Crew:
     ) -> None:
         while id(job) not in self._answers:
             self.poll(PROGRESS_SECONDS)
-            mine = next((one for one in self._working if one.job is job), None)
-            if mine is not None and mine.heard is not None:
-                progress(mine.heard)
+            own = next((one for one in self._working if one.job is job), None)
+            if own is not None and own.heard is not None:
+                progress(own.heard)
             late = until is not None and time.monotonic() > until
             if late or (self._asked_to_end and job in self._waiting):
                 raise KeyboardInterrupt
 
     def _ask_to_end(self) -> None:
         self._asked_to_end = True
-        for one in self._working:
+        for process in self._working:
             with suppress(ProcessLookupError):
-                os.kill(one.number, signal.SIGINT)
+                os.kill(process.number, signal.SIGINT)
 
-    def _hear(self, one: _Process) -> None:
-        content = os.read(one.pipe, PIECE)
-        one.data += content
+    def _hear(self, process: _Process) -> None:
+        content = os.read(process.pipe, PIECE)
+        process.data += content
         if not content:
-            _, status = os.waitpid(one.number, 0)
+            _, status = os.waitpid(process.number, 0)
             ended = os.waitstatus_to_exitcode(status)
             died: tuple[str, Any] = ("died", f"its process ended: {ended}")
             if killed_from_outside(ended):
-                died = ("killed", (one.worker, one.number, -ended))
-            self._answers[id(one.jobs.pop(0))] = ("interrupt", None) if self._asked_to_end else died
-            self._end(one)
+                died = ("killed", (process.worker, process.number, -ended))
+            self._answers[id(process.jobs.pop(0))] = (
+                ("interrupt", None) if self._asked_to_end else died
+            )
+            self._end(process)
             return
-        while len(one.data) >= 8:
-            size = 8 + int.from_bytes(one.data[:8], "little")
-            if len(one.data) < size:
+        while len(process.data) >= 8:
+            size = 8 + int.from_bytes(process.data[:8], "little")
+            if len(process.data) < size:
                 return
-            kind, answer = _Reader(bytes(one.data[8:size]), one.job).load()
-            del one.data[:size]
+            kind, answer = _Reader(bytes(process.data[8:size]), process.job).load()
+            del process.data[:size]
             if kind == "progress":
-                one.heard = answer
+                process.heard = answer
                 continue
             if kind != "left":
-                self._answers[id(one.jobs.pop(0))] = (kind, answer)
-                one.heard = None
-            if self._asked_to_end and one.jobs:
+                self._answers[id(process.jobs.pop(0))] = (kind, answer)
+                process.heard = None
+            if self._asked_to_end and process.jobs:
                 with suppress(ProcessLookupError):
-                    os.kill(one.number, signal.SIGKILL)
-            if self._asked_to_end or kind == "left" or not one.jobs:
-                os.waitpid(one.number, 0)
-                self._end(one)
+                    os.kill(process.number, signal.SIGKILL)
+            if self._asked_to_end or kind == "left" or not process.jobs:
+                os.waitpid(process.number, 0)
+                self._end(process)
                 return
 
-    def _end(self, one: _Process) -> None:
-        """A process is gone; what it has not begun waits again."""
-        os.close(one.pipe)
-        self._working.remove(one)
-        self._waiting[:0] = one.jobs
+    def _end(self, process: _Process) -> None:
+        """Handles the end of a process; its jobs that were not begun return to the queue."""
+        os.close(process.pipe)
+        self._working.remove(process)
+        self._waiting[:0] = process.jobs
 
 
-# ---------------------------------------------------------------- the other process
+# ---------------------------------------------------------------- in the fork
 
 
 def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
@@ -239,7 +243,7 @@ def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
     with warnings.catch_warnings():
-        # It has no threads; libraries that it has loaded may.
+        # The fork has one thread, but loaded libraries may have others.
         warnings.simplefilter("ignore", DeprecationWarning)
         number = os.fork()
     if number == 0:
@@ -249,17 +253,17 @@ def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
 
 
 def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
-    """What the copy does. It is in a group of its own: an interrupt from the keyboard is for the
-    process that asks for results.
+    """Runs jobs in the fork, in a process group of its own: an interrupt from the keyboard goes to
+    the parent alone.
     """
     try:
-        # To look for garbage in what both have would copy all of it.
+        # A collection in the fork would copy all shared pages.
         gc.freeze()
         parent = os.getppid()
         os.setpgid(0, 0)
         kind = "answer"
         for job in jobs:
-            # A compiler may be at work still on what nobody wants any more.
+            # A background compiler may still be working for a job that is over.
             late = time.process_time() > TURN_SECONDS or threading.active_count() > 1
             if (late and job is not jobs[0]) or kind != "answer":
                 send(sink, ("left", None), job)
@@ -267,14 +271,13 @@ def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
             kind, answer = answered(job, run, sink, parent)
             send(sink, (kind, answer), job)
     except BaseException:
-        # A copy must never go on as if it were the command, whatever happens to it; the process
-        # that asks sees that no answer came.
+        # The fork must never continue as the command. The parent sees that there was no answer.
         os._exit(1)
     os._exit(0)
 
 
 def answered(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
-    """The kind of an answer to a job, and the answer; meanwhile its progress is sent."""
+    """Runs a job and sends its progress; returns the kind of the answer, and the answer."""
     last = time.monotonic()
 
     def progress(now: Progress) -> None:
@@ -294,15 +297,15 @@ def answered(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
     except KeyboardInterrupt:
         return "interrupt", None
     except Exception:
-        # A bug ends the copy alone; the process that asks reports it, with these lines.
+        # A bug ends only the fork; the parent reports it, with this traceback.
         return "died", traceback.format_exc()
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- messages
 
 
 def send(sink: int, message: tuple[str, Any], job: Job) -> None:
-    """Writes a message behind its size."""
+    """Writes a message, preceded by its size."""
     file = io.BytesIO()
     _Writer(file, job).dump(message)
     content = file.getvalue()
@@ -312,7 +315,7 @@ def send(sink: int, message: tuple[str, Any], job: Job) -> None:
 
 
 def _shared(job: Job) -> list[object]:
-    """What both processes have, in the same order: a message only names it."""
+    """Objects that both processes have, in the same order; a message refers to them by index."""
     sources = [tree.source for tree in job.program.files.files.values()]
     return [job, job.program, job.model, *sources]
 
@@ -320,14 +323,14 @@ def _shared(job: Job) -> list[object]:
 class _Writer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, job: Job) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._places = {id(one): place for place, one in enumerate(_shared(job))}
+        self._places = {id(shared): index for index, shared in enumerate(_shared(job))}
 
     def persistent_id(self, obj: object) -> int | None:
         return self._places.get(id(obj))
 
 
 class _Reader(pickle.Unpickler):
-    """Reads what a copy of this process has written."""
+    """Reads a message of `_Writer`."""
 
     def __init__(self, message: bytes, job: Job) -> None:
         super().__init__(io.BytesIO(message))

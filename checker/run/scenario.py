@@ -1,6 +1,7 @@
-"""Scenarios: whether some run of a model fits one, by an engine that visits states.
+"""Checks scenarios: whether some run of the model fits one, by an engine that visits states.
 
-A step that fails is no step of a run, and what has no value does not hold: other checks find that.
+A failing step belongs to no run, and an undefined condition does not hold; both are left to other
+checks.
 """
 
 from __future__ import annotations
@@ -25,94 +26,94 @@ from fencepost.spec.text.problem import Problem, Rejected, listing
 
 
 def refuse_options(check: Check, engine: str, settings: Settings) -> None:
-    """Raises `Rejected` (F854) for what means nothing to a scenario."""
+    """Raises `Rejected` (F854) for options that do not apply to scenarios."""
     option = first(settings.given, [row.flag for row in OPTIONS if row.no_scenario])
     engines = [engine, *(settings.cross_check or ())]
     engine = next((name for name in engines if not visits_states(name)), "")
     if not engine and not option:
         return
-    what = f"scenario {check.name}: {option} is about the properties and states of checks"
+    message = f"scenario {check.name}: {option} is about the properties and states of checks"
     remark = "`--check NAME` runs one check"
     if engine:
         able = [name for name in ENGINES if visits_states(name)]
-        what = f"scenario {check.name}: the engine {engine} visits no states, so it plays none"
+        message = f"scenario {check.name}: the engine {engine} visits no states, so it plays none"
         remark = f"the engines {listing(able, 'and')} do"
-    raise Rejected([Problem("F854", check.span, what, ((None, remark),))])
+    raise Rejected([Problem("F854", check.span, message, ((None, remark),))])
 
 
 def refuse_symbols(check: Check, model: Model) -> None:
     """Raises `Rejected` (F854) for a model with a constant that has no value."""
     for symbol in model.symbols:
-        what = f"scenario {check.name} needs a value for {symbol.path}, which stands for any"
+        message = f"scenario {check.name} needs a value for {symbol.path}, which stands for any"
         remark = f"const {symbol.path} = VALUE in front of its steps gives it one"
-        raise Rejected([Problem("F854", check.span, what, ((symbol.span, remark),))])
+        raise Rejected([Problem("F854", check.span, message, ((symbol.span, remark),))])
 
 
 def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
-    """What a search finds of a scenario: OK with a shortest run that fits; UNREACHED, with the
-    longest prefix of the scenario that fits some run; or INCONCLUSIVE. It counts pairs of a state
-    and a position in the scenario.
+    """Searches for a run that fits a scenario.
+
+    The verdict is OK with a shortest run, UNREACHED with the longest prefix of the scenario that
+    fits some run, or INCONCLUSIVE. States are counted as pairs of a model state and a position in
+    the scenario.
     """
-    made = product(request.model, scenario)
-    asked = replace(
+    composed = product(request.model, scenario)
+    run_request = replace(
         request,
-        model=made.model,
-        properties=frozenset({made.unmet, *made.reached}),
+        model=composed.model,
+        properties=frozenset({composed.unmet, *composed.reached}),
         deadlock=False,
         keep_going=False,
         symmetry=False,
         tolerant=True,
     )
-    outcome = engine.run(asked)
+    outcome = engine.run(run_request)
     if outcome.verdict is Verdict.ASSUMPTION:
         return outcome
     taken = len(request.model.actions)
-    bounded = any(one.kind.bounds_search for one in request.model.properties)
+    bounded = any(prop.kind.bounds_search for prop in request.model.properties)
     outside = outcome.coverage.cut if bounded else 0
     coverage = Coverage(outcome.coverage.taken[:taken], frozenset(), cut=outside)
-    found = replace(outcome, findings=(), coverage=coverage, notes=())
-    behind = [n for n, number in enumerate(made.reached) if number in outcome.coverage.reached]
+    base = replace(outcome, findings=(), coverage=coverage, notes=())
+    behind = [n for n, number in enumerate(composed.reached) if number in outcome.coverage.reached]
     steps = len(scenario.steps)
     if outcome.verdict is Verdict.VIOLATED:
         fit = Fit(scenario.name, steps, steps)
-        one = outcome.findings[0]
-        run = Finding(Verdict.OK, None, one.depth, _stripped(one.trace), fit=fit)
-        interrupted = outcome.interrupted and one.trace is None
-        return replace(
-            found, verdict=Verdict.OK, findings=(run,), cut=None, interrupted=interrupted
-        )
+        prop = outcome.findings[0]
+        run = Finding(Verdict.OK, None, prop.depth, _stripped(prop.trace), fit=fit)
+        interrupted = outcome.interrupted and prop.trace is None
+        return replace(base, verdict=Verdict.OK, findings=(run,), cut=None, interrupted=interrupted)
     if outcome.limit is not None:
         most = max(behind, default=0)
         note = f"So far {most} of {plural(steps, 'step')} of the scenario fit some run."
-        return replace(found, notes=(note,))
+        return replace(base, notes=(note,))
     if not behind:
         note = f"{_no_beginning(request.model)}, so there is no run."
         fit = Fit(scenario.name, 0, steps)
         finding = Finding(Verdict.UNREACHED, None, 0, None, fit=fit)
-        return replace(found, verdict=Verdict.UNREACHED, findings=(finding,), notes=(note,))
-    wanted = frozenset({made.avoided[behind[-1]]})
+        return replace(base, verdict=Verdict.UNREACHED, findings=(finding,), notes=(note,))
+    wanted = frozenset({composed.avoided[behind[-1]]})
     limits = request.limits
     if limits.timeout is not None:
         left = max(0.0, limits.timeout - outcome.statistics.seconds)
         limits = replace(limits, timeout=left)
-    second = engine.run(replace(asked, properties=wanted, limits=limits))
+    second = engine.run(replace(run_request, properties=wanted, limits=limits))
     finding = _longest(request.model, scenario, behind[-1], second)
     return replace(
-        found, verdict=Verdict.UNREACHED, findings=(finding,), interrupted=second.interrupted
+        base, verdict=Verdict.UNREACHED, findings=(finding,), interrupted=second.interrupted
     )
 
 
 def _no_beginning(model: Model) -> str:
-    """Why no run begins."""
-    failures = (made.failure for made in Runner(model).initial())
-    failure = next((one for one in failures if one is not None), None)
+    """Why no initial state can be built."""
+    failures = (attempt.failure for attempt in Runner(model).initial())
+    failure = next((failure for failure in failures if failure is not None), None)
     if failure is None:
         return "There is no initial state"
     return f"The initial state fails ({model.sites[failure.site].message})"
 
 
 def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) -> Finding:
-    """What there is to say of the longest prefix that fits, and of what comes next."""
+    """The finding for the longest prefix that fits, and the step that blocks it."""
     fit = Fit(scenario.name, behind, len(scenario.steps))
     trace = _stripped(outcome.findings[0].trace if outcome.findings else None)
     last = behind == fit.steps
@@ -122,36 +123,37 @@ def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) ->
     state = trace.steps[-1].state if trace is not None else None
     if state is None:
         return finding
-    # What comes next, as a scenario of its own.
+    # The next step as a scenario of its own.
     rest = scenario.steps[behind : behind + 1]
-    made = product(model, replace(scenario, steps=rest, gaps=frozenset()))
-    runner, state = Runner(made.model), (*state, 0)
+    composed = product(model, replace(scenario, steps=rest, gaps=frozenset()))
+    runner, state = Runner(composed.model), (*state, 0)
     for step in rest:
         return _blocked(model, finding, runner, state, step.action)
     with suppress(EvaluationError):
-        instance, part = explain(runner, made.expected, state, None)
+        instance, part = explain(runner, composed.expected, state, None)
         finding = replace(finding, failing=part or span, instance=instance)
     return finding
 
 
 def _blocked(model: Model, finding: Finding, runner: Runner, state: State, action: int) -> Finding:
-    """Why a step of an action cannot be taken: guards that are false, or where it fails."""
+    """Explains why an action cannot take a step: its false guards, or where it fails."""
     guards: set[int] = set()
-    for one in runner.attempts(action, state):
-        if one.failure is not None:
-            return replace(finding, site=model.sites[one.failure.site])
-        # The guards behind those of the model say that it is another step.
-        if one.guard is not None and one.guard < len(model.guards):
-            guards.add(one.guard)
+    for attempt in runner.attempts(action, state):
+        if attempt.failure is not None:
+            return replace(finding, site=model.sites[attempt.failure.site])
+        # Guards after the model's own ones select the step of the scenario.
+        if attempt.guard is not None and attempt.guard < len(model.guards):
+            guards.add(attempt.guard)
     return replace(finding, blocked=(BlockedAction(action, tuple(sorted(guards))),))
 
 
 def _stripped(trace: Trace | None) -> Trace | None:
-    """The trace in the states of the model: without the position."""
+    """Removes the scenario's position from the states of a trace."""
     if trace is None:
         return None
     return Trace(
         tuple(
-            replace(one, state=None if one.state is None else one.state[:-1]) for one in trace.steps
+            replace(step, state=None if step.state is None else step.state[:-1])
+            for step in trace.steps
         )
     )

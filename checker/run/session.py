@@ -1,6 +1,7 @@
-"""A whole run: which specs and checks are meant, everything refused first, then one by one.
+"""Plans and performs a whole run: resolves specs and checks, refuses errors first, then runs
+checks.
 
-The command and the Python interface share it. It does not print.
+The command and the Python interface share it; it prints nothing.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 10
-"""Specs without checks that are named; more are counted."""
+"""Maximum number of specs without checks that are named in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecPlan:
-    """A spec, the checks of it that will run, and the names of those left for --slow."""
+    """A spec, the checks that will run, and the names of those that need --slow."""
 
     program: Program
     jobs: tuple[Job, ...]
@@ -43,13 +44,15 @@ class SpecPlan:
 
     @property
     def path(self) -> str:
-        """The spec as the user named it."""
+        """The path as the user wrote it."""
         return str(self.program.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A check that its engine cannot run, and why. ``everywhere``: it runs no check here."""
+    """A check that its engine cannot run, and the reasons. ``everywhere``: the engine cannot run
+    any check on this machine.
+    """
 
     job: Job
     problems: tuple[Problem, ...]
@@ -58,8 +61,8 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """What became of the checks of a spec, in file order: those that ended, and those that were
-    not reached because of an interrupt.
+    """The results of a spec's checks in file order; ``left`` are those not begun after an
+    interrupt.
     """
 
     ended: tuple[CheckResult | Refusal, ...]
@@ -67,17 +70,19 @@ class Performed:
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
-        """Of the checks that ran."""
-        return tuple(one for one in self.ended if isinstance(one, CheckResult))
+        """The results of the checks that ran."""
+        return tuple(result for result in self.ended if isinstance(result, CheckResult))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why checks did not run: each reason once, with the names of the checks."""
+        """Why checks did not run: each reason once, with the names of its checks."""
         names: dict[Problem, list[str]] = {}
-        for one in self.ended:
-            if isinstance(one, Refusal):
-                for problem in one.problems:
-                    names.setdefault(problem, []).extend([] if one.everywhere else [one.job.title])
+        for refusal in self.ended:
+            if isinstance(refusal, Refusal):
+                for problem in refusal.problems:
+                    names.setdefault(problem, []).extend(
+                        [] if refusal.everywhere else [refusal.job.title]
+                    )
         return tuple(map(_for_checks, names, names.values()))
 
 
@@ -91,7 +96,7 @@ def _for_checks(problem: Problem, names: Sequence[str]) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a request asks for, resolved. Specs with a problem are not in ``specs``."""
+    """A resolved request. ``specs`` excludes specs with a problem."""
 
     request: Request
     specs: tuple[SpecPlan, ...]
@@ -99,12 +104,14 @@ class Plan:
     unchecked: tuple[Path, ...] = ()
     """The specs without checks; see `Specs`."""
     crew: Crew | None = None
-    """What runs the checks, where they run side by side; it has begun. Whoever has it closes it."""
+    """Runs the checks side by side, if they do, and has started already. The holder of the plan
+    closes it.
+    """
 
 
 class Specs(NamedTuple):
-    """The specs of a request, read and checked, every problem of those that cannot be used, and the
-    specs of folders that have no check and that no other spec of the request imports.
+    """The programs of a request, every problem in specs that cannot be used, and the specs in
+    folders without a check that no other spec of the request imports.
     """
 
     programs: tuple[Program, ...]
@@ -113,8 +120,8 @@ class Specs(NamedTuple):
 
 
 def programs(request: Request) -> Specs:
-    """The specs of a request. Of a folder, those that have a check; a spec that is named twice is
-    taken once.
+    """Loads the specs of a request. From folders it takes specs with a check; a spec that is named
+    twice is loaded once.
     """
     loaded: dict[Path, Program] = {}
     unchecked: dict[Path, Path] = {}
@@ -142,9 +149,11 @@ def programs(request: Request) -> Specs:
             count += 1
             loaded.setdefault(real(path), program)
         if below and not count:
-            what = f"{argument} holds no spec (*.fence) with a check"
-            problems.append(Problem("F025", None, what))
-    alone = [at for real_path, at in unchecked.items() if real_path not in imported | loaded.keys()]
+            message = f"{argument} holds no spec (*.fence) with a check"
+            problems.append(Problem("F025", None, message))
+    alone = [
+        path for real_path, path in unchecked.items() if real_path not in imported | loaded.keys()
+    ]
     if alone and loaded:
         problems.append(_unchecked(alone, request.settings))
     return Specs(tuple(loaded.values()), tuple(problems), tuple(alone))
@@ -152,25 +161,25 @@ def programs(request: Request) -> Specs:
 
 def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
     verb, them = ("has", "it") if len(paths) == 1 else ("have", "them")
-    what = f"{plural(len(paths), 'spec')} {verb} no check, and no other spec imports {them}"
+    message = f"{plural(len(paths), 'spec')} {verb} no check, and no other spec imports {them}"
     names = f"{', '.join(map(str, paths[:MAX_NAMED]))}{', ...' if paths[MAX_NAMED:] else ''}"
-    return Problem(UNCHECKED, None, f"{what}: {names}", warning=not settings.strict)
+    return Problem(UNCHECKED, None, f"{message}: {names}", warning=not settings.strict)
 
 
 @contextmanager
 def in_time(spec: Path, settings: Settings) -> Generator[None]:
-    """Meanwhile --timeout holds, as it does for a search; `Rejected` (F046) where it is over."""
+    """Applies --timeout to the work inside; raises `Rejected` (F046) when it has passed."""
     seconds = settings.limits.timeout
     try:
         with limited(seconds):
             yield
     except TimeUp:
-        what = f"{spec} could not be read and checked within --timeout {seconds:g}"
-        raise Rejected([Problem(LATE, None, what)]) from None
+        message = f"{spec} could not be read and checked within --timeout {seconds:g}"
+        raise Rejected([Problem(LATE, None, message)]) from None
 
 
 def missing_folders(search: Sequence[Path]) -> list[Problem]:
-    """What is wrong with the folders of --path."""
+    """The problems with folders given by --path."""
     return [
         Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
         for folder in search
@@ -180,46 +189,48 @@ def missing_folders(search: Sequence[Path]) -> list[Problem]:
 
 def _near(folder: Path) -> str:
     try:
-        beside = [
-            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if is_folder(one)
+        siblings = [
+            str(folder.with_name(sibling.name))
+            for sibling in folder.parent.iterdir()
+            if is_folder(sibling)
         ]
     except (OSError, ValueError):
         return ""
-    return suggestion(str(folder), beside)
+    return suggestion(str(folder), siblings)
 
 
 def has_name(check: Check) -> bool:
-    """Whether a check is written in the spec (a spec without any has one without a name)."""
+    """Whether the check is written in the spec; a spec without checks has one unnamed check."""
     return bool(check.name)
 
 
 def plan(request: Request) -> Plan:
-    """Everything but the searches; raises nothing that a user can cause."""
+    """Plans a request without running anything. Every user error is in the plan."""
     return _planned(request, programs(request), None)
 
 
 def begun(request: Request) -> Plan:
-    """A plan of which checks already run, side by side, where there are several and there is room.
-    Raises nothing that a user can cause.
+    """Plans a request; if it has several checks and the machine has room, they start at once, side
+    by side. Every user error is in the plan.
     """
-    found = programs(request)
-    checks = [check for program in found.programs for check in chosen(request, program)[0]]
+    specs = programs(request)
+    checks = [check for program in specs.programs for check in chosen(request, program)[0]]
     most = min(len(checks), processes.most(request.settings, request.jobs))
     if most < 2 or any(on_cluster(request.settings, check) for check in checks):
-        return _planned(request, found, None)
+        return _planned(request, specs, None)
     crew = Crew(most, performed)
     try:
-        return _planned(request, found, crew)
+        return _planned(request, specs, crew)
     except BaseException:
         crew.close()
         raise
 
 
-def _planned(request: Request, found: Specs, crew: Crew | None) -> Plan:
-    refused = list(found.problems)
-    refused += unknown_checks(request, found.programs)
+def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
+    refused = list(loaded.problems)
+    refused += unknown_checks(request, loaded.programs)
     specs: list[SpecPlan] = []
-    for program in found.programs:
+    for program in loaded.programs:
         jobs: list[Job] = []
         mistakes: list[Problem] = []
         checks, left = chosen(request, program)
@@ -232,7 +243,7 @@ def _planned(request: Request, found: Specs, crew: Crew | None) -> Plan:
                 mistakes += rejected.problems
             if crew is not None:
                 crew.poll()
-        # A warning may say where a mistake comes from.
+        # A warning may explain the error.
         refused += [*program.warnings, *mistakes] if mistakes else []
         if not mistakes and (jobs or left):
             if crew is not None:
@@ -241,32 +252,32 @@ def _planned(request: Request, found: Specs, crew: Crew | None) -> Plan:
                     engines.load_for_behaviours(engine)
                 crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
-    return Plan(request, tuple(specs), Rejected(refused).problems, found.unchecked, crew)
+    return Plan(request, tuple(specs), Rejected(refused).problems, loaded.unchecked, crew)
 
 
 def _beside_others(job: Job) -> Job:
-    """The same check with one worker, unless the user asks for more."""
+    """The job with one worker, unless the user asked for more."""
     workers = job.settings.limits.workers or 1
     return replace(job, limits=replace(job.limits, workers=workers))
 
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
-    """The checks of a spec that a request means, and the names of those left for --slow."""
+    """The checks of a spec that a request selects, and the names of those that need --slow."""
     wanted = [c for c in program.runs if not request.checks or c.name in request.checks]
     left = [c for c in wanted if c.slow and not request.slow and c.name not in request.checks]
     return tuple(c for c in wanted if c not in left), tuple(c.name for c in left)
 
 
-def unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
-    """The names of --check that no spec has."""
-    known = [check.name for program in found for check in program.runs if has_name(check)]
-    if not found:
+def unknown_checks(request: Request, loaded: Sequence[Program]) -> Iterator[Problem]:
+    """Problems for names of --check that no spec has."""
+    names = [check.name for program in loaded for check in program.runs if has_name(check)]
+    if not loaded:
         return
     for name in request.checks:
-        if name not in known:
-            hint = suggestion(name, known)
-            have = f"there are {listing(known, 'and')}" if known else "there are no checks"
-            where = f"{found[0].path} has" if len(found) == 1 else "these specs have"
+        if name not in names:
+            hint = suggestion(name, names)
+            have = f"there are {listing(names, 'and')}" if names else "there are no checks"
+            where = f"{loaded[0].path} has" if len(loaded) == 1 else "these specs have"
             yield Problem("F023", None, f'{where} no check "{name}"{hint}', ((None, have),))
 
 
@@ -279,31 +290,31 @@ def perform_all(
     run: Run | None = None,
     judged: Callable[[CheckResult], CheckResult] = lambda result: result,
 ) -> Performed:
-    """Runs the checks of a spec in file order, by ``run`` (None: here, one after the other); an
-    interrupted one is the last. ``judged`` is applied to every result.
+    """Runs the checks of a spec in file order, by ``run`` or, if that is None, in this process.
 
-    ``useless`` are engines that turned out not to run here, which is reported once: their
-    checks are passed by. More may be added.
+    An interrupted check is the last. ``judged`` is applied to every result. ``useless`` is the set
+    of engines that cannot run on this machine, which is reported once: their checks are skipped,
+    and more engines may be added.
     """
     every: list[CheckResult | Refusal] = []
     for number, job in enumerate(spec.jobs, 1):
         if job.engine in useless:
             continue
         started(job)
-        one: CheckResult | Refusal = (run or performed)(job, progress)
-        if isinstance(one, CheckResult):
-            one = judged(one)
-        elif one.everywhere:
+        result: CheckResult | Refusal = (run or performed)(job, progress)
+        if isinstance(result, CheckResult):
+            result = judged(result)
+        elif result.everywhere:
             useless.add(job.engine)
-        ended(one)
-        every.append(one)
-        if isinstance(one, CheckResult) and one.outcome.interrupted:
+        ended(result)
+        every.append(result)
+        if isinstance(result, CheckResult) and result.outcome.interrupted:
             return Performed(tuple(every), spec.jobs[number:])
     return Performed(tuple(every), ())
 
 
 def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | Refusal:
-    """The result of a check; raises `Disagreement` where engines that are compared differ."""
+    """Runs a check. Raises `Disagreement` if compared engines differ."""
     run = perform if job.settings.cross_check is None else cross_checked
     try:
         return run(job, progress)

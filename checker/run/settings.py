@@ -17,41 +17,39 @@ from fencepost.spec.text.library import is_folder, short_name
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user asked for, whatever the check; None and empty mean "as the check says"."""
+    """Options that apply to every check; None and empty values leave the choice to the check."""
 
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts of new values of constants, by path."""
+    """New values of constants as text, by path."""
     invariants: tuple[str, ...] = ()
-    """The properties to check instead of the check's."""
+    """Names of properties to check instead of the check's own."""
     engine: str | None = None
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
     cluster: Cluster | None = None
-    """What is asked of an engine that runs on a cluster."""
+    """Settings for an engine that runs on a cluster."""
     cross_check: tuple[str, ...] | None = None
-    """The engines that run the check too (see `cross_check`); empty: one of another kind; None:
-    none.
+    """Names of engines to compare with. An empty tuple selects one of another kind; None compares
+    with none.
     """
     profile: bool = False
-    """Whether the states that were visited are described."""
+    """Whether the report describes the visited states."""
     symmetry: bool = True
-    """Whether one state may stand for others that differ in which value of a symmetric type is
-    which.
-    """
+    """Whether symmetric states are explored once."""
     saving: Saving | None = None
-    """Where the search is saved from time to time."""
+    """The folder for checkpoints."""
     strict: bool = False
-    """Whether a remark that deserves a second look makes a check fail."""
+    """Whether a remark that deserves attention makes a check fail."""
 
     @property
     def given(self) -> dict[str, Any]:
-        """The values of options that differ from their defaults, by flag."""
+        """The options that differ from their defaults, by flag."""
         return options.given(Request((), settings=self), DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The arguments of `fencepost check`. ``specs`` may be folders; ``search`` is --path."""
+    """The arguments of `fencepost check`. ``specs`` may include folders; ``search`` is --path."""
 
     specs: tuple[Path, ...]
     checks: tuple[str, ...] = ()
@@ -59,21 +57,23 @@ class Request:
     search: tuple[Path, ...] = ()
     settings: Settings = field(default_factory=Settings)
     jobs: int | None = None
-    """How many checks run side by side (--jobs); None: as many as there is room for."""
+    """The maximum number of checks side by side (--jobs); None chooses by the machine."""
 
     @property
     def single(self) -> bool:
-        """Whether the request names one file: then the JSON report is an object, no array."""
+        """Whether the request names one file: then the JSON report is an object, otherwise an
+        array.
+        """
         return len(self.specs) == 1 and not is_folder(self.specs[0])
 
 
 DEFAULT = Request((), settings=Settings(cluster=Cluster(), saving=Saving("")))
-"""A request that asks for nothing, with every part in which an option may have its value."""
+"""The defaults. Every part in which an option may be stored is present."""
 
 
 def request_of(specs: tuple[Path, ...], values: Mapping[str, Any]) -> Request:
-    """The request for values of options, by their names in Python; those left out, None, False and
-    () are as the check says.
+    """Builds a request from values of options by their Python names; None, False and () are
+    ignored.
     """
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for option in options.OPTIONS:
@@ -100,6 +100,6 @@ def _saving(
 
 
 def command_line(request: Request) -> str:
-    """The command that runs a request again."""
+    """The command line that repeats a request."""
     words = ["fencepost", "check", *(short_name(spec) for spec in request.specs)]
     return shlex.join([*words, *options.repeated(options.given(request, DEFAULT))])

@@ -1,4 +1,4 @@
-"""The words in which checks, their results and what ran them are named in every report."""
+"""How checks, results and engines are named in every report."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims.program import Check
 
 UNSIGNED = "relies on an unsigned checkpoint"
-"""The mark of a result whose checkpoint, or an earlier one of the same search, was unsigned."""
+"""The mark of a result that depends on an unsigned checkpoint, directly or through earlier
+saves.
+"""
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 state``, ``180 states``; thousands are set apart."""
+    """``1 state``, ``180 states``, with thousands separators."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def ended(limit: Limit | None) -> str:
-    """How a limit ends a run: ``cut by --depth 3``, ``interrupted``."""
+    """The end of a run by a limit, in words: ``cut by --depth 3``, ``interrupted``."""
     return "interrupted" if limit == INTERRUPTED else f"cut by {limit or 'a limit'}"
 
 
 def expected(check: Check) -> str:
-    """The verdict that a check expects, as it is written."""
+    """The expected verdict as a spec writes it."""
     if check.within is not None:
         return f"{check.verdict} within {check.within}"
     return f"{check.verdict} {check.property}" if check.property else check.verdict
 
 
 def found(model: Model, outcome: Outcome) -> str:
-    """The verdict that was found, in the words of a check: ``violated A``."""
+    """The actual verdict as a spec would write it: ``violated A``."""
     if outcome.findings and outcome.findings[0].property is not None:
         prop = model.properties[outcome.findings[0].property]
         return f"{outcome.verdict.value} {prop.name or prop.title}"
@@ -43,16 +45,18 @@ def found(model: Model, outcome: Outcome) -> str:
 
 
 def resumed(outcome: Outcome) -> str:
-    """Where a search was resumed, and if that is unsigned; empty if it was not resumed."""
+    """The origin of a resumed search and whether it is unsigned; "" if the search was not
+    resumed.
+    """
     start = outcome.resumed
     if start is None:
         return ""
-    said = f"resumed from {start.place}, which had {plural(start.levels, 'level')}"
-    return said if start.signed else f"{said}; it {UNSIGNED}"
+    text = f"resumed from {start.place}, which had {plural(start.levels, 'level')}"
+    return text if start.signed else f"{text}; it {UNSIGNED}"
 
 
 def fitting(fit: Fit) -> str:
-    """How far runs fit a scenario that none fits, in half a sentence."""
+    """Half a sentence that says how much of a scenario some run fits."""
     if fit.behind == fit.steps:
         return "runs take its steps, and what it expects holds behind none of them"
     if not fit.behind:
@@ -61,14 +65,14 @@ def fitting(fit: Fit) -> str:
 
 
 def runner(job: Job) -> str:
-    """What runs a check: ``local, 2 workers``, ``interpreter``."""
+    """The engine of a check: ``local, 2 workers``, ``interpreter``."""
     if not ENGINES[job.engine].parallel:
         return job.engine
     return f"{job.engine}, {plural(job.workers, 'worker')}"
 
 
 def runners(jobs: Sequence[Job]) -> str:
-    """What ran some checks, for those who want to run them again: with versions of libraries."""
+    """The engines of some checks with library versions, for reproduction."""
     names: dict[str, None] = {}
     for job in jobs:
         library = engines.load(job.engine).library
