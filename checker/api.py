@@ -29,10 +29,10 @@ from fencepost.spec.text.problem import Problem, Rejected, listing
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The results of the checks of a spec, in file order; ``str`` of it is the text report.
+    """The results of a spec's checks, in file order; ``str`` gives the text report.
 
-    ``verdict``, the counts and ``trace`` are those of the first check that is not as expected;
-    of the first check, where all are.
+    ``verdict``, the counts and ``trace`` belong to `first`: the first check with an unexpected
+    result, or the first check if all are as expected.
     """
 
     request: Request
@@ -40,15 +40,15 @@ class Result:
 
     @property
     def first(self) -> CheckResult:
-        return next((one for one in self.checks if not one.as_expected), self.checks[0])
+        return next((result for result in self.checks if not result.as_expected), self.checks[0])
 
     @property
     def as_expected(self) -> bool:
-        return all(one.as_expected for one in self.checks)
+        return all(result.as_expected for result in self.checks)
 
     @property
     def exit_code(self) -> Exit:
-        """What the command would have returned."""
+        """The exit code of the command for these results."""
         return exit_code(self.checks)
 
     @property
@@ -57,7 +57,7 @@ class Result:
 
     @property
     def property_name(self) -> str | None:
-        """The name of the property that was found violated or unreached."""
+        """The name of the violated or unreached property, if any."""
         finding = self.first.finding
         if finding is None or finding.property is None:
             return None
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def distinct(self) -> int | None:
-        """None for an engine that counts no states; so for `generated`."""
+        """Distinct states; None for an engine that does not count states, like `generated`."""
         statistics = self.first.outcome.statistics
         return statistics.distinct if statistics.counted else None
 
@@ -88,7 +88,7 @@ class Result:
 
     @property
     def resumed(self) -> Resumed | None:
-        """The checkpoint from which the search was resumed; None if it was not."""
+        """The checkpoint that the search continued from; None if it was not resumed."""
         return self.first.outcome.resumed
 
     def to_json(self) -> dict[str, Json]:
@@ -97,16 +97,16 @@ class Result:
 
     def __getitem__(self, name: str) -> CheckResult:
         """The result of the check ``name``."""
-        for one in self.checks:
-            if one.job.check.name == name:
-                return one
+        for result in self.checks:
+            if result.job.check.name == name:
+                return result
         raise KeyError(name)
 
     def __str__(self) -> str:
         page = Page()
-        names = max(len(one.job.title) for one in self.checks)
-        for one in self.checks:
-            write_check(page, one, names)
+        names = max(len(result.job.title) for result in self.checks)
+        for result in self.checks:
+            write_check(page, result, names)
         python = ".".join(map(str, sys.version_info[:3]))
         versions = f"fencepost {__version__}, Python {python}"
         write_foot(page, self.checks, command_line(self.request), versions)
@@ -144,21 +144,21 @@ def check(
     save_states: str | None = None,
     ship_package: bool = False,
 ) -> Result:
-    """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
+    """Runs the checks of ``spec`` (one file) and compares the results with their expectations.
 
-    ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
-    ``symmetry=False`` is ``--no-symmetry``. ``memory`` is a number of bytes, or text as for the
-    command. ``session`` is a `SparkSession` or `SparkContext` for the engine ``spark`` to use as it
-    is. The other arguments are the options of ``fencepost check``; ``cross_check`` may be the names
-    of engines. Raises `Rejected` (its text is what the command prints) for a spec or an argument
-    that cannot be used, and `cross_check.Disagreement` where engines that are compared differ.
+    ``const`` overrides constants with numbers, booleans, or text in the specification language.
+    ``memory`` is a number of bytes, or text as on the command line. ``session`` is a `SparkSession`
+    or `SparkContext` that the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence of
+    engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False`` is
+    ``--no-symmetry``. Raises `Rejected`, whose text is the command's message, for a spec or an
+    argument that cannot be used, and `cross_check.Disagreement` if compared engines differ.
     """
-    # Each parameter has the name of a row of the table of options.
+    # Parameters have the Python names of the table of options.
     values = locals()
     values["const"] = tuple((name, _text(value)) for name, value in (const or {}).items())
     values["no_symmetry"] = not symmetry
     values["memory"] = _bytes(memory)
-    values["path"] = tuple(Path(one) for one in path)
+    values["path"] = tuple(Path(folder) for folder in path)
     values["spark_conf"] = tuple((spark_conf or {}).items())
     default = () if cross_check else None
     values["cross_check"] = default if isinstance(cross_check, bool) else tuple(cross_check)
@@ -182,8 +182,8 @@ def _run(prepared: Plan) -> Result:
             break
     if not results:
         slow = [name for spec in prepared.specs for name in spec.left]
-        what = f"every check of the spec is slow ({listing(slow, 'and')}); say slow=True"
-        raise Rejected([Problem("F023", None, what)])
+        message = f"every check of the spec is slow ({listing(slow, 'and')}); say slow=True"
+        raise Rejected([Problem("F023", None, message)])
     return Result(prepared.request, tuple(results))
 
 

@@ -55,9 +55,7 @@ class Limit:
     reason: str = ""
     """For "solver", which solver gave up and why; for "machine", what bounds the memory."""
     constant: str = ""
-    """``E0 = 5``, the value of the symbolic constant for which one search of several reached the
-    limit; "" if the limit applies to the whole check.
-    """
+    """For "solver", the solver that gave up and why; for "machine", what bounds the memory."""
 
     def __str__(self) -> str:
         match self.kind:

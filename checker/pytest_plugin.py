@@ -1,7 +1,7 @@
-"""A plugin of pytest: every `check` of every ``*.fence`` that pytest meets is a test.
+"""A pytest plugin: every `check` of every ``*.fence`` file that pytest collects is a test.
 
-pytest finds it by the entry point ``fencepost``, and loads it in every session of whoever has
-installed Fencepost: so it loads nothing itself until there is a spec, or an option of its own.
+pytest loads it through the entry point ``fencepost`` in every session of every environment with
+Fencepost installed, so it imports the rest on demand.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 SPECS = "fencepost.checker.pytest_specs"
-"""What makes tests of specs."""
+"""The module that creates tests from specs."""
 SUFFIX = ".fence"
-"""That of specs (`spec.text.library`)."""
+"""The suffix of specs (`spec.text.library`)."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the plugin; what they mean is what they mean for `fencepost check`."""
+    """Adds the plugin's options, which mean the same as for `fencepost check`."""
     group = parser.getgroup("fencepost", "specs of protocols (*.fence)")
     group.addoption("--fence-slow", action="store_true", help="run slow checks of specs, too")
     group.addoption("--fence-timeout", metavar="T", help="stop a check of a spec after 90s, 5m, 1h")
@@ -32,17 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses a duration that is none before anything is collected."""
+    """Rejects an invalid duration before collection."""
     if config.getoption("--fence-timeout") is not None:
         _specs().timeout(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """A spec is a file of tests."""
+    """Collects a spec as a file of tests."""
     if file_path.suffix != SUFFIX or parent.config.getoption("--no-fence"):
         return None
-    made: pytest.File = _specs().file(file_path, parent)
-    return made
+    spec_file: pytest.File = _specs().file(file_path, parent)
+    return spec_file
 
 
 def _specs() -> Any:

@@ -1,8 +1,7 @@
-"""The tests that the plugin of pytest makes of specs, loaded when there is one.
+"""Tests from specs, imported by the pytest plugin when there is a spec.
 
-It runs checks as the command does, with one worker where pytest itself runs in several processes,
-and fails where a check does not come out as expected; the report of the check, with the trace, is
-then the report of the failure.
+Checks run as in the command, with one worker if pytest itself runs in several processes. A check
+with an unexpected result fails, and its report with the trace is the report of the failure.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ WIDTH = 100
 
 
 def timeout(config: pytest.Config) -> float | None:
-    """The seconds that a check may take; raises `UsageError` for a duration that is none."""
-    given: str | None = config.getoption("--fence-timeout")
+    """The timeout of a check in seconds; raises `UsageError` for an invalid duration."""
+    text: str | None = config.getoption("--fence-timeout")
     try:
-        return None if given is None else duration(given)
+        return None if text is None else duration(text)
     except ValueError as error:
         raise pytest.UsageError(f"--fence-timeout: {error}") from None
 
 
 def file(path: Path, parent: pytest.Collector) -> SpecFile:
-    """A spec as a file of tests."""
+    """Creates the collector of a spec's tests."""
     return _maker(SpecFile)(parent, path=path)
 
 
 def _maker(kind: type[Node]) -> Callable[..., Node]:
-    """How pytest wants nodes of a kind to be made; it does not say what it takes."""
+    """The factory that pytest requires for nodes of a class; it is untyped."""
     make: Callable[..., Node] = cast(Any, kind).from_parent
     return make
 
 
 class SpecFile(pytest.File):
-    """The checks and scenarios of a spec; a module without any has no tests."""
+    """The checks and scenarios of a spec; a spec without any has no tests."""
 
     def collect(self) -> Iterator[CheckItem]:
         """Reads the spec. Raises `Rejected`, which pytest reports as an error of collection."""
@@ -64,13 +63,13 @@ class SpecFile(pytest.File):
                 yield _maker(CheckItem)(self, name=check.name, program=program, check=check)
 
     def _shown(self) -> Path:
-        """The path as reports show it: from where pytest was called, if that is possible."""
+        """The path as in reports: relative to pytest's working directory, if possible."""
         here = self.config.invocation_params.dir
         return self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
 
-    # Pytest's own class narrows the type of its hook, and so do both classes here.
+    # Pytest narrows the type of its hook in its own class, as do both classes here.
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
-        """A spec that cannot be used: every problem, with its place."""
+        """Formats every problem of a spec that cannot be used."""
         if isinstance(excinfo.value, Rejected):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo))
@@ -80,7 +79,7 @@ class CheckItem(pytest.Item):
     """One check or scenario."""
 
     def __init__(self, *, program: Program, check: Check, **rest: object) -> None:
-        # Pytest hands its own arguments through (`from_parent`), and may add to them.
+        # Pytest passes its own arguments through (`from_parent`), and may add to them.
         super().__init__(**rest)  # type: ignore[arg-type]
         self.program = program
         self.check = check
@@ -88,7 +87,7 @@ class CheckItem(pytest.Item):
             self.add_marker(pytest.mark.skip("slow: --fence-slow runs it"))
 
     def runtest(self) -> None:
-        """Runs the check. Raises `Unexpected`, and `Rejected` where it cannot be run."""
+        """Runs the check. Raises `Unexpected`, and `Rejected` if it cannot run."""
         result = perform(prepare(self.program, self.check, self._settings()), ignored)
         if result.outcome.interrupted:
             raise KeyboardInterrupt
@@ -98,7 +97,7 @@ class CheckItem(pytest.Item):
     def repr_failure(  # type: ignore[override]
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> str | Failure:
-        """The report of the check."""
+        """Formats the report of the check."""
         error = excinfo.value
         if isinstance(error, Rejected):
             return str(error)
@@ -111,21 +110,21 @@ class CheckItem(pytest.Item):
         return Failure(page.text(), Crash(str(error)))
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the check stands."""
+        """The location of the check in the spec."""
         line = self.check.span.line - 1 if self.check.span else 0
         kind = "check" if self.check.scenario is None else "scenario"
         return self.path, line, f"{kind} {self.check.name}"
 
     def _settings(self) -> Settings:
         seconds = timeout(self.config)
-        # Where pytest is parallel a check is not.
+        # A check under a parallel pytest is not itself parallel.
         workers = 1 if "PYTEST_XDIST_WORKER" in os.environ else None
         limits = Limits(timeout=seconds, workers=workers)
         return Settings(engine=self.config.getoption("--fence-engine"), limits=limits)
 
 
 class Unexpected(Exception):
-    """A check that did not come out as expected."""
+    """A check with an unexpected result."""
 
     def __init__(self, result: CheckResult) -> None:
         where = place(result)
@@ -135,14 +134,14 @@ class Unexpected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """What pytest's summary says of a failure."""
+    """A failure in pytest's short summary."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The report of a failure, with the line for pytest's summary: what pytest expects of one."""
+    """A failure report in the form that pytest expects."""
 
     text: str
     reprcrash: Crash
@@ -151,13 +150,13 @@ class Failure:
         return self.text
 
     def toterminal(self, terminal: Lines) -> None:
-        """Writes the report, in red its first line."""
+        """Writes the report with the first line in red."""
         first, _, rest = self.text.partition("\n")
         terminal.line(first, red=True, bold=True)
         terminal.line(rest.rstrip("\n"))
 
 
 class Lines(Protocol):
-    """The part of pytest's writer that is used here."""
+    """The methods of pytest's terminal writer that are used here."""
 
     def line(self, text: str = "", **markup: bool) -> None: ...

@@ -46,8 +46,8 @@ class WorkerKilled(Exception):
         hint = ""
         if name == "SIGKILL":
             hint = "; the system may do that when memory runs out, which --memory SIZE prevents"
-        what = f"worker {worker} (process {process}) was killed by signal {number} ({name})"
-        super().__init__(f"{what} {task}{hint}")
+        victim = f"worker {worker} (process {process}) was killed by signal {number} ({name})"
+        super().__init__(f"{victim} {task}{hint}")
 
 
 def killed_from_outside(exit_code: int) -> bool:

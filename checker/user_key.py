@@ -25,7 +25,7 @@ MODE = 0o600
 
 
 class Purpose(Enum):
-    """What a subkey authenticates. The values are parts of file formats."""
+    """The purpose of a subkey. The values are parts of file formats."""
 
     CACHE = b"fencepost: cache entry"
     LOCAL_CHECKPOINT = b"fencepost: checkpoint of the engine local"

@@ -39,7 +39,7 @@ EACH_BYTES = 1 << 30
 PROGRESS_SECONDS = 0.1
 """Minimum interval between two progress messages of a process."""
 GRACE_SECONDS = 10.0
-"""How long an interrupted process may take to report its partial result."""
+"""Seconds that an interrupted process has to report its partial result."""
 
 COLLECT_AFTER = 1_000_000
 """The garbage collector's first threshold while processes run. Most objects die before that, and

@@ -68,7 +68,7 @@ class Request:
 
 
 DEFAULT = Request((), settings=Settings(cluster=Cluster(), saving=Saving("")))
-"""The defaults. Every part in which an option may be stored is present."""
+"""The defaults. Every part that may store an option is present."""
 
 
 def request_of(specs: tuple[Path, ...], values: Mapping[str, Any]) -> Request:

@@ -1,4 +1,4 @@
-"""How checks, results and engines are named in every report."""
+"""Names of checks, results and engines in reports."""
 
 from __future__ import annotations
 
