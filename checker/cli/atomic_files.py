@@ -1,7 +1,4 @@
-"""Writing files whole: a reader sees the old text or the new one, never a part.
-
-It does not know what the files hold.
-"""
+"""Atomic file writes: a reader sees the old text or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -15,15 +12,14 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes ``text`` beside ``path``, then renames it there; keeps the permissions.
+    """Writes ``text`` to a temporary file in the same folder and renames it; keeps permissions.
 
-    A link stays a link: the file it points to is replaced. Raises `Rejected` where the
-    system refuses.
+    If ``path`` is a link, its target is replaced. Raises `Rejected` if the system refuses.
     """
     target = Path(os.path.realpath(path))
     try:
         if _is_device(path):
-            # It has no text to preserve, and must not be replaced by a file.
+            # A device has no content to preserve, and must not be replaced by a file.
             with path.open("a", encoding="utf-8") as device:
                 device.write(text)
             return
@@ -42,7 +38,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises `Rejected` where `replace` could not succeed, so that no search runs in vain."""
+    """Raises `Rejected` if `replace` would fail, so that no search runs in vain."""
     target = Path(os.path.realpath(path))
     if _is_device(path):
         return
@@ -56,24 +52,24 @@ def check_writable(path: Path) -> None:
     if not is_folder(target.parent):
         raise cannot_write(path, f"there is no folder {target.parent}")
     needed = [target.parent, *([target] if is_file(target) else [])]
-    if not all(os.access(one, os.W_OK) for one in needed):
+    if not all(os.access(path, os.W_OK) for path in needed):
         raise cannot_write(path, "permission denied")
 
 
 def cannot_write(path: Path, reason: str) -> Rejected:
-    """The problem of an output file."""
+    """The problem of an output file that cannot be written."""
     return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """What the system says; a `ValueError` is Python's, of a name that no system takes."""
+    """The system's reason. Python raises `ValueError` for names that no system accepts."""
     return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"
 
 
 def _is_device(path: Path) -> bool:
-    """Whether this is a pipe or a device, or a name for an open file (``/dev/stdout``)."""
-    named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
-    return named or (os.path.exists(path) and not is_file(path) and not is_folder(path))
+    """Whether ``path`` is a pipe, a device, or a name of an open file (``/dev/stdout``)."""
+    special = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
+    return special or (os.path.exists(path) and not is_file(path) and not is_folder(path))
 
 
 def _mode(target: Path) -> int:

@@ -1,4 +1,4 @@
-"""`fencepost check`: runs the checks of specs, and writes the reports as the run goes."""
+"""`fencepost check`: runs the checks of specs and writes reports as checks end."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type
 
 
 LENIENT = ("text", "json")
-"""Formats that cannot tell of a spec that cannot be used."""
+"""Formats that cannot represent a spec that cannot be used."""
 
 
 @click.command(
@@ -138,7 +138,7 @@ def _run(
     smt2: Path | None,
     silent: bool,
 ) -> int:
-    """One run: everything is refused first, then the checks run and are reported."""
+    """Runs the checks, after refusing every error, and reports them."""
     if detail.every:
         foreign, entries = Cache().foreign()
         if foreign:
@@ -156,14 +156,14 @@ def _run(
 
 
 def _list(request: Request) -> int:
-    found, problems, _ = programs(request)
+    loaded, problems, _ = programs(request)
     page = new_page()
-    for program in found:
+    for program in loaded:
         page.line((str(program.path), "title"))
-        for one in program.runs:
-            if one.name:
-                page.words("  ", describe_check(one), 4)
-        if not any(one.name for one in program.runs):
+        for run in program.runs:
+            if run.name:
+                page.words("  ", describe_check(run), 4)
+        if not any(run.name for run in program.runs):
             page.line("  no checks: the spec as it stands")
     say(page.text())
     return refuse(problems) if problems else Exit.OK
@@ -182,7 +182,7 @@ def _save_trace(path: Path, whole: Whole) -> None:
 
 
 def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
-    """The assertions and questions put to Z3, check after check; each begins anew."""
+    """Writes the assertions and queries for Z3, check by check, each after a reset."""
     parts = [
         f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
         for result in results
@@ -194,7 +194,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
 
 @dataclass(slots=True)
 class Writer:
-    """Follows a run, spec by spec, and writes its reports."""
+    """Runs the plan spec by spec, and writes its reports."""
 
     plan: Plan
     outputs: Outputs[Form]
@@ -208,12 +208,12 @@ class Writer:
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
-        """The checks that have run."""
+        """The results so far."""
         return self.whole.results
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user stopped the last check."""
+        """Whether the user interrupted the last check."""
         return bool(self.results) and self.results[-1].outcome.interrupted
 
     @property
@@ -225,7 +225,7 @@ class Writer:
         return Report(self.detail, count, new_page)
 
     def run(self, reporter: Reporter) -> None:
-        """Runs the checks, until the user stops one."""
+        """Runs the checks until the user interrupts one."""
         try:
             warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
             for spec in self.plan.specs:
@@ -237,16 +237,16 @@ class Writer:
                 self.plan.crew.close()
 
     def _spec(self, plan: SpecPlan, reporter: Reporter) -> None:
-        """Runs the checks of a spec."""
+        """Runs the checks of one spec."""
         report = self._report()
 
         def tell(text: str) -> None:
             if "text" in self.outputs.printed:
                 say(text)
 
-        def ended(one: CheckResult | Refusal) -> None:
+        def ended(result: CheckResult | Refusal) -> None:
             reporter.stop()
-            tell(report.ended(one, plan))
+            tell(report.ended(result, plan))
 
         tell(report.head(plan))
         done = perform_all(
@@ -263,7 +263,7 @@ class Writer:
         tell(report.rest(plan, [job.title for job in done.left]))
 
     def finish(self) -> None:
-        """Everything that is not printed as the run goes."""
+        """Writes everything that was not printed during the run."""
         whole = self.whole
         for form in self.outputs.printed:
             if form != "text":
@@ -278,6 +278,6 @@ class Writer:
 
     @property
     def whole(self) -> Whole:
-        """The run, as far as it has gone."""
+        """The run so far."""
         specs, problems = tuple(self._specs), tuple(self.problems)
         return Whole(self._request, specs, problems, __version__, versions(), self.plan.unchecked)

@@ -1,6 +1,6 @@
-"""What a shell completes behind an option: the names that the spec on the same line declares.
+"""Shell completion of option values from the spec on the same command line.
 
-Whatever is wrong with the line or with the spec, nothing is completed: a shell shows no errors.
+If the line or the spec has an error, there are no completions, since a shell cannot show errors.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from fencepost.spec.text.problem import Rejected
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 MOST = 100
-"""Specs of a folder that are read for their names."""
+"""Maximum number of specs in a folder that are read for names."""
 
 
 def checks(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Names of checks and scenarios."""
+    """Completes names of checks and scenarios."""
     kinds = (syntax.CheckDecl, syntax.ScenarioDecl)
-    found = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds))
-    return _beginning(found, begun)
+    names = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds))
+    return _beginning(names, begun)
 
 
 def constants(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Names of constants, each with the ``=`` behind it."""
-    found = (f"{d.name.text}=" for d in _declarations(ctx) if isinstance(d, syntax.Const))
-    return _beginning(found, begun)
+    """Completes names of constants, with ``=`` appended."""
+    names = (f"{d.name.text}=" for d in _declarations(ctx) if isinstance(d, syntax.Const))
+    return _beginning(names, begun)
 
 
 def properties(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Names of properties."""
+    """Completes names of properties."""
     kinds = (syntax.PropertyDecl, syntax.RefinementDecl)
-    found = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds) and d.name is not None)
-    return _beginning(found, begun)
+    names = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds) and d.name is not None)
+    return _beginning(names, begun)
 
 
 def one_of(words: Iterable[str]) -> Completion:
-    """Words that are known beforehand."""
-    known = tuple(words)
+    """Completes from fixed words."""
+    choices = tuple(words)
 
     def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-        return _beginning(known, begun)
+        return _beginning(choices, begun)
 
     return complete
 
@@ -56,7 +56,7 @@ def _beginning(words: Iterable[str], begun: str) -> list[str]:
 
 
 def _declarations(ctx: click.Context) -> Iterable[syntax.Declaration]:
-    """The declarations of the specs on the line, those of roles left out."""
+    """The top-level declarations of the specs on the command line."""
     for path in _specs(ctx)[:MOST]:
         try:
             yield from parse(read(path))[0].declarations
@@ -65,13 +65,13 @@ def _declarations(ctx: click.Context) -> Iterable[syntax.Declaration]:
 
 
 def _specs(ctx: click.Context) -> list[Path]:
-    # While a value is missing, click has not given its place to any word that is no option.
-    given = ctx.params.get("specs") or ctx.params.get("spec") or ctx.args
-    paths = [Path(one) for one in ([given] if isinstance(given, str | Path) else given)]
-    found: list[Path] = []
+    # While an option's value is missing, click has not yet assigned positional arguments.
+    words = ctx.params.get("specs") or ctx.params.get("spec") or ctx.args
+    paths = [Path(word) for word in ([words] if isinstance(words, str | Path) else words)]
+    specs: list[Path] = []
     for path in paths:
         if is_folder(path):
-            found += specs_below(path)
+            specs += specs_below(path)
         else:
-            found += [path] if is_file(path) else [p for p in [shipped(str(path))] if p]
-    return found
+            specs += [path] if is_file(path) else [p for p in [shipped(str(path))] if p]
+    return specs

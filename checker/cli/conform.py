@@ -59,13 +59,13 @@ Form: TypeAlias = Literal["text", "json", "junit", "sarif"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """The formats of a report."""
 ENDINGS = (".jsonl", ".jsonl.gz")
-"""How the names of recordings in a folder end."""
+"""The suffixes of recordings in a folder."""
 
 WORD = click.Path(readable=False)
-"""A file by its name, or a URL, which is no path."""
+"""A file name or a URL."""
 ON_SPARK = "fencepost.checker.spark.conform.compare"
 HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--results")
-"""The options for a cluster that concern a comparison."""
+"""The cluster options that apply to conformance checking."""
 
 
 @click.command(
@@ -163,8 +163,8 @@ def conform(
         return compared
     recording = compared.recording
     if ahead is not None and recording.under_way is not None:
-        what = f"--ahead: the spec says that at most {recording.under_way} are under way"
-        raise Rejected([Problem("F021", None, what)])
+        message = f"--ahead: the spec says that at most {recording.under_way} are under way"
+        raise Rejected([Problem("F021", None, message)])
     effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
     if engine == "spark":
         engines.load(engine)
@@ -179,16 +179,18 @@ def conform(
         findings = summed(judged, histories.strays, histories.problems)
     findings = _with_shortage(findings, expected)
     documents = {
-        one.key: history_document(compared, one, str(program.path), __version__, check.name)
-        for one in findings.whole
+        finding.key: history_document(compared, finding, str(program.path), __version__, check.name)
+        for finding in findings.whole
     }
     title = check.name or program.path.name
-    found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
-    exit_ = verdict_exit(found)
+    conformance = Conformance(
+        title, str(program.path), check.name, __version__, findings, documents
+    )
+    exit_ = verdict_exit(conformance)
     for form in outputs.printed:
-        say(_made(form, compared, found, exit_, new_page()))
+        say(_made(form, compared, conformance, exit_, new_page()))
     for form, path in outputs.files:
-        replace(path, _made(form, compared, found, exit_, Page(width())))
+        replace(path, _made(form, compared, conformance, exit_, Page(width())))
     for problem in findings.problems:
         complain(f"{problem}\n")
     if trace is not None:
@@ -197,19 +199,19 @@ def conform(
 
 
 def _with_shortage(findings: Findings, expected: int) -> Findings:
-    """The findings, with a problem if fewer histories were read than expected."""
+    """Adds a problem if fewer histories were read than expected."""
     verdicts = findings.totals.verdicts
     count = verdicts.total() - verdicts["unread"]
     if count >= expected or (findings.problems and expected == 1):
         return findings
-    what = f"{count:,} of at least {expected:,} histories were read (--histories {expected})"
+    message = f"{count:,} of at least {expected:,} histories were read (--histories {expected})"
     if not count:
-        what = "no history was read, so nothing was compared"
-    return records.replace(findings, problems=[*findings.problems, Problem("F047", None, what)])
+        message = "no history was read, so nothing was compared"
+    return records.replace(findings, problems=[*findings.problems, Problem("F047", None, message)])
 
 
 def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
-    """What judges histories of this many events in sum. Raises `Rejected`."""
+    """Returns what judges histories with this total number of events. Raises `Rejected`."""
     if engine == "interpreter" or (engine is None and events < many.WORTH_EVENTS):
         return Interpreted(compared)
     try:
@@ -225,17 +227,17 @@ def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
     return Interpreted(compared)
 
 
-def _made(form: Form, compared: Mapped, found: Conformance, exit_: Exit, page: Page) -> str:
-    """The report in a format; as text on this page."""
+def _made(form: Form, compared: Mapped, conformance: Conformance, exit_: Exit, page: Page) -> str:
+    """Formats the report; as text on ``page``."""
     match form:
         case "json":
-            return json.dumps(conformance_object(compared, found, exit_))
+            return json.dumps(conformance_object(compared, conformance, exit_))
         case "junit":
-            return junit_text(compared, found)
+            return junit_text(compared, conformance)
         case "sarif":
-            return json.dumps(sarif_object(compared, found, exit_))
+            return json.dumps(sarif_object(compared, conformance, exit_))
         case "text":
-            write_conformance(page, compared, found)
+            write_conformance(page, compared, conformance)
             return page.text()
         case _:
             assert_never(form)
@@ -244,44 +246,50 @@ def _made(form: Form, compared: Mapped, found: Conformance, exit_: Exit, page: P
 def _refuse_unheeded(
     engine: str | None, cluster: Cluster | None, results: str | None, workers: int | None
 ) -> None:
-    given = [*Settings(cluster=cluster).given]
-    given += [] if results is None else ["--results"]
-    given += [] if workers is None else ["--workers"]
-    wrong = [one for one in given if one not in (HEEDED if engine == "spark" else ("--workers",))]
+    flags = [*Settings(cluster=cluster).given]
+    flags += [] if results is None else ["--results"]
+    flags += [] if workers is None else ["--workers"]
+    wrong = [
+        flag for flag in flags if flag not in (HEEDED if engine == "spark" else ("--workers",))
+    ]
     if wrong:
-        named = engine or "interpreter"
-        what = f"{wrong[0]} means nothing to `fencepost conform` with the engine {named}"
-        raise Rejected([Problem("F032", None, what)])
+        name = engine or "interpreter"
+        message = f"{wrong[0]} means nothing to `fencepost conform` with the engine {name}"
+        raise Rejected([Problem("F032", None, message)])
 
 
 def _recordings(names: tuple[str, ...]) -> list[Path]:
-    """The files that are named, each once, and those of the folders that are. Raises `Rejected`."""
-    found: list[Path] = []
+    """The named files and the recordings in named folders, without duplicates. Raises
+    `Rejected`.
+    """
+    paths: list[Path] = []
     for path in map(Path, names):
         if is_folder(path):
-            inside = sorted(one for one in path.iterdir() if one.name.endswith(ENDINGS))
+            inside = sorted(entry for entry in path.iterdir() if entry.name.endswith(ENDINGS))
             if not inside:
-                what = f"{path} has no recording: no file whose name ends with .jsonl or .jsonl.gz"
-                raise Rejected([Problem("F047", None, what)])
-            found += inside
+                message = (
+                    f"{path} has no recording: no file whose name ends with .jsonl or .jsonl.gz"
+                )
+                raise Rejected([Problem("F047", None, message)])
+            paths += inside
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            paths.append(path)
+    return list(dict.fromkeys(paths))
 
 
-def verdict_exit(found: Conformance) -> Exit:
+def verdict_exit(conformance: Conformance) -> Exit:
     """The exit code for the verdicts on all histories."""
-    if found.findings.problems:
+    if conformance.findings.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
         ("not allowed", Exit.NOT_ALLOWED),
         ("unknown", Exit.INCONCLUSIVE),
     )
-    return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
+    return next((code for verdict, code in worst if conformance.count(verdict)), Exit.OK)
 
 
 def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
-    """Saves the first trace that is no whole run, if there is one."""
+    """Saves the first trace of a history that is not allowed, if any."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

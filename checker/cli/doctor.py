@@ -13,7 +13,7 @@ TOPIC = 19
 STYLES = {"works": "good", "missing": "warn", "fails": "bad"}
 PROGRAM = "fencepost"
 VARIABLE = "_FENCEPOST_COMPLETE"
-"""The variable in which the shell says what it wants to know."""
+"""The variable through which the shell requests completions."""
 
 
 @click.command(
@@ -44,8 +44,8 @@ Example:  fencepost completion bash >> ~/.bashrc
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print the lines that complete commands, options and files in SHELL."""
-    made = get_completion_class(shell)
-    assert made is not None, shell
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, shell
     root = click.get_current_context().find_root().command
-    say(made(root, {}, PROGRAM, VARIABLE).source() + "\n")
+    say(completion_class(root, {}, PROGRAM, VARIABLE).source() + "\n")
     return Exit.OK

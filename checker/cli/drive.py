@@ -140,8 +140,8 @@ def drive(
     wanted = kinds(compared.recording, str(program.path))
     key = compared.recording.key
     if recording is not None and key is None:
-        what = f"--record: {program.path} has no `key`, which would keep histories apart"
-        raise Rejected([Problem("F852", compared.recording.span, what)])
+        message = f"--record: {program.path} has no `key`, which would keep histories apart"
+        raise Rejected([Problem("F852", compared.recording.span, message)])
     followed = [_followed(path, compared.recording, wanted) for path in traces]
     end = None if timeout is None else time.monotonic() + timeout
 
@@ -157,23 +157,25 @@ def drive(
         if not episodes[-1].agreed:
             episodes[-1] = driver.shortened(episodes[-1], going_on)
     histories = (episode.history(number) for number, episode in enumerate(episodes))
-    findings = summed((judge(compared, one, Effort()) for one in histories), 0, ())
+    findings = summed((judge(compared, item, Effort()) for item in histories), 0, ())
     documents = {
-        one.key: history_document(compared, one, str(program.path), __version__, check.name)
-        for one in findings.whole
+        item.key: history_document(compared, item, str(program.path), __version__, check.name)
+        for item in findings.whole
     }
     title = check.name or program.path.name
-    found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
+    conformance = Conformance(
+        title, str(program.path), check.name, __version__, findings, documents
+    )
     if recording is not None:
         replace(recording, _lines(episodes, key))
-    exit_ = verdict_exit(found)
+    exit_ = verdict_exit(conformance)
     answers = sorted(driver.answers.items())
     if form == "json":
         counts: list[Json] = [[*kind, count] for kind, count in answers]
-        text = json.dumps({**conformance_object(compared, found, exit_), "answers": counts})
+        text = json.dumps({**conformance_object(compared, conformance, exit_), "answers": counts})
     else:
         page = new_page() if output is None else Page(width())
-        write_conformance(page, compared, found)
+        write_conformance(page, compared, conformance)
         rows = [f"{' '.join(kind).rstrip()} {count:,}" for kind, count in answers]
         write_remarks(page, [Remark("answers", ", ".join(rows), listed=True)])
         text = page.text()
@@ -187,15 +189,15 @@ def drive(
 
 
 def _followed(
-    path: Path, recording: Recording, wanted: Sequence[Kind]
+    path: Path, recording: Recording, request_kinds: Sequence[Kind]
 ) -> TraceDocument | list[list[Request]]:
-    """A saved trace, or the requests of the histories in a recording. Raises `Rejected`."""
+    """Reads a saved trace, or the requests of a recording's histories. Raises `Rejected`."""
     if not path.name.endswith(ENDINGS):
         return itf.read(content(path), str(path))
     histories = read(recording, [path])
     if histories.problems:
         raise Rejected(histories.problems)
-    return [requests_in(history, wanted) for history in histories.histories]
+    return [requests_in(history, request_kinds) for history in histories.histories]
 
 
 def _following(
@@ -203,17 +205,17 @@ def _following(
     followed: Mapping[Path, TraceDocument | list[list[Request]]],
     going_on: Callable[[], bool],
 ) -> list[Episode]:
-    """Histories of what some files have, until the system disagrees. Raises `Rejected`."""
+    """Replays files until the system disagrees. Raises `Rejected`."""
     episodes: list[Episode] = []
-    for path, one in followed.items():
-        if isinstance(one, TraceDocument):
-            found = [driver.follow(one)]
+    for path, source in followed.items():
+        if isinstance(source, TraceDocument):
+            replayed = [driver.follow(source)]
         else:
-            found = _sent(driver, one, going_on)
-        if not any(episode.requests for episode in found):
-            what = f"{path} has nothing that is a request of the spec"
-            raise Rejected([Problem("F852", None, what)])
-        episodes += found
+            replayed = _sent(driver, source, going_on)
+        if not any(episode.requests for episode in replayed):
+            message = f"{path} has nothing that is a request of the spec"
+            raise Rejected([Problem("F852", None, message)])
+        episodes += replayed
         if not episodes[-1].agreed:
             break
     return episodes
@@ -222,7 +224,7 @@ def _following(
 def _sent(
     driver: Driver, histories: Sequence[Sequence[Request]], going_on: Callable[[], bool]
 ) -> list[Episode]:
-    """Histories of recorded requests, until the system disagrees."""
+    """Replays recorded requests until the system disagrees."""
     episodes: list[Episode] = []
     for requests in histories:
         if episodes and (not episodes[-1].agreed or not going_on()):
@@ -234,7 +236,7 @@ def _sent(
 def _walks(
     driver: Driver, requests: int, length: int, going_on: Callable[[], bool]
 ) -> list[Episode]:
-    """Walks, until the system disagrees or enough is sent."""
+    """Takes random walks until the system disagrees or enough requests are sent."""
     episodes: list[Episode] = []
     vain = 0
     while driver.sent < requests and (going_on() or not episodes):
@@ -244,8 +246,8 @@ def _walks(
             if not episode.agreed:
                 break
         elif (vain := vain + 1) == MOST_VAIN:
-            what = f"{vain} walks found nothing that can be sent at the beginning"
-            raise Rejected([Problem("F852", None, what)])
+            message = f"{vain} walks found nothing that can be sent at the beginning"
+            raise Rejected([Problem("F852", None, message)])
     return episodes
 
 

@@ -65,36 +65,36 @@ def eval(
     document = None if trace is None else itf.read(content(trace), str(trace))
     program = loaded(spec, search)
     name = name or _check_of(program, document)
-    check, given = check_named(program, name), dict(constants)
-    plain = concrete(program, check, given)
+    check, overrides = check_named(program, name), dict(constants)
+    plain = concrete(program, check, overrides)
     if (code := broken(plain)) is not None:
         return code
-    model = build(program, check, given, expression, of_any_type=True)
-    warn(one for one in model.warnings if one not in plain.warnings)
+    model = build(program, check, overrides, expression, of_any_type=True)
+    warn(warning for warning in model.warnings if warning not in plain.warnings)
     if document is None:
         return _tell(model, _initial(plain))
     return _tell(model, _states_of(plain, document, str(trace), step))
 
 
 def _check_of(program: Program, document: TraceDocument | None) -> str | None:
-    """The check that a trace is of, if the spec still has it."""
+    """The name of the check that a trace belongs to, if the spec still has it."""
     names = [check.name for check in program.runs if check.name]
     return document.check if document is not None and document.check in names else None
 
 
 def _initial(model: Model) -> list[State]:
     states: dict[State, None] = {}
-    for made in Runner(model).initial():
-        if made.failure is not None:
-            site = model.sites[made.failure.site]
+    for start in Runner(model).initial():
+        if start.failure is not None:
+            site = model.sites[start.failure.site]
             raise Rejected([Problem(site.code, site.span, site.message)])
-        if made.state is not None:
-            states[made.state] = None
+        if start.state is not None:
+            states[start.state] = None
     return list(states)
 
 
 def _states_of(model: Model, document: TraceDocument, file: str, step: int | None) -> list[State]:
-    """The states of the model that a step of a trace leads to, from 1 on; None: the last state."""
+    """The states after a step of a trace, counted from 1, or after the last step."""
     count = len(document.steps)
     if step is None:
         step = count if document.steps[-1].data is not None else count - 1
@@ -105,21 +105,21 @@ def _states_of(model: Model, document: TraceDocument, file: str, step: int | Non
     done = replay(model, document.steps[:step])
     if done.misfit is not None:
         position = done.misfit.position + 1
-        what = f"{file} does not fit the spec at step {position}: {done.misfit.reason}"
-        raise Rejected([Problem("F021", None, what)])
+        message = f"{file} does not fit the spec at step {position}: {done.misfit.reason}"
+        raise Rejected([Problem("F021", None, message)])
     if not done.states:
         raise Rejected([Problem("F021", None, f"--step {step}: that step fails, in no state")])
     return list(dict.fromkeys(done.states))
 
 
 def _tell(model: Model, states: Sequence[State]) -> int:
-    """Prints the values in these states, each once; the exit code."""
-    runner, asked = Runner(model), model.properties[-1]
+    """Prints the distinct values in these states; returns the exit code."""
+    runner, expression = Runner(model), model.properties[-1]
     values: Counter[str] = Counter()
     failed: Counter[int] = Counter()
     for state in states:
         try:
-            values[show(runner.value(asked.body, {}, state, None), asked.body.type)] += 1
+            values[show(runner.value(expression.body, {}, state, None), expression.body.type)] += 1
         except EvaluationError as error:
             failed[error.site] += 1
     page = new_page()

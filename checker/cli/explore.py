@@ -33,7 +33,7 @@ from fencepost.checker.web.words import Desk
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
 LISTED = 30
-"""Steps that are listed of more."""
+"""Maximum number of steps listed without the command "list"."""
 WORDS = {
     "NUMBER": "take that step",
     "back [N]": "take back the last step, or N",
@@ -80,11 +80,11 @@ def explore(
         raise Rejected([Problem("F021", None, "--port is that of the page, and needs --web")])
     program = loaded(spec, search)
     check = check_named(program, name)
-    given = dict(constants)
-    model = concrete(program, check, given)
+    overrides = dict(constants)
+    model = concrete(program, check, overrides)
     if (code := broken(model)) is not None:
         return code
-    exploration = Exploration(program, check, given, model, max_states or MOST)
+    exploration = Exploration(program, check, overrides, model, max_states or MOST)
     if web:
         return serve(exploration, port or 0)
     terminal = _Terminal(exploration)
@@ -96,22 +96,22 @@ def explore(
 
 
 def _line() -> str | None:
-    """The next line of input; None at its end."""
+    """The next line of input; None at the end."""
     if sys.stdin is None:
         return None
     try:
         if not is_terminal(sys.stdin):
             return sys.stdin.readline() or None
         with suppress(ImportError):
-            import_module("readline")  # From then on `input` edits lines and remembers them.
+            import_module("readline")  # enables line editing and history in `input`
         return input("> ")
     except (EOFError, OSError, ValueError):
-        # The end, a file that cannot be read, or bytes that are no text.
+        # The end of input, an unreadable file, or bytes that are not text.
         return None
 
 
 class _Terminal:
-    """The terminal's face of an exploration: words, and pages of text."""
+    """The terminal interface of an exploration."""
 
     def __init__(self, exploration: Exploration) -> None:
         self.exploration = exploration
@@ -130,25 +130,25 @@ class _Terminal:
         }
 
     def obey(self, line: str) -> bool:
-        """Does what a line says; false to end."""
+        """Executes a line; returns false to end."""
         word, _, rest = line.strip().partition(" ")
         if not word:
             return True
         if word.isascii() and word.isdigit():
             self.take(word)
             return True
-        known = [*self.verbs, "quit"]
-        found = [verb for verb in known if verb == word] or [
-            verb for verb in known if verb.startswith(word)
+        words = [*self.verbs, "quit"]
+        matches = [verb for verb in words if verb == word] or [
+            verb for verb in words if verb.startswith(word)
         ]
-        if found[:1] == ["quit"] or word == "exit":
+        if matches[:1] == ["quit"] or word == "exit":
             return False
-        if not found:
-            hint = suggestion(word, known)
+        if not matches:
+            hint = suggestion(word, words)
             self.tell(f'there is no "{word}" here{hint}; "help" lists what there is')
             return True
         try:
-            self.verbs[found[0]](rest.strip())
+            self.verbs[matches[0]](rest.strip())
         except Unwritable:
             raise
         except Rejected as rejected:
@@ -182,13 +182,13 @@ class _Terminal:
 
     def goto(self, rest: str) -> None:
         before = len(self.walk.path)
-        found = self.exploration.goto(rest)
-        said = self.exploration.sought(found)
-        if not found.steps:
-            self.tell(said)
+        destination = self.exploration.goto(rest)
+        summary = self.exploration.sought(destination)
+        if not destination.steps:
+            self.tell(summary)
             return
         page = new_page()
-        page.line((said, "dim"))
+        page.line((summary, "dim"))
         self.write_path(page, before)
         say(page.text())
         self.look(brief=True)
@@ -196,15 +196,15 @@ class _Terminal:
     # ------------------------------------------------------------ looking
 
     def look(self, *, whole: bool = False, brief: bool = False) -> None:
-        """Shows where the walk stands, what the last step changed, and what can happen."""
+        """Shows the present state, the changes of the last step, and the possible steps."""
         page = new_page()
         if not brief:
             if whole:
                 self.write_whole(page)
             else:
                 self.write_path(page, len(self.walk.path) - 1)
-        for what, site in self.exploration.wrong():
-            page.line("  ", (what, "bad"))
+        for problem, site in self.exploration.wrong():
+            page.line("  ", (problem, "bad"))
             if site is not None:
                 write_site(page, site, 2)
         if (failure := self.exploration.failure()) is not None:
@@ -225,7 +225,7 @@ class _Terminal:
             write_state(page, state, families(self.model), 5)
 
     def write_path(self, page: Page, begin: int) -> None:
-        """The steps from position ``begin`` on, with what they changed."""
+        """The steps from position ``begin`` on, with their changes."""
         trace = document(self.model, self.walk.trace())
         for number in range(max(begin, 0), len(trace.steps)):
             step = trace.steps[number]
@@ -273,11 +273,11 @@ class _Terminal:
         say(page.text())
 
     def ask(self, rest: str) -> None:
-        asked, state = self.exploration.expression(rest), self.walk.state
+        expression, state = self.exploration.expression(rest), self.walk.state
         if state is None:
             self.tell("there is no state here")
             return
-        self.tell(asked.value(state) or NO_VALUE)
+        self.tell(expression.value(state) or NO_VALUE)
 
     # ------------------------------------------------------------ the rest
 
@@ -289,15 +289,15 @@ class _Terminal:
             return
         path = Path(rest)
         check_writable(path)
-        made = self.exploration.document()
-        replace(path, dumps(made))
-        self.tell(f"{plural(len(made.steps), 'state')} saved in {path}")
+        trace = self.exploration.document()
+        replace(path, dumps(trace))
+        self.tell(f"{plural(len(trace.steps), 'state')} saved in {path}")
 
     def help(self, rest: str) -> None:
         page = new_page()
         column = max(map(len, WORDS))
-        for word, what in WORDS.items():
-            page.line(f"  {word:<{column}}  {what}")
+        for word, meaning in WORDS.items():
+            page.line(f"  {word:<{column}}  {meaning}")
         page.line(("  Any word may be shortened: b, g len(log) > 1, q.", "dim"))
         say(page.text())
 
@@ -308,16 +308,17 @@ class _Terminal:
 
 
 def serve(exploration: Exploration, port: int) -> int:
-    """Serves the page of an exploration until the user ends it; the exit code. Raises `Rejected`
-    where the port cannot be had.
+    """Serves the page of an exploration until the user ends it; returns the exit code.
+
+    Raises `Rejected` if the port is not available.
     """
     desk = Desk(exploration)
     try:
         server = Server(desk, port)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "there is no such port"
-        what = f"cannot serve at {ADDRESS}:{port}: {reason}"
-        raise Rejected([Problem("F871", None, what)]) from None
+        message = f"cannot serve at {ADDRESS}:{port}: {reason}"
+        raise Rejected([Problem("F871", None, message)]) from None
     with server:
         say(f"the explorer is at {server.gate.url}\n")
         flush()

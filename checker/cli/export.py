@@ -51,35 +51,35 @@ def export(
     chosen = [check for check in program.checks if not checks or check.name in checks]
     taken = Names()
     names = names_of(program.name, [check.name for check in chosen], taken)
-    # No engine runs; this one is always there.
+    # No engine runs; this one is always installed.
     settings = Settings(dict(constants), (), "interpreter")
-    made: list[Exported] = []
+    exports: list[Exported] = []
     problems: list[Problem] = []
     for check in chosen:
         try:
-            made.append(exported(prepare(program, check, settings), names[check.name], taken))
+            exports.append(exported(prepare(program, check, settings), names[check.name], taken))
         except NotExported as reason:
-            where = check.name or program.name
-            said = f"{where} cannot be written as TLA+: {reason.reason}"
-            problems.append(Problem("F045", reason.span, said))
+            subject = check.name or program.name
+            message = f"{subject} cannot be written as TLA+: {reason.reason}"
+            problems.append(Problem("F045", reason.span, message))
         except Rejected as rejected:
             problems += rejected.problems
-    if made:
-        _write(made, output)
+    if exports:
+        _write(exports, output)
     if problems:
-        # What can be written has been: one check does not keep the others from it.
+        # One check that cannot be exported does not prevent the others.
         raise Rejected(problems)
     return Exit.OK
 
 
-def _write(made: list[Exported], folder: Path) -> None:
+def _write(exports: list[Exported], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise cannot_write(folder, "it is not a folder") from None
     except OSError as error:
         raise cannot_write(folder, error.strerror or "the system refuses") from None
-    texts = {folder / name: text for one in made for name, text in one.files.items()}
+    texts = {folder / name: text for export in exports for name, text in export.files.items()}
     for path in texts:
         check_writable(path)
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""`fencepost fmt`: specs in the standard layout."""
+"""`fencepost fmt`: rewrites specs in the standard layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fencepost graph`: the state graph of a small model, drawn."""
+"""`fencepost graph`: draws the state graph of a small model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fencepost.checker.tools.state_graph import TooLarge, state_graph
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST = 500
-"""States that are drawn unless more are asked for."""
+"""The default maximum number of states."""
 MOST_DRAWN = 5000
 FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
 
@@ -56,30 +56,32 @@ def graph(
     program = loaded(spec, search)
     check = check_named(program, name)
     model = concrete(program, check, dict(constants))
-    most = max_states or MOST
+    limit = max_states or MOST
     if (code := broken(model)) is not None:
         return code
     try:
-        made = state_graph(model, most)
+        reachable = state_graph(model, limit)
     except TooLarge:
-        what = f"{spec} has more than {most:,} states, and a graph of them would say little"
+        message = f"{spec} has more than {limit:,} states, and a graph of them would say little"
         notes = (
             (None, "--check NAME or --const K=V may make it smaller"),
             (None, f"--max-states N draws up to {MOST_DRAWN:,}"),
         )
-        raise Rejected([Problem("F042", None, what, notes)]) from None
-    if made.failures:
-        # There is no graph of what has no beginning.
-        problems = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
+        raise Rejected([Problem("F042", None, message, notes)]) from None
+    if reachable.failures:
+        # A graph without initial states is empty.
+        problems = [
+            Problem(site.code, site.span, site.message, FIRST) for site in reachable.failures
+        ]
         complain(str(Rejected(problems)))
         return Exit.EVALUATION
-    if not made.vertices:
+    if not reachable.vertices:
         complain("there is no initial state, so the graph is empty")
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
-    drawn = graph_html(made, shown) if form == "html" else graph_dot(made)
+    drawn = graph_html(reachable, shown) if form == "html" else graph_dot(reachable)
     if output is None:
         say(drawn)
     else:
         replace(output, drawn)
-        complain(f"{summary(made)} written to {output}")
+        complain(f"{summary(reachable)} written to {output}")
     return Exit.OK

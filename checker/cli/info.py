@@ -1,4 +1,4 @@
-"""`fencepost info`: what a spec is made of."""
+"""`fencepost info`: shows the parts of a spec."""
 
 from __future__ import annotations
 

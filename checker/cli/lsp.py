@@ -26,8 +26,8 @@ def lsp(stdio: bool) -> int:
     with a spec while it is typed, what a name means, where it is used, and how to go on."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        what = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"
-        raise Rejected([Problem("F021", None, what)])
-    # Loaded now and not before: no other command needs it, nor what it needs.
+        message = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"
+        raise Rejected([Problem("F021", None, message)])
+    # Imported here, since other commands must not load these libraries.
     import_module(_SERVER).serve()
     return Exit.OK

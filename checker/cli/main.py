@@ -1,6 +1,5 @@
-"""The command `fencepost`: the only place that prints, reads flags or sets an exit code.
-
-It decides nothing about specs: it turns words into a request and a result into output.
+"""The command `fencepost`: dispatches to subcommands, and turns exceptions into messages and exit
+codes.
 """
 
 from __future__ import annotations
@@ -59,19 +58,19 @@ COMMANDS = {
     }.items()
     for name in names
 }
-"""Commands with modules of their own, which are loaded when they are wanted."""
+"""Subcommands and their modules, which are imported on demand."""
 KEYED = ("check", "conform", "drive", "explore", "graph", "mutate", "simulate", "sweep")
-"""Commands that use the user's key, for caches or checkpoints."""
+"""Subcommands that use the user's key for caches or checkpoints."""
 COLLECT_AFTER = 100_000
-"""Garbage is looked for when this many objects are new."""
+"""The garbage collector's first threshold."""
 
 
 def entry() -> NoReturn:
-    """The command as a process: it ends at once, whatever threads are still at work (a compiler may
-    be, whose code is not needed any more) and however much memory there is to be freed.
+    """Runs the command and ends the process at once, without waiting for background threads (such
+    as a compiler whose code is no longer needed) or freeing memory.
     """
-    # What is loaded by now stays, and a model is a million objects before any is garbage: looking
-    # for garbage as often as Python usually does takes two fifths of the time of a small check.
+    # Loaded modules and models are long-lived. With Python's default thresholds, collections take
+    # 40 % of the time of a small check.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 10, 10)
     gc.enable()
@@ -79,7 +78,7 @@ def entry() -> NoReturn:
         code = main()
         flush()
     except KeyboardInterrupt:
-        # Another one, while the first was reported.
+        # A second interrupt, while the first was reported.
         code = INTERRUPTED
     except Rejected as rejected:
         code = refuse(rejected.problems)
@@ -88,12 +87,12 @@ def entry() -> NoReturn:
 
 @roomy
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; the exit code. No traceback reaches the user."""
+    """Runs the command and returns the exit code. The user never sees a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
-            # A stream that was put in place of Python's may not have this.
+            # A replaced stream may lack this method.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with _ending_on_request(), not_swallowed():
@@ -116,17 +115,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
     except Exhausted:
-        # Machine code outside a search: the command has no --memory.
+        # From machine code outside a search; the command has no --memory.
         complain("out of memory")
         return Exit.INCONCLUSIVE
     except Exception as error:
         if isinstance(error, OSError | ValueError):
             try:
-                # It may be click that could not write its help.
+                # The error may be click's, while writing its help.
                 flush()
             except Rejected as rejected:
                 return refuse(rejected.problems)
-        # Whatever this is, it is our fault, and the user is spared the traceback.
+        # Any other exception is a bug of ours.
         return _internal_error()
 
 
@@ -134,15 +133,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _ending_on_request() -> Generator[None]:
     """Handles SIGTERM and SIGHUP like Ctrl-C within the block."""
     ours = threading.current_thread() is threading.main_thread()
-    usual = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    default_signals = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
     if not ours:
-        usual = []
-    for number in usual:
+        default_signals = []
+    for number in default_signals:
         signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        for number in usual:
+        for number in default_signals:
             signal.signal(number, signal.SIG_DFL)
 
 
@@ -170,15 +169,15 @@ def cli(context: click.Context) -> None:
 
 
 def _disagreement(disagreement: Disagreement) -> int:
-    """Two engines differ: a mistake of ours, of which both traces are kept."""
+    """Reports two engines that differ, a bug of ours, and saves both traces."""
     folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
     for result in disagreement.results:
         finding = result.finding
         if finding is not None and finding.trace is not None:
             text = itf.dumps(result_document(result, finding, __version__))
             replace(folder / f"{result.job.engine}.itf.json", text)
-    what = f"{disagreement}; please report it, with the traces saved in {folder}"
-    complain(f"internal error in fencepost {__version__}: {what}")
+    message = f"{disagreement}; please report it, with the traces saved in {folder}"
+    complain(f"internal error in fencepost {__version__}: {message}")
     return Exit.INTERNAL
 
 
@@ -188,14 +187,14 @@ def _internal_error() -> int:
         complain(details)
         return Exit.INTERNAL
     kind, error = sys.exc_info()[:2]
-    what = f"{kind.__name__ if kind else 'error'}: {error}".split("\n")[0][:200]
+    summary = f"{kind.__name__ if kind else 'error'}: {error}".split("\n")[0][:200]
     saved = ""
     with suppress(OSError):
         handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{versions()}\n{sys.argv}\n\n{details}")
         saved = f", with the details saved in {name}"
-    complain(f"internal error in fencepost {__version__} ({what}); please report it{saved}")
+    complain(f"internal error in fencepost {__version__} ({summary}); please report it{saved}")
     return Exit.INTERNAL
 
 

@@ -1,4 +1,4 @@
-"""From the words of a command to a model and what its spec says of recordings."""
+"""Loads a model together with its recording mapping, for commands on recordings."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 
 def mapped_model(program: Program, check: Check, constants: Mapping[str, str]) -> Mapped | Exit:
-    """The model of a check with its mapping; where an assumption is broken, which is reported, the
-    exit code. Raises `Rejected`.
+    """The model of a check with its mapping, or the exit code if an assumption is false, which is
+    reported. Raises `Rejected`.
     """
     model, recording = mapped(program, check, constants)
     warn(model.warnings)
     no_symbols(model)
-    false = broken(model)
-    if false is not None:
-        return false
+    code = broken(model)
+    if code is not None:
+        return code
     if recording is None:
-        what = f"{program.path} does not say what the lines of a recording mean"
+        message = f"{program.path} does not say what the lines of a recording mean"
         note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
-        raise Rejected([Problem("F048", None, what, (note,))])
+        raise Rejected([Problem("F048", None, message, (note,))])
     return Mapped(model, recording)

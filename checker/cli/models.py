@@ -1,4 +1,4 @@
-"""From the words of a command to one model to work with, for commands that run no check."""
+"""Loads a single model, for commands that do not run checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 
 def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
-    """The spec, read; raises `Rejected`. What may be a mistake is reported."""
+    """Reads a spec and prints its warnings. Raises `Rejected`."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -27,13 +27,13 @@ def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
 
 
 def warn(warnings: Iterable[Problem]) -> None:
-    """Tells what checking a spec noticed and let pass, each once."""
+    """Prints warnings, each once."""
     for warning in dict.fromkeys(warnings):
         complain(f"{warning}\n")
 
 
 def check_named(program: Program, name: str | None) -> Check | None:
-    """The check or scenario of that name (None: none was named); raises `Rejected`."""
+    """The check or scenario ``name``, or None if no name was given. Raises `Rejected`."""
     if name is None:
         return None
     names = [check.name for check in program.runs]
@@ -44,23 +44,23 @@ def check_named(program: Program, name: str | None) -> Check | None:
 
 
 def check_meant(program: Program, name: str | None) -> Check:
-    """The check of that name; where none was named, the only one. Raises `Rejected`."""
+    """The check ``name``, or the only check if no name was given. Raises `Rejected`."""
     check = check_named(program, name)
     if check is not None and check.scenario is not None:
-        what = f"{name} is a scenario, and a check is wanted here"
-        raise Rejected([Problem("F854", check.span, what)])
+        message = f"{name} is a scenario, and a check is wanted here"
+        raise Rejected([Problem("F854", check.span, message)])
     if check is not None:
         return check
     if len(program.checks) == 1:
         return program.checks[0]
-    known = listing([check.name for check in program.checks], "and")
-    notes = ((None, f"the checks are {known}"),)
+    names = listing([check.name for check in program.checks], "and")
+    notes = ((None, f"the checks are {names}"),)
     raise Rejected([Problem("F021", None, "--check is missing: there are several", notes)])
 
 
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
-    """The model, every constant of which has a value, of a check that names nothing unknown; raises
-    `Rejected`. What may be a mistake is reported.
+    """Builds a model without symbolic constants, and prints warnings. Raises `Rejected`, also for a
+    check with unknown names.
     """
     model = build(program, check, constants)
     if check is not None:
@@ -71,17 +71,17 @@ def concrete(program: Program, check: Check | None, constants: Mapping[str, str]
 
 
 def no_symbols(model: Model) -> None:
-    """Raises `Rejected` where a constant has no value."""
+    """Raises `Rejected` if a constant has no value."""
     if model.symbols:
         names = [symbol.path for symbol in model.symbols]
-        what = f"{listing(names, 'and')} must have a value here"
+        message = f"{listing(names, 'and')} must have a value here"
         notes = ((None, f"--const {names[0]}=VALUE gives one"),)
-        raise Rejected([Problem("F041", model.symbols[0].span, what, notes)])
+        raise Rejected([Problem("F041", model.symbols[0].span, message, notes)])
 
 
 def broken(model: Model) -> Exit | None:
-    """Tells which assumptions are false or have no value, as `fencepost check` does: its exit code.
-    None where all hold.
+    """Reports assumptions that are false or undefined, as `fencepost check` does; returns the exit
+    code, or None if all hold.
     """
     outcome = broken_assumptions(model)
     if outcome is None:

@@ -120,19 +120,19 @@ def mutate(
 
 
 def _ready(request: Request) -> tuple[Job, ...]:
-    """The checks that run, of a spec that can be used; raises `Rejected`."""
+    """The jobs of the selected checks. Raises `Rejected`."""
     if is_folder(request.specs[0]):
-        what = f"{request.specs[0]} is a folder, not a spec"
-        raise Rejected([Problem("F003", None, what)])
-    found, problems, _ = programs(request)
-    unknown = list(unknown_checks(request, found))
+        message = f"{request.specs[0]} is a folder, not a spec"
+        raise Rejected([Problem("F003", None, message)])
+    loaded, problems, _ = programs(request)
+    unknown = list(unknown_checks(request, loaded))
     if problems or unknown:
         raise Rejected([*problems, *unknown])
-    checks, _ = chosen(request, found[0])
+    checks, _ = chosen(request, loaded[0])
     if not checks:
-        what = f"every check of {request.specs[0]} is slow; --slow runs them"
-        raise Rejected([Problem("F023", None, what)])
-    return jobs(found[0], checks, request.settings)
+        message = f"every check of {request.specs[0]} is slow; --slow runs them"
+        raise Rejected([Problem("F023", None, message)])
+    return jobs(loaded[0], checks, request.settings)
 
 
 def _list(every: Sequence[Mutant]) -> int:
@@ -153,7 +153,7 @@ def _unexpected(result: CheckResult) -> int:
 
 
 def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> list[Trial]:
-    """What became of the changes, as far as the user and the time allow."""
+    """Tries the changes until the user interrupts or the time is over."""
     reports: list[Trial] = []
     shown = began
     try:

@@ -1,7 +1,4 @@
-"""Words of the command line: values of options, and what to say about a wrong word.
-
-It does not know what the options mean.
-"""
+"""Options and arguments of commands, and messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -43,11 +40,11 @@ COMPLETIONS: Mapping[str, completing.Completion] = {
     "--invariant": completing.properties,
     "--engine": completing.one_of(ENGINES),
 }
-"""The completions that a shell offers for the value of an option."""
+"""Shell completions for values of options."""
 
 
 def value(read: Callable[[str], V]) -> Callable[[str], V]:
-    """The type of an option whose values are read by a function that raises `ValueError`."""
+    """A click type from a reader that raises `ValueError`."""
 
     def convert(text: str) -> V:
         try:
@@ -61,34 +58,34 @@ def value(read: Callable[[str], V]) -> Callable[[str], V]:
 def shared_option(
     flag: str, name: str | None = None, **changes: Any
 ) -> Callable[[_Command], _Command]:
-    """A row of the table of options as an option of a command. ``name`` is the parameter that has
-    the value; ``changes`` are arguments of `click.option`.
+    """An option of a command from a row of the table. ``name`` is the command's parameter;
+    ``changes`` override arguments of `click.option`.
     """
     row = BY_FLAG[flag]
-    given: dict[str, Any] = {"shell_complete": COMPLETIONS.get(flag)}
+    arguments: dict[str, Any] = {"shell_complete": COMPLETIONS.get(flag)}
     if not row.help:
-        given["cls"] = Unlisted
+        arguments["cls"] = Unlisted
     else:
-        given["help"] = row.help
+        arguments["help"] = row.help
     if row.metavar:
-        given |= {"metavar": row.metavar, "multiple": row.several}
-        given["type"] = FILES.get(flag) or (None if row.read is str else value(row.read))
+        arguments |= {"metavar": row.metavar, "multiple": row.several}
+        arguments["type"] = FILES.get(flag) or (None if row.read is str else value(row.read))
     else:
-        given["is_flag"] = True
+        arguments["is_flag"] = True
     if flag == "--const":
-        given["callback"] = constants
-    return click.option(flag, name or row.name, **(given | changes))
+        arguments["callback"] = constants
+    return click.option(flag, name or row.name, **(arguments | changes))
 
 
 def request_options(command: _Command) -> _Command:
-    """Gives a command all options of the table, in its order."""
+    """Adds all options of the table to a command, in order."""
     for row in reversed([row for row in OPTIONS if row.flag.startswith("--")]):
         command = shared_option(row.flag)(command)
     return command
 
 
 def cluster_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Gives a command the options for clusters; its first argument is their `Cluster`, or None."""
+    """Adds the cluster options to a command; its first argument is their `Cluster`, or None."""
     rows = [row for row in OPTIONS if row.topic == SPARK and row.flag.startswith("--")]
 
     @wraps(command)
@@ -96,14 +93,14 @@ def cluster_options(command: Callable[..., R]) -> Callable[..., R]:
         of_cluster = {row.name: values.pop(row.name) for row in rows}
         return command(request_of((), of_cluster).settings.cluster, *args, **values)
 
-    made: Callable[..., R] = wrapped
+    result: Callable[..., R] = wrapped
     for row in reversed(rows):
-        made = shared_option(row.flag)(made)
-    return made
+        result = shared_option(row.flag)(result)
+    return result
 
 
 def topics(*topics: str) -> str:
-    """The lines of a help that name the options of topics."""
+    """Help lines that list the options of topics."""
     lines: list[str] = []
     for topic in topics:
         rows = [row for row in OPTIONS if row.topic == topic and row.flag.startswith("--")]
@@ -113,25 +110,25 @@ def topics(*topics: str) -> str:
 
 
 def checked(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values of options. Raises `click.UsageError` for those that exclude each other."""
+    """Returns ``values``. Raises `click.UsageError` if they conflict."""
     for mistake in mistakes(values, {row.flag: row.flag for row in OPTIONS}):
         raise click.UsageError(mistake)
     return values
 
 
 def constants(
-    ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, str], ...]
+    ctx: click.Context, param: click.Parameter, settings: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """The values of constants, of which each is set once."""
-    names = [name for name, _ in given]
+    """Checks that no constant is set twice."""
+    names = [name for name, _ in settings]
     for name in names:
         if names.count(name) > 1:
             raise click.BadParameter(f'the constant "{name}" is set more than once')
-    return given
+    return settings
 
 
 def at_least(low: int, high: int | None = None) -> Callable[[str], int]:
-    """The type of options that take an integer; see `number`."""
+    """A type for integer options; see `number`."""
     return value(number(low, high))
 
 
@@ -139,11 +136,11 @@ duration = value(units.duration)
 
 
 def report_form(forms: Sequence[F]) -> Callable[[str], tuple[F, Path | None]]:
-    """``junit`` or ``junit=FILE``, as a pair; one of these forms."""
+    """A type that reads ``junit`` or ``junit=FILE`` as a pair."""
 
     def convert(text: str) -> tuple[F, Path | None]:
         word, equals, file = text.partition("=")
-        form = next((known for known in forms if known == word), None)
+        form = next((candidate for candidate in forms if candidate == word), None)
         if form is None:
             hint = suggestion(word, forms) or f"; there is {listing(forms, 'and')}"
             raise click.BadParameter(f'"{word}" is no format{hint}')
@@ -164,19 +161,18 @@ FORMATS = click.option(
     help="text, json, junit, sarif, github, html; several.",
 )
 FILE = click.Path(path_type=Path, readable=False)
-"""A file or folder by name, of which a shell completes the name; whether it is there, and what is
-in it, is for those who read it."""
+"""A path that a shell completes, and that need not exist."""
 FILES: Mapping[str, click.ParamType[Any]] = {"--path": FILE, "--dump-smt2": FILE}
-"""The options whose values are files or folders that a shell completes."""
+"""Options whose values a shell completes as paths."""
 
 
 class _Spec(click.Path):
-    """A spec or a folder of them, by its path; or the name of one that comes with Fencepost."""
+    """A spec or a folder by path, or the name of a shipped spec."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        there = is_file(path) or is_folder(path)
-        return path if there else shipped(str(path)) or path
+        exists = is_file(path) or is_folder(path)
+        return path if exists else shipped(str(path)) or path
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -184,21 +180,21 @@ class _Spec(click.Path):
         files = super().shell_complete(ctx, param, incomplete)
         if not incomplete:
             return files
-        ours = [name for name in shipped_models() if name.startswith(incomplete)]
-        return [*files, *(CompletionItem(name) for name in ours)]
+        names = [name for name in shipped_models() if name.startswith(incomplete)]
+        return [*files, *(CompletionItem(name) for name in names)]
 
 
 SPEC = _Spec(path_type=Path, readable=False)
 
 
 def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first: bool) -> None:
-    """Raises `Rejected` if ``other`` is a spec and ``spec`` is none: the user exchanged them."""
+    """Raises `Rejected` if ``other`` is a spec and ``spec`` is not: the arguments are exchanged."""
     if spec.suffix == SUFFIX or not str(other).endswith(SUFFIX) or not is_file(Path(other)):
         return
     ordered = (other, spec) if spec_first else (spec, other)
     words = shlex.join(["fencepost", *command.split(), *map(str, ordered)])
-    what = f"{other} is a spec and {spec} is not, so these two arguments are exchanged"
-    raise Rejected([Problem("F021", None, what, ((None, f"write: {words}"),))])
+    message = f"{other} is a spec and {spec} is not, so these two arguments are exchanged"
+    raise Rejected([Problem("F021", None, message, ((None, f"write: {words}"),))])
 
 
 PATHS = shared_option("--path", "search")
@@ -217,16 +213,16 @@ INVARIANTS = shared_option("--invariant")
 
 
 class Unlisted(click.Option):
-    """An option that the help only names, in one line with the others of its kind."""
+    """An option that the help lists only by name."""
 
     def get_help_record(self, ctx: click.Context) -> None:
         return None
 
 
 class OptionalValues(click.Command):
-    """A command with options that may have a value, written behind ``=``: ``--x`` or ``--x=V``.
+    """A command whose options may have a value after ``=``: ``--x`` or ``--x=V``.
 
-    What click knows as an optional value may also be the next word, which may be a file here.
+    click would also accept the next word as the value, which may be a file here.
     """
 
     def __init__(self, *, optional: Sequence[str], **rest: Any) -> None:
@@ -235,15 +231,14 @@ class OptionalValues(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
-        given = [f"{word}=" if word in self._optional else word for word in args[:end]]
-        return super().parse_args(ctx, [*given, *args[end:]])
+        words = [f"{word}=" if word in self._optional else word for word in args[:end]]
+        return super().parse_args(ctx, [*words, *args[end:]])
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands that knows what a misspelt one may have meant.
+    """A group of commands that suggests corrections.
 
-    ``elsewhere`` are commands whose modules are loaded when they are wanted, so that none pays for
-    another's: the module and the name of each there.
+    ``elsewhere`` maps commands to their modules and names there; they are imported on demand.
     """
 
     def __init__(
@@ -253,7 +248,7 @@ class SuggestingGroup(click.Group):
         self._elsewhere = elsewhere or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        # The same order whichever are loaded by now.
+        # The order does not depend on which commands are loaded.
         return [*(name for name in self.commands if name not in self._elsewhere), *self._elsewhere]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -261,7 +256,7 @@ class SuggestingGroup(click.Group):
             module, name = self._elsewhere[cmd_name]
             with deferred(), without_collection():
                 self.add_command(getattr(import_module(module), name))
-            # What is loaded stays.
+            # Loaded modules are long-lived.
             gc.freeze()
         return super().get_command(ctx, cmd_name)
 
@@ -274,22 +269,22 @@ class SuggestingGroup(click.Group):
             hint = suggestion(word, names)
             if not hint and word.endswith(".fence"):
                 hint = f'; did you mean "fencepost check {word}"?'
-            known = ", ".join(names)
-            ctx.fail(f'there is no command "{word}"{hint}\nnote: the commands are {known}')
+            commands = ", ".join(names)
+            ctx.fail(f'there is no command "{word}"{hint}\nnote: the commands are {commands}')
         return super().resolve_command(ctx, args)
 
 
 def usage_problem(error: click.UsageError) -> Problem:
-    """A wrong word on the command line as a problem, with a suggestion where there is one."""
+    """Turns a usage error into a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
     notes = ((None, f'"{help_}" lists what there is'),)
     match error:
         case click.NoSuchOption():
-            known: list[str] = []
+            options: list[str] = []
             if error.ctx is not None:
                 for parameter in error.ctx.command.params:
-                    known += parameter.opts if isinstance(parameter, click.Option) else []
-            hint = suggestion(error.option_name, known)
+                    options += parameter.opts if isinstance(parameter, click.Option) else []
+            hint = suggestion(error.option_name, options)
             return Problem("F020", None, f'there is no option "{error.option_name}"{hint}', notes)
         case click.MissingParameter():
             name = error.param.make_metavar(error.ctx) if error.param and error.ctx else "argument"
@@ -319,7 +314,7 @@ ALONE = ("json", "junit", "sarif", "html")
 
 @dataclass(frozen=True, slots=True)
 class Outputs(Generic[F]):
-    """Where reports go: the formats that are printed, and those that are written to files."""
+    """The destinations of reports: formats for standard output, and formats for files."""
 
     printed: tuple[F, ...]
     files: tuple[tuple[F, Path], ...]
@@ -328,9 +323,8 @@ class Outputs(Generic[F]):
 def outputs_of(
     forms: Sequence[tuple[F, Path | None]], output: Path | None, default: F
 ) -> Outputs[F]:
-    """What --format and --output ask for, in the ``default`` format if they name none.
-
-    Raises `Rejected` if that is not clear.
+    """Resolves --format and --output; ``default`` is the format if they name none. Raises
+    `Rejected` for contradictions.
     """
     printed = list(dict.fromkeys(form for form, path in forms if path is None))
     files = [(form, path) for form, path in forms if path is not None]
@@ -342,8 +336,8 @@ def outputs_of(
     elif not printed:
         printed = [default]
     if len(printed) > 1 and any(form in ALONE for form in printed):
-        what = f"{' and '.join(printed)} cannot both be printed; say --format FORM=FILE"
-        raise _unclear(what)
+        message = f"{' and '.join(printed)} cannot both be printed; say --format FORM=FILE"
+        raise _unclear(message)
     paths = [path for _, path in files]
     for path in paths:
         if paths.count(path) > 1:
@@ -351,5 +345,5 @@ def outputs_of(
     return Outputs(tuple(printed), tuple(files))
 
 
-def _unclear(what: str) -> Rejected:
-    return Rejected([Problem("F021", None, what)])
+def _unclear(message: str) -> Rejected:
+    return Rejected([Problem("F021", None, message)])

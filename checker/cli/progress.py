@@ -1,6 +1,6 @@
-"""Live progress on stderr: one line that changes on a terminal, a line now and then elsewhere.
+"""Live progress on stderr: a changing line on a terminal, otherwise a line now and then.
 
-It never writes to stdout, where reports go, and loads rich only for a search that lasts.
+It never writes to stdout, where reports go, and imports rich only for a search that lasts.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ PLAIN_AFTER, PLAIN_EVERY = 5.0, 5.0
 
 
 class Reporter:
-    """Shows the progress of one check after the other.
-
-    ``clock`` counts seconds; tests give their own.
-    """
+    """Shows the progress of one check at a time; ``clock`` returns seconds."""
 
     def __init__(
         self,
@@ -46,7 +43,7 @@ class Reporter:
         self._shown: Live | None = None
 
     def start(self, title: str) -> None:
-        """A check begins."""
+        """Begins a check."""
         self._title = title
         self._began = self._clock()
         self._next = self._began + (LIVE_AFTER if self._live else PLAIN_AFTER)
@@ -59,7 +56,7 @@ class Reporter:
         self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
         line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
         with suppress(OSError, ValueError):
-            # A stream that cannot be written ends no search.
+            # An unwritable stream does not end the search.
             if self._live:
                 self._update(line)
             elif self._stream is not None:
@@ -67,7 +64,7 @@ class Reporter:
                 self._stream.flush()
 
     def stop(self) -> None:
-        """The check ended; the live line goes away."""
+        """Ends the check and removes the live line."""
         if self._shown is not None:
             with suppress(OSError, ValueError):
                 self._shown.stop()
@@ -79,7 +76,7 @@ class Reporter:
             from rich.live import Live
             from rich.text import Text
 
-        # Text, not str: names from a spec are no markup.
+        # Text, since names in a spec are not markup.
         text = Text(line)
         if self._shown is None:
             console = Console(file=self._stream)
@@ -107,15 +104,21 @@ def _left(progress: Progress) -> str:
     """``, perhaps 60,000 to 90,000 in all: 5 s to 9 s left``; without an upper bound
     ``, perhaps at least 60,000 in all: at least 5 s left``.
     """
-    known, found = progress.estimate, progress.distinct
-    if known is None or found < 1 or (known.low if known.high is None else known.high) <= found:
+    estimate, distinct = progress.estimate, progress.distinct
+    if (
+        estimate is None
+        or distinct < 1
+        or (estimate.low if estimate.high is None else estimate.high) <= distinct
+    ):
         return ""
-    if known.high is None:
-        left = _time(progress.seconds * (known.low / found - 1))
-        return f", perhaps {known} in all: at least {left} left"
-    low, high = (progress.seconds * max(0, one / found - 1) for one in (known.low, known.high))
+    if estimate.high is None:
+        left = _time(progress.seconds * (estimate.low / distinct - 1))
+        return f", perhaps {estimate} in all: at least {left} left"
+    low, high = (
+        progress.seconds * max(0, bound / distinct - 1) for bound in (estimate.low, estimate.high)
+    )
     times = [_time(low), _time(high)]
-    return f", perhaps {known} in all: {' to '.join(dict.fromkeys(times))} left"
+    return f", perhaps {estimate} in all: {' to '.join(dict.fromkeys(times))} left"
 
 
 PHASES: dict[Phase, str] = {
@@ -126,13 +129,13 @@ PHASES: dict[Phase, str] = {
     "components": "searching components",
     "lasso": "making the lasso",
 }
-"""The phases of the decision phase, in words."""
+"""The phases of deciding a property, in words."""
 
 
 def _deciding(deciding: Deciding, progress: Progress) -> str:
     """``deciding P: searching components, 12,345 edges, 3 components, 40 s, 1.2 GB, ...``."""
     counts = [(deciding.edges, "edge"), (deciding.components, "component")]
-    parts = [plural(count, what) for count, what in counts if count]
+    parts = [plural(count, noun) for count, noun in counts if count]
     if not progress.counted:
         parts = [f"level {progress.level:,}"]
     elif not deciding.edges:

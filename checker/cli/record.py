@@ -47,7 +47,11 @@ Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recor
 )
 @click.option("--bootstrap", metavar="HOST:PORT,...", help="Brokers of a running cluster.")
 @click.option(
-    "--segments", "place", metavar="DIR", type=FILE, help="log.dirs of a broker that is stopped."
+    "--segments",
+    "segment_folder",
+    metavar="DIR",
+    type=FILE,
+    help="log.dirs of a broker that is stopped.",
 )
 @click.option(
     "--topics", metavar="T,...", default="", help="The topics that transactions write to."
@@ -65,7 +69,7 @@ Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recor
 )
 def kafka(
     bootstrap: str | None,
-    place: Path | None,
+    segment_folder: Path | None,
     topics: str,
     out: Path,
     config: Path | None,
@@ -74,40 +78,40 @@ def kafka(
     """Read the log of transaction coordinators and the partitions of topics, as any client may or
     from the files of a broker that is stopped, and write what `fencepost conform` reads. Nothing
     is written to the cluster, and no payload to the recording."""
-    if (bootstrap is None) == (place is None):
-        what = "one of --bootstrap and --segments says where the logs are"
-        raise Rejected([Problem("F021", None, what)])
-    named = frozenset(one.strip() for one in topics.split(",") if one.strip())
+    if (bootstrap is None) == (segment_folder is None):
+        message = "one of --bootstrap and --segments says where the logs are"
+        raise Rejected([Problem("F021", None, message)])
+    named = frozenset(topic.strip() for topic in topics.split(",") if topic.strip())
     with _appearing(out) as folder:
         try:
-            if place is not None:
-                found = _from_segments(place, named, folder)
+            if segment_folder is not None:
+                recorded = _from_segments(segment_folder, named, folder)
             else:
                 assert bootstrap is not None
-                found = _from_cluster(bootstrap, named, _settings(config), rounds, folder)
+                recorded = _from_cluster(bootstrap, named, _settings(config), rounds, folder)
         except Undecodable as why:
             raise Rejected([Problem("F850", None, str(why))]) from None
         except OSError as error:
-            what = f"{error.filename or out}: {error.strerror or error}"
-            raise Rejected([Problem("F850", None, what)]) from None
-    _tell(found, out)
+            message = f"{error.filename or out}: {error.strerror or error}"
+            raise Rejected([Problem("F850", None, message)]) from None
+    _tell(recorded, out)
     return Exit.OK
 
 
-def _from_segments(place: Path, topics: frozenset[str], folder: Path) -> Recorded:
-    logs = segments.logs(place, topics)
-    known = {log.source.rpartition("-")[0] for log in logs}
-    if TRANSACTION_LOG not in known:
-        what = f"{place} has no log of transactions: no folder {TRANSACTION_LOG}-N"
-        raise Rejected([Problem("F850", None, what)])
-    if missing := sorted(topics - known):
-        hint = suggestion(missing[0], known)
-        raise Rejected([Problem("F850", None, f"{place} has no topic {missing[0]}{hint}")])
-    found = recorder.record(logs, (), folder)
+def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -> Recorded:
+    logs = segments.logs(segment_folder, topics)
+    topics_found = {log.source.rpartition("-")[0] for log in logs}
+    if TRANSACTION_LOG not in topics_found:
+        message = f"{segment_folder} has no log of transactions: no folder {TRANSACTION_LOG}-N"
+        raise Rejected([Problem("F850", None, message)])
+    if missing := sorted(topics - topics_found):
+        hint = suggestion(missing[0], topics_found)
+        raise Rejected([Problem("F850", None, f"{segment_folder} has no topic {missing[0]}{hint}")])
+    recorded = recorder.record(logs, (), folder)
     for log in logs:
         for path in log.torn:
             complain(f"{path} ends inside a batch, which is left out\n")
-    return found
+    return recorded
 
 
 def _from_cluster(
@@ -128,14 +132,14 @@ def _from_cluster(
 
 
 def needs_client() -> None:
-    """Raises `Rejected` where the client library is missing."""
+    """Raises `Rejected` if the client library is missing."""
     if find_spec("kafka") is None:
-        what = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
-        raise Rejected([Problem("F021", None, what)])
+        message = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
+        raise Rejected([Problem("F021", None, message)])
 
 
 def _settings(path: Path | None) -> dict[str, str]:
-    """Settings of the client from a file, in which the names may be written with dots."""
+    """Reads client settings from a file; names may contain dots."""
     if path is None:
         return {}
     try:
@@ -143,23 +147,23 @@ def _settings(path: Path | None) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise Rejected([Problem("F851", None, f"cannot read {path}: {reason}")]) from None
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         name, equals, value = line.partition("=")
         name = name.strip().replace(".", "_")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not equals or not name.startswith(("security_", "sasl_", "ssl_")):
-            what = f"{path}:{number}: this is no setting security_..., sasl_... or ssl_..."
-            raise Rejected([Problem("F851", None, what)])
-        found[name] = value.strip()
-    return found
+            message = f"{path}:{number}: this is no setting security_..., sasl_... or ssl_..."
+            raise Rejected([Problem("F851", None, message)])
+        settings[name] = value.strip()
+    return settings
 
 
 @contextmanager
 def _appearing(out: Path) -> Generator[Path]:
-    """A folder to write into, which has its name when the block has ended, and is removed if it
-    has not.
+    """A temporary folder that is renamed to ``out`` if the block succeeds, and removed
+    otherwise.
     """
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -179,22 +183,24 @@ def _appearing(out: Path) -> Generator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _tell(found: Recorded, out: Path) -> None:
-    events = plural(found.events, "event")
-    histories = f"{found.histories:,} histor{'y' if found.histories == 1 else 'ies'}"
+def _tell(result: Recorded, out: Path) -> None:
+    events = plural(result.events, "event")
+    histories = f"{result.histories:,} histor{'y' if result.histories == 1 else 'ies'}"
     say(printable(f"recorded {histories}, {events} in {out}") + "\n")
-    if found.late:
-        say(f"{found.late:,} of them have lost their beginning, and begin with an InitProducerId\n")
-    if found.compacted:
+    if result.late:
+        say(
+            f"{result.late:,} of them have lost their beginning, and begin with an InitProducerId\n"
+        )
+    if result.compacted:
         where = f"they are in {out / recorder.COMPACTED}"
-        what = "have lost their beginning, and no InitProducerId is there"
-        say(printable(f"{found.compacted:,} of them {what}: {where}") + "\n")
+        loss = "have lost their beginning, and no InitProducerId is there"
+        say(printable(f"{result.compacted:,} of them {loss}: {where}") + "\n")
     for ids, why in (
-        (found.busy, "were under way at every moment that was tried (--rounds)"),
-        (found.lost, "have a partition that has lost its beginning"),
-        (found.absent, "have a partition that was not read (--topics)"),
+        (result.busy, "were under way at every moment that was tried (--rounds)"),
+        (result.lost, "have a partition that has lost its beginning"),
+        (result.absent, "have a partition that was not read (--topics)"),
     ):
         if ids:
             shown = [*ids[:MOST_NAMED], *(["others"] if len(ids) > MOST_NAMED else [])]
-            what = f"{plural(len(ids), 'id')} left out, which {why}: {listing(shown, 'and')}"
-            complain(printable(what) + "\n")
+            loss = f"{plural(len(ids), 'id')} left out, which {why}: {listing(shown, 'and')}"
+            complain(printable(loss) + "\n")

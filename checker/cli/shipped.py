@@ -63,7 +63,9 @@ check breaks:
     properties: AtOnce
     expect violated AtOnce
 '''
-"""A spec with one of each: a channel, roles, properties, a check that holds and one that breaks."""
+"""A spec with an example of each: a channel, roles, properties, a check that passes and a
+violation.
+"""
 
 
 @click.command(
@@ -74,14 +76,14 @@ check breaks:
 def models(word: str | None) -> int:
     """List the models that come with Fencepost, each with its first words: those that have WORD
     in their name. `fencepost check NAME` runs the checks of one."""
-    found = {name: path for name, path in shipped_models().items() if (word or "") in name}
-    if not found:
+    matching = {name: path for name, path in shipped_models().items() if (word or "") in name}
+    if not matching:
         raise Rejected(
             [Problem("F021", None, f'no model that comes with Fencepost has "{word}" in its name')]
         )
     page = new_page()
-    widest = max(map(len, found))
-    for name, path in found.items():
+    widest = max(map(len, matching))
+    for name, path in matching.items():
         page.words(f"{name:<{widest}}  ", _first_sentence(path), indent=widest + 2)
     say(page.text())
     return Exit.OK

@@ -64,7 +64,7 @@ MOST_SEED = (1 << 63) - 1
 
 
 def weight(text: str) -> tuple[str, int]:
-    """``Client.begin=50``, as a pair."""
+    """Reads ``Client.begin=50`` as a pair."""
     name, equals, number = text.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f'"{text}" does not read ACTION=WEIGHT')
@@ -134,14 +134,14 @@ def simulate(
         if path is not None:
             check_writable(path)
     if record is not None:
-        given = {
+        flags = {
             "--invariant": invariants, "--trace": trace, "--output": output, "--workers": workers,
             "--format json": form == "json", "--choose rare": choose == "rare",
         }  # fmt: skip
-        for option, value in given.items():
+        for option, value in flags.items():
             if value:
-                what = f"{option} has no meaning with --record, which looks for no problem"
-                raise Rejected([Problem("F021", None, what)])
+                message = f"{option} has no meaning with --record, which looks for no problem"
+                raise Rejected([Problem("F021", None, message)])
         program = loaded(spec, search)
         mapped = mapped_model(program, check_meant(program, name), dict(constants))
         if not isinstance(mapped, Mapped):
@@ -170,62 +170,64 @@ def simulate(
         cast(Choosing, choose),
         _weights(job.model, weights),
     )
-    found = _made(job, plan, quiet)
-    exit_ = exit_of(job.model, found.outcome)
-    result = CheckResult(job, found.outcome, None, exit_)
-    _tell(result, found, form == "json", output)
+    simulated = _made(job, plan, quiet)
+    exit_ = exit_of(job.model, simulated.outcome)
+    result = CheckResult(job, simulated.outcome, None, exit_)
+    _tell(result, simulated, form == "json", output)
     if trace is not None:
         _save(trace, result)
     return exit_
 
 
 def _runs_recorded(mapped: Mapped, runs: int | None) -> int:
-    """How many runs are recorded; without a key all lines are of one. Raises `Rejected`."""
+    """The number of runs to record; a recording without a key holds one. Raises `Rejected`."""
     recording = mapped.recording
     if recording.key is not None:
         return runs or USUAL_RECORDED
     if runs not in (None, 1):
-        what = f"--runs {runs}: without `key` a recording holds one history"
-        raise Rejected([Problem("F863", recording.span, what)])
+        message = f"--runs {runs}: without `key` a recording holds one history"
+        raise Rejected([Problem("F863", recording.span, message)])
     return 1
 
 
 def _record(mapped: Mapped, plan: RecordedRuns, seconds: float | None, path: Path) -> Exit:
-    """Writes random runs to a file, until they are enough or the time is over."""
+    """Writes random runs to a file until there are enough, or the time is over."""
     until = math.inf if seconds is None else time.monotonic() + seconds
-    made = [*Recorder(mapped, plan).runs(lambda: time.monotonic() < until)]
-    replace(path, "".join(f"{line}\n" for lines in made for line in lines))
-    silent = sum(not lines for lines in made)
+    recordings = [*Recorder(mapped, plan).runs(lambda: time.monotonic() < until)]
+    replace(path, "".join(f"{line}\n" for lines in recordings for line in lines))
+    silent = sum(not lines for lines in recordings)
     more = f" ({silent:,} of them show nothing)" if silent else ""
-    events = plural(sum(map(len, made)), "event")
-    say(printable(f"recorded {plural(len(made), 'run')}{more}, {events}: {path}") + "\n")
+    events = plural(sum(map(len, recordings)), "event")
+    say(printable(f"recorded {plural(len(recordings), 'run')}{more}, {events}: {path}") + "\n")
     return Exit.OK
 
 
-def _weights(model: Model, given: Sequence[tuple[str, int]]) -> tuple[int, ...]:
-    """The weights of all actions; a role stands for those that it has. Raises `Rejected`."""
+def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...]:
+    """The weights of all actions; the name of a role selects its actions. Raises `Rejected`."""
     names = [action.name for action in model.actions]
     weights = [USUAL_WEIGHT] * len(names)
-    for name, number in given:
-        meant = [n for n, one in enumerate(names) if one == name or one.startswith(f"{name}.")]
-        if not meant:
-            what = f'--weight: there is no action "{name}"{suggestion(name, names)}'
+    for name, number in choices:
+        matching = [
+            n for n, action in enumerate(names) if action == name or action.startswith(f"{name}.")
+        ]
+        if not matching:
+            message = f'--weight: there is no action "{name}"{suggestion(name, names)}'
             notes = ((None, f"the actions are {listing(names, 'and')}"),)
-            raise Rejected([Problem("F021", None, what, notes)])
-        for place in meant:
-            weights[place] = number
+            raise Rejected([Problem("F021", None, message, notes)])
+        for index in matching:
+            weights[index] = number
     return tuple(weights)
 
 
 def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     reporter.start(job.title)
-    # Machine code makes the runs; no other command has to have what makes it.
+    # Imported here, since other commands need no compiler.
     with deferred():
         runs = import_module(_RUNS)
     try:
-        found: Simulated = runs.simulate(job.request(reporter), plan)
-        return found
+        simulated: Simulated = runs.simulate(job.request(reporter), plan)
+        return simulated
     except Unsupported as unsupported:
         instead = '"fencepost check --engine interpreter" searches it'
         problem = not_supported(
@@ -236,14 +238,14 @@ def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
         reporter.stop()
 
 
-def _tell(result: CheckResult, found: Simulated, as_json: bool, output: Path | None) -> None:
+def _tell(result: CheckResult, simulated: Simulated, as_json: bool, output: Path | None) -> None:
     if as_json:
-        text = json.dumps(simulation_object(result, found, __version__))
+        text = json.dumps(simulation_object(result, simulated, __version__))
     else:
         page = new_page() if output is None else Page(width())
-        write_simulation(page, result, found)
+        write_simulation(page, result, simulated)
         page.blank()
-        page.line((f"{versions()}; again: {_again(result.job, found.plan)}", "dim"))
+        page.line((f"{versions()}; again: {_again(result.job, simulated.plan)}", "dim"))
         text = page.text()
     if output is None:
         say(text)
@@ -252,7 +254,7 @@ def _tell(result: CheckResult, found: Simulated, as_json: bool, output: Path | N
 
 
 def _again(job: Job, plan: Plan) -> str:
-    """The command that makes the same runs."""
+    """The command that repeats these runs."""
     words = ["fencepost", "simulate", short_name(job.program.path)]
     words += ["--check", job.check.name] if job.check.name else []
     for name, value in job.settings.overrides.items():

@@ -1,4 +1,4 @@
-"""The command as a shell starts it: it hears Ctrl-C before anything else is loaded."""
+"""The entry point of the command: it handles signals before other modules are loaded."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from fencepost.checker.cli import INTERRUPTED
 
 
 def entry() -> NoReturn:
-    """Runs the command and ends the process. While modules are loaded an interrupt, or a request to
-    end, ends it at once: a library that is interrupted there may report something else.
+    """Runs the command and ends the process.
+
+    A signal during imports ends the process at once, since an interrupted library may raise other
+    exceptions.
     """
-    # What is loaded stays; `main.entry` says when garbage is looked for.
+    # Loaded modules are long-lived; `main.entry` enables collection.
     gc.disable()
-    usual = (signal.SIG_DFL, signal.default_int_handler)
+    defaults = (signal.SIG_DFL, signal.default_int_handler)
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    heard = [number for number in numbers if signal.getsignal(number) in usual]
+    handled = [number for number in numbers if signal.getsignal(number) in defaults]
     try:
-        for number in heard:
+        for number in handled:
             signal.signal(number, _leave)
         command = import_module("fencepost.checker.cli.main")
-        for number in heard:
-            # SIGTERM and SIGHUP, too: their default would end the process with another code.
+        for number in handled:
+            # For SIGTERM and SIGHUP too, whose default handlers end the process with another exit
+            # code.
             signal.signal(number, signal.default_int_handler)
         command.entry()
     except KeyboardInterrupt:
-        # Before or behind everything that hears of one.
+        # An interrupt outside the command's own handling.
         pass
     _leave(signal.SIGINT, None)
 

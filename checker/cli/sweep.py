@@ -45,10 +45,10 @@ from fencepost.spec.text.problem import Problem, Rejected
 MOST_ROWS = 1000
 RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 MAX_DIGITS = 40
-"""Longer bounds of a range are not converted: they fit no type of integers."""
+"""Longer bounds of a range are not converted, since no integer type includes them."""
 
 Form: TypeAlias = Literal["text", "csv", "json"]
-"""The formats of the rows."""
+"""The formats of rows."""
 Values = Mapping[str, str]
 
 
@@ -96,13 +96,13 @@ def sweep(
     program = loaded(spec, search)
     check = check_meant(program, name)
     limits = Limits(depth, max_states, timeout, memory, workers)
-    jobs = [prepare(program, check, Settings(dict(one), (), engine, limits)) for one in rows]
-    swept = [{n: one[n] for n in one if len({row[n] for row in rows}) > 1} for one in rows]
+    jobs = [prepare(program, check, Settings(dict(values), (), engine, limits)) for values in rows]
+    swept = [{n: values[n] for n in values if len({row[n] for row in rows}) > 1} for values in rows]
     live = form == "text" and output is None
     results = _performed(jobs, swept, live, quiet)
-    found = rows_of(swept, results)
+    table = rows_of(swept, results)
     if not live:
-        text = _text(form, program, check, swept, found)
+        text = _text(form, program, check, swept, table)
         if output is None:
             say(text)
         else:
@@ -111,26 +111,26 @@ def sweep(
 
 
 def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
-    """The values of all constants, row by row; raises `Rejected` where nothing varies."""
-    given = {name: _values(name, text) for name, text in constants}
-    if all(len(values) < 2 for values in given.values()):
+    """The rows of values of all constants. Raises `Rejected` if none varies."""
+    choices = {name: _values(name, text) for name, text in constants}
+    if all(len(values) < 2 for values in choices.values()):
         notes = ((None, "--const N=3..8 is six values, --const N=1,5,9 three"),)
         raise Rejected([Problem("F021", None, "no constant has several values", notes)])
-    rows = [dict(zip(given, values, strict=True)) for values in product(*given.values())]
+    rows = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
     if len(rows) > MOST_ROWS:
         raise Rejected([_too_many(f"{len(rows):,} rows")])
     return list(rows)
 
 
 def _values(name: str, text: str) -> list[str]:
-    """The values that a text stands for, each once: of a range of integers, of a list, or one."""
+    """The distinct values that a text denotes: a range of integers, a list, or one value."""
     span = RANGE.fullmatch(text)
     if span is None and ".." in text and not any(bracket in text for bracket in "([{"):
-        what = f"--const {name}={text}: a range has an integer on each side, like 3..8"
-        raise Rejected([Problem("F021", None, what)])
+        message = f"--const {name}={text}: a range has an integer on each side, like 3..8"
+        raise Rejected([Problem("F021", None, message)])
     if span is not None and max(map(len, span.groups())) > MAX_DIGITS:
-        what = f"--const {name}: the bounds of a range have at most {MAX_DIGITS} digits"
-        raise Rejected([Problem("F021", None, what)])
+        message = f"--const {name}: the bounds of a range have at most {MAX_DIGITS} digits"
+        raise Rejected([Problem("F021", None, message)])
     if span is not None:
         low, high = map(int, span.groups())
         if high < low:
@@ -143,14 +143,14 @@ def _values(name: str, text: str) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
-def _too_many(what: str) -> Problem:
-    return Problem("F021", None, f"{what} are too many: a sweep has at most {MOST_ROWS:,}")
+def _too_many(subject: str) -> Problem:
+    return Problem("F021", None, f"{subject} are too many: a sweep has at most {MOST_ROWS:,}")
 
 
 def _performed(
     jobs: Sequence[Job], swept: Sequence[Values], live: bool, quiet: bool
 ) -> list[CheckResult]:
-    """The results, shown as they come where they are ``live``, up to an interrupt."""
+    """Runs all rows up to an interrupt; prints rows as they end if ``live``."""
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     results: list[CheckResult] = []
     if live:

@@ -1,7 +1,4 @@
-"""The terminal that a command talks to: its width and colours, what goes to which stream.
-
-It does not know what is said.
-"""
+"""The terminal: its width and colours, and writing to its streams."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.spec.text.problem import Problem, Rejected, harmless, printable
 
 WIDTH = 100
-"""Where there is no terminal to ask."""
+"""The width without a terminal."""
 
 
 def new_page() -> Page:
@@ -34,64 +31,64 @@ def coloured() -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; None is one that is closed."""
+    """Whether a stream is a terminal. A closed stream is None."""
     with suppress(ValueError):
         return stream is not None and stream.isatty()
     return False
 
 
 def width() -> int:
-    """How wide a page is, in cells."""
+    """The width of a page in cells."""
     return max(60, min(shutil.get_terminal_size((WIDTH, 24)).columns, 160))
 
 
 def versions() -> str:
-    """What is running, for the foot of a report."""
+    """The versions for the foot of a report."""
     return f"fencepost {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}"
 
 
 def say(text: str, *, commands: bool = False) -> None:
-    """Writes whole lines to standard output. Only with ``commands`` may one be a command to a
-    build.
+    """Writes whole lines to standard output. Lines that a CI system would execute as workflow
+    commands are escaped unless ``commands`` is set.
     """
     safe = text if commands else harmless(text)
     _quietly(lambda: sys.stdout.write(safe))
 
 
 def flush() -> None:
-    """Standard output is written out. Raises `Unwritable` as `say` does."""
+    """Flushes standard output. Raises `Unwritable`."""
     _quietly(sys.stdout.flush)
 
 
 def take_over() -> None:
-    """Where there is no standard output (Python has none if the file is closed from the start),
-    whoever writes to it raises `Unwritable`.
+    """Replaces a missing standard output, which Python sets to None if the file is closed at the
+    start, by one that raises `Unwritable`.
     """
     if sys.stdout is None:
         sys.stdout = _Absent()
 
 
 def complain(text: str) -> None:
-    """Writes lines to standard error, made printable; none is a command to a build."""
+    """Writes printable lines to standard error; a CI system does not execute any."""
     with suppress(OSError, ValueError):
-        # There is no way left to report that.
+        # This error cannot be reported anywhere.
         if sys.stderr is not None:
             sys.stderr.write(f"{harmless(printable(text))}\n")
 
 
 class Unwritable(Rejected):
-    """Standard output cannot be written: what else there is to say would be lost."""
+    """Standard output cannot be written, so the rest of the output would be lost."""
 
     def __init__(self, reason: str) -> None:
-        what = f"cannot write to standard output: {reason}"
-        super().__init__([Problem("F027", None, what)])
+        message = f"cannot write to standard output: {reason}"
+        super().__init__([Problem("F027", None, message)])
 
 
 CLOSED = "it is closed"
 
 
 class _Absent(io.TextIOBase):
-    """A standard output that is not there; it says so once."""
+    """A missing standard output. It raises `Unwritable` once."""
 
     def write(self, text: str, /) -> int:
         sys.stdout = _Nowhere()
@@ -99,15 +96,15 @@ class _Absent(io.TextIOBase):
 
 
 class _Nowhere(io.TextIOBase):
-    """Throws away what is written to it."""
+    """Discards its input."""
 
     def write(self, text: str, /) -> int:
         return len(text)
 
 
 def _quietly(write: Callable[[], object]) -> None:
-    """Writes to stdout; a reader that has gone away is no error of this run. Raises `Unwritable`,
-    once, where the system refuses; what follows goes nowhere.
+    """Writes to stdout, and ignores a reader that has exited. Raises `Unwritable` once if the
+    system refuses; later output is discarded.
     """
     try:
         write()
@@ -120,7 +117,7 @@ def _quietly(write: Callable[[], object]) -> None:
 
 
 def _nowhere() -> None:
-    """From here on standard output is thrown away, and what could not be written with it."""
+    """Discards standard output from now on, including buffered text."""
     with suppress(OSError, ValueError):
         handle = os.open(os.devnull, os.O_WRONLY)
         os.dup2(handle, sys.stdout.fileno())
@@ -131,7 +128,9 @@ def _nowhere() -> None:
 
 
 def refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
-    """Says what cannot be used; the exit code of the run, whose other checks have ``results``."""
+    """Reports problems, and returns the exit code of the run, whose other checks have
+    ``results``.
+    """
     every = list(problems)
     try:
         flush()

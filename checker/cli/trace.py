@@ -47,7 +47,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MOST_NAMED = 6
 Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scenario"]
-"""The formats in which a trace is printed."""
+"""The formats of a printed trace."""
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
@@ -72,11 +72,11 @@ def show(file: Path, form: Form, output: Path | None) -> int:
     if output is not None:
         check_writable(output)
     data = content(file)
-    made = _made(itf.read(data, str(file)), str(file), form, output is None)
+    rendered = _made(itf.read(data, str(file)), str(file), form, output is None)
     if output is None:
-        say(made)
+        say(rendered)
     else:
-        replace(output, made)
+        replace(output, rendered)
         complain(f"written to {output}")
     return Exit.OK
 
@@ -110,19 +110,22 @@ def replay_command(
     names = [check.name for check in program.runs if check.name]
     lost = name is None and document.check != "" and document.check not in names
     check = check_named(program, name or (None if lost else document.check or None))
-    given = {
+    overrides = {
         **_symbolic(build(program, check, dict(constants)), document),
         **dict(constants),
     }
-    model = concrete(program, check, given)
+    model = concrete(program, check, overrides)
     done = replay(model, document.steps, document.property_name, document.loop)
     page = new_page()
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     write_replayed(page, (str(file), shown), model, document, done)
     if lost:
         page.words("  ", f"the spec has no check {document.check} any more", 4, "warn")
-    known = [(one.path, spelling.show(one.value, one.type)) for one in model.constants]
-    for line in differing(document, known):
+    own_constants = [
+        (constant.path, spelling.show(constant.value, constant.type))
+        for constant in model.constants
+    ]
+    for line in differing(document, own_constants):
         page.words("  ", line, 4, "warn")
     say(page.text())
     return Exit.OK if done.misfit is None and done.violated is not False else Exit.NOT_FOUND
@@ -146,36 +149,38 @@ def diff(first: Path, second: Path, form: str, output: Path | None) -> int:
     left, right = (itf.read(content(file), str(file)) for file in (first, second))
     names = str(first), str(second)
     _comparable(names, left, right)
-    found = difference(left, right)
+    parting = difference(left, right)
     if form == "json":
-        made = written(difference_json(names, found), 1)
+        rendered = written(difference_json(names, parting), 1)
     else:
         page = new_page() if output is None else Page(width())
-        write_difference(page, names, found)
-        made = page.text()
+        write_difference(page, names, parting)
+        rendered = page.text()
     if output is None:
-        say(made)
+        say(rendered)
     else:
-        replace(output, made)
+        replace(output, rendered)
         complain(f"written to {output}")
-    return Exit.OK if found.parting is None else Exit.NOT_FOUND
+    return Exit.OK if parting.parting is None else Exit.NOT_FOUND
 
 
 def _comparable(names: tuple[str, str], left: TraceDocument, right: TraceDocument) -> None:
-    """Raises `Rejected` for traces that have nothing to be compared by."""
+    """Raises `Rejected` for traces that cannot be compared."""
     both = [*zip(names, (left, right), strict=True)]
     for name, document in both:
         if not document.steps:
             raise Rejected([Problem("F870", None, f"{name} has no states to compare")])
-    told = [variables(document) for _, document in both]
-    # Where no step was completed there are no variables, and the failures can be compared.
-    if all(told) and not set(told[0]) & set(told[1]):
+    variable_names = [variables(document) for _, document in both]
+    # Without a completed step there are no variables, but the failures can be compared.
+    if all(variable_names) and not set(variable_names[0]) & set(variable_names[1]):
         rows = [
-            (None, f"{name}{f' of {one.source}' if one.source else ''} has {_some(known)}")
-            for (name, one), known in zip(both, told, strict=True)
+            (None, f"{name}{f' of {document.source}' if document.source else ''} has {_some(own)}")
+            for (name, document), own in zip(both, variable_names, strict=True)
         ]
-        what = f"{names[0]} and {names[1]} are of different specs: they have no variable in common"
-        raise Rejected([Problem("F870", None, what, tuple(rows))])
+        message = (
+            f"{names[0]} and {names[1]} are of different specs: they have no variable in common"
+        )
+        raise Rejected([Problem("F870", None, message, tuple(rows))])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -184,7 +189,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
-    """Values for the symbolic constants of a model: those with which the trace was found."""
+    """The values of symbolic constants in the trace."""
     saved = document.constants
     return {
         symbol.path: text(saved[symbol.path].tree)
@@ -196,9 +201,9 @@ def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
 def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
     steps = len(document.steps)
     if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
-        what = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
+        message = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
         notes = ((None, "--as text and --as json show a trace of any length"),)
-        raise Rejected([Problem("F040", None, what, notes)])
+        raise Rejected([Problem("F040", None, message, notes)])
     match form:
         case "html":
             return html(document)
@@ -221,17 +226,17 @@ def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
 
 
 def content(file: Path) -> bytes:
-    """What is in a trace file, as far as it would be read; raises `Rejected`."""
+    """Reads a trace file within the size limit. Raises `Rejected`."""
     if file.suffix == SUFFIX and os.path.exists(file):
         raise Rejected([Problem("F028", None, f"{file} is a spec, not a saved trace")])
     try:
         return inputs.content(file, inputs.Kind.TRACE)
     except OSError as error:
-        what = f"cannot read {file}: {error.strerror or 'the system refuses'}"
+        message = f"cannot read {file}: {error.strerror or 'the system refuses'}"
         if isinstance(error, FileNotFoundError):
             near = [] if file.is_symlink() else [str(file.with_name(n)) for n in _siblings(file)]
-            what = f"{absence(file)}{suggestion(str(file), near)}"
-        raise Rejected([Problem("F026", None, what)]) from None
+            message = f"{absence(file)}{suggestion(str(file), near)}"
+        raise Rejected([Problem("F026", None, message)]) from None
 
 
 def _siblings(file: Path) -> list[str]:

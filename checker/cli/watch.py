@@ -16,7 +16,7 @@ from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected
 
 EVERY = 0.3
-"""Seconds between two looks at the files."""
+"""Polling interval of the files, in seconds."""
 
 
 def watch(
@@ -26,10 +26,10 @@ def watch(
     whole: bool = False,
     wait: Callable[[], None] = lambda: time.sleep(EVERY),
 ) -> int:
-    """Runs a request, and again when a file of it changes, until the user stops it; the exit code
-    of the last run.
+    """Runs a request, and again when one of its files changes, until the user stops it; returns the
+    exit code of the last run.
 
-    Only the specs run again that changed, or import what did; with ``whole`` all of them do.
+    Only specs that changed or import a changed file run again; with ``whole`` all specs do.
     """
     needs = _dependencies(request)
     before = _stamps(request, needs)
@@ -41,7 +41,7 @@ def watch(
                 wait()
             changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
             needs = _dependencies(request)
-            # What is written from here on is seen the next time.
+            # A write from here on is noticed in the next round.
             before = _stamps(request, needs)
             specs = tuple(spec for spec, files in needs.items() if files & changed)
             code = run(request if whole or not specs else replace(request, specs=specs))
@@ -50,10 +50,10 @@ def watch(
 
 
 def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
-    """The specs of a request, and the files that each is made of. Of a folder, those that have a
-    check, or cannot be read.
+    """Maps each spec of a request to its files. From a folder it takes specs that have a check or
+    cannot be read.
     """
-    found: dict[Path, frozenset[Path]] = {}
+    needs: dict[Path, frozenset[Path]] = {}
     for argument in request.specs:
         for spec in specs_below(argument) if is_folder(argument) else [argument]:
             files = {real(spec)}
@@ -61,18 +61,18 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
                 with in_time(spec, request.settings):
                     program = load(spec, request.search)
             except Rejected:
-                found[spec] = frozenset(files)
+                needs[spec] = frozenset(files)
                 continue
             if not is_folder(argument) or any(map(has_name, program.runs)):
-                found[spec] = frozenset(files | set(program.files.files))
-    return found
+                needs[spec] = frozenset(files | set(program.files.files))
+    return needs
 
 
 def _stamps(
     request: Request, needs: Mapping[Path, frozenset[Path]]
 ) -> Mapping[Path, tuple[int, int] | None]:
-    """When each file was written, and how large it is; None: it is not there. In a folder also
-    those that no spec needs: they may be new.
+    """The modification time and size of each file, or None if it does not exist; in a folder also
+    files that no spec needs, since they may be new.
     """
     paths = {path for files in needs.values() for path in files}
     for argument in request.specs:
