@@ -1,1 +1,1 @@
-"""Results as text and data, one module per format."""
+"""Reports as text and data, one module per format."""

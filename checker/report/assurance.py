@@ -1,6 +1,6 @@
-"""What a result is worth: which part of the model was searched, and what never happened in it.
+"""Remarks that qualify a result: the part of the model that was searched, and what never happened.
 
-The same remarks go to the text report and to the notes of the JSON report.
+The text report and the notes of the JSON report share them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A statement about a result under one of a few topics.
+    """A remark on a result under one of a few topics.
 
-    ``routine`` ones describe every run; the others deserve a second look. ``allowed`` ones are no
-    reason to fail under --strict: the spec asks for what they tell. ``listed``: the text
-    is a list, best broken behind its commas. ``brief`` is what a page shows where ``text`` is
-    long; empty: the same.
+    ``routine`` remarks describe every run; others deserve attention. ``allowed`` remarks do not
+    fail a check under --strict, since the spec asks for what they report. A ``listed`` text is a
+    list that wraps after commas. ``brief`` replaces a long ``text`` on a page, unless it is "".
     """
 
     topic: str
@@ -75,8 +74,8 @@ NO_CHECKS = "the spec declares no checks"
 
 
 def strictly(result: CheckResult) -> CheckResult:
-    """The result under --strict, if that was given: not as expected if a remark on it deserves a
-    second look, or if the spec declares no check.
+    """Applies --strict: the result is unexpected if a remark deserves attention, or if the spec has
+    no checks.
     """
     if not (result.job.settings.strict and result.as_expected):
         return result
@@ -84,12 +83,12 @@ def strictly(result: CheckResult) -> CheckResult:
     reasons += [f"{r.topic}: {r.text}" for r in remarks(result) if not (r.routine or r.allowed)]
     if not reasons:
         return result
-    what = f"--strict allows no remarks ({'; '.join(reasons)})"
-    return replace(result, explanation=what, exit=Exit.NOT_FOUND, remarked=True)
+    message = f"--strict allows no remarks ({'; '.join(reasons)})"
+    return replace(result, explanation=message, exit=Exit.NOT_FOUND, remarked=True)
 
 
 def of_runs(result: CheckResult) -> tuple[Remark, ...]:
-    """The same for random runs, but for how many they were."""
+    """The remarks on random runs, without their number."""
     return (
         *_bounds(result.job),
         *_not_checked(result),
@@ -110,14 +109,14 @@ def _resumed(outcome: Outcome) -> Iterator[Remark]:
 
 
 def _played(result: CheckResult) -> Iterator[Remark]:
-    """In which runs one that fits a scenario was looked for."""
+    """The runs that were searched for one that fits the scenario."""
     outcome = result.outcome
     if outcome.verdict is Verdict.ASSUMPTION:
         yield from _searched(result)
     elif outcome.limit is not None:
         levels = plural(outcome.statistics.depth, "level")
-        what = f"{levels}, then cut by {outcome.limit}: a longer run may fit"
-        yield Remark("searched", what, allowed=True)
+        message = f"{levels}, then cut by {outcome.limit}: a longer run may fit"
+        yield Remark("searched", message, allowed=True)
     elif outcome.verdict is Verdict.OK:
         yield Remark("searched", "every run up to the first that fits", routine=True)
     else:
@@ -155,32 +154,32 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif not outcome.statistics.counted:
         yield Remark("searched", _paths(outcome), routine=outcome.limit is None, allowed=True)
     elif cut is not None and not outcome.findings:
-        what = f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}"
-        yield Remark("searched", what, allowed=True)
+        message = f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}"
+        yield Remark("searched", message, allowed=True)
         whole = expanded_levels(outcome)
-        known = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
-        if known is not None:
-            what = f"perhaps {known} states, if levels become smaller as they have begun to"
-            yield Remark("in all", what, allowed=True)
+        estimate = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
+        if estimate is not None:
+            message = f"perhaps {estimate} states, if levels become smaller as they have begun to"
+            yield Remark("in all", message, allowed=True)
     elif outcome.findings and not searched_whole(result):
-        what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
+        message = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
         if outcome.regions:
-            what = f"every region up to its first problem, or whole{exactly}"
-        yield Remark("searched", what, routine=True)
+            message = f"every region up to its first problem, or whole{exactly}"
+        yield Remark("searched", message, routine=True)
     else:
         inside = " within the constraints" if outcome.coverage.cut else ""
-        what = f"every reachable state{inside}{_for_all(result)}{exactly or ' (exact)'}"
-        yield Remark("searched", what, routine=outcome.exact)
+        message = f"every reachable state{inside}{_for_all(result)}{exactly or ' (exact)'}"
+        yield Remark("searched", message, routine=outcome.exact)
 
 
 def _proofs(result: CheckResult) -> Iterator[Remark]:
-    """What was proved and what was not, and by which lemmas."""
+    """Proved and unproved subjects, and the lemmas used."""
     proofs = result.outcome.proofs
     proved = [proof.subject for proof in proofs if proof.reason is None]
     if proved:
         every = " and every value of the symbolic constants" if result.job.model.symbols else ""
-        what = f"for every depth{every}: {', '.join(proved)}"
-        yield Remark("proved", what, routine=True, listed=True)
+        message = f"for every depth{every}: {', '.join(proved)}"
+        yield Remark("proved", message, routine=True, listed=True)
     for proof in proofs:
         if proof.reason is not None:
             yield Remark("not proved", f"{proof.subject} ({proof.reason})")
@@ -189,23 +188,23 @@ def _proofs(result: CheckResult) -> Iterator[Remark]:
 
 
 def _paths(outcome: Outcome) -> str:
-    """What a search without states has looked at."""
+    """The paths covered by a search without states."""
     depth = outcome.statistics.depth
     steps = plural(max(depth - 1, 0), "step")
     if outcome.limit is not None and not depth:
         return f"nothing ({outcome.limit})"
     if outcome.limit is not None:
-        known = "nothing is known of longer ones"
+        rest = "nothing is known of longer ones"
         if outcome.undecided is not None:
-            known = "of the longest not every lasso, and nothing is known of longer ones"
-        return f"every path of at most {steps}; {known} ({outcome.limit})"
+            rest = "of the longest not every lasso, and nothing is known of longer ones"
+        return f"every path of at most {steps}; {rest} ({outcome.limit})"
     if outcome.findings:
         return "every shorter path: none leads to a problem"
     return f"every path: none has more than {steps}"
 
 
 def _for_all(result: CheckResult) -> str:
-    """For which values of a symbolic constant a search by regions was made."""
+    """The values of the symbolic constant that a search by regions covered."""
     if not result.outcome.regions:
         return ""
     symbol = result.job.model.symbols[0]
@@ -214,7 +213,7 @@ def _for_all(result: CheckResult) -> str:
 
 
 def searched_whole(result: CheckResult) -> bool:
-    """Whether the search ran to its end, so that what never happened there means something."""
+    """Whether the search was complete, so that what never happened is significant."""
     outcome = result.outcome
     if outcome.search_cut is not None:
         return False
@@ -229,14 +228,14 @@ def searched_whole(result: CheckResult) -> bool:
 
 
 MOST_SWITCHES = 8
-"""Constants of type bool that a page lists, though neither the check nor the user has set them."""
+"""Maximum number of bool constants in a page that neither the check nor the user set."""
 
 
 def _bounds(job: Job) -> Iterator[Remark]:
-    given = {".".join(part.text for part in one.path) for one in job.check.constants}
-    given |= set(job.settings.overrides)
+    assigned = {".".join(part.text for part in constant.path) for constant in job.check.constants}
+    assigned |= set(job.settings.overrides)
     constants = job.model.constants
-    left = [c for c in constants if c.type == BOOL and c.path not in given]
+    left = [c for c in constants if c.type == BOOL and c.path not in assigned]
     rest = [c for c in constants if c not in left] if len(left) > MOST_SWITCHES else constants
     bounds = [f"{c.path} = {show(c.value, c.type)}" for c in constants]
     short = [f"{c.path} = {show(c.value, c.type)}" for c in rest]
@@ -251,10 +250,10 @@ def _bounds(job: Job) -> Iterator[Remark]:
 def _bounds_of_state(model: Model) -> Iterator[str]:
     for variable in model.variables:
         if variable.kind == "channel":
-            most = _capacity(variable.type)
-            if most is not None:
+            capacity = _capacity(variable.type)
+            if capacity is not None:
                 each = "each " if isinstance(variable.type, types.Map) else ""
-                yield f"{each}{variable.name} holds at most {most}"
+                yield f"{each}{variable.name} holds at most {capacity}"
         elif variable.kind == "budget" and isinstance(variable.type, types.Int):
             yield f"{variable.name} at most {variable.type.high}"
 
@@ -275,8 +274,8 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
     cut = result.outcome.coverage.cut
     if cut:
         names = [p.title for p in result.job.model.properties if p.kind.bounds_search]
-        what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
-        yield Remark("cut", what, allowed=True)
+        message = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
+        yield Remark("cut", message, allowed=True)
 
 
 def _undecided(result: CheckResult) -> Iterator[Remark]:
@@ -288,11 +287,11 @@ def _undecided(result: CheckResult) -> Iterator[Remark]:
 
 
 FULL = ("F901", "F902", "F907")
-"""Evaluation errors of something that does not fit."""
+"""Evaluation errors caused by a value that does not fit."""
 
 
 def _no_room(result: CheckResult) -> Iterator[Remark]:
-    """A value that does not fit, of a variable that a constraint was meant to bound."""
+    """Explains a value that does not fit although a constraint bounds its variable."""
     model = result.job.model
     for finding in result.outcome.findings:
         if finding.site is None or finding.site.code not in FULL:
@@ -302,12 +301,12 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
             read = variables_read(prop.body)
             if prop.kind.bounds_search and stored & read:
                 names = [model.variables[number].name for number in sorted(stored & read)]
-                what = (
+                message = (
                     f"a state outside {prop.title} is still reached, and only what follows it is"
                     f" left out: {listing(names, 'and')} needs room for a value or element more"
                     " than the constraint allows"
                 )
-                yield Remark(str(prop.kind), what)
+                yield Remark(str(prop.kind), message)
                 return
 
 
@@ -317,12 +316,12 @@ def _assigned(model: Model, span: Span) -> frozenset[int]:
         part for action in model.actions for part in walk(action.body) if isinstance(part, Assign)
     )
     return frozenset(
-        one.variable
-        for one in statements
-        if one.span is not None
-        and one.span.source is span.source
-        and one.span.start <= span.start
-        and span.end <= one.span.end
+        statement.variable
+        for statement in statements
+        if statement.span is not None
+        and statement.span.source is span.source
+        and statement.span.start <= span.start
+        and span.end <= statement.span.end
     )
 
 
@@ -341,12 +340,12 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
         yield Remark("not checked", "; ".join(parts), routine=True)
     reason = counts_compared(job, result.outcome)
     if reason is not None:
-        what = f"the expected counts were not compared: {reason}"
-        yield Remark("counts", what, allowed=True)
+        message = f"the expected counts were not compared: {reason}"
+        yield Remark("counts", message, allowed=True)
 
 
 def _never(result: CheckResult) -> Iterator[Remark]:
-    """What did not happen; meaningful only for a search that ran to its end or to a limit."""
+    """What never happened; only significant if the search was complete or reached a limit."""
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
     cut = outcome.search_cut is not None
     so_far = cut and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
@@ -382,21 +381,21 @@ def _never(result: CheckResult) -> Iterator[Remark]:
 
 
 def unset_marks(model: Model, marked: Set[int]) -> Iterator[CoverageMark]:
-    """The coverage marks that were not set, once per place in an action or property.
+    """The coverage marks that were not set, once per location in an action or property.
 
-    An action that calls a procedure twice has each mark of the procedure twice, with one place: the
-    mark counts as set if either is.
+    An action that calls a procedure twice has each mark of the procedure twice, at the same
+    location; the mark is set if either is.
     """
-    places = {(mark.kind, mark.owner, mark.span) for mark in map(model.marks.__getitem__, marked)}
+    seen = {(mark.kind, mark.owner, mark.span) for mark in map(model.marks.__getitem__, marked)}
     for mark in model.marks:
-        place_of = (mark.kind, mark.owner, mark.span)
-        if place_of not in places:
-            places.add(place_of)
+        location = (mark.kind, mark.owner, mark.span)
+        if location not in seen:
+            seen.add(location)
             yield mark
 
 
 def described(mark: CoverageMark, path: str) -> str:
-    """What a mark stands for, and where; ``path`` is that of the spec."""
+    """The text of a mark and its location; ``path`` is that of the spec."""
     text = " ".join(mark.text.split()) or quoted(mark.span)
     here = mark.span.source.name == path
     return f"`{text}` ({f'line {mark.span.line}' if here else place(mark.span)})"
@@ -409,16 +408,16 @@ def _blocked(result: CheckResult) -> Iterator[Remark]:
             guard: Guard = model.guards[number]
             owner = model.actions[guard.action].name
             times = plural(count, "time")
-            what = f"{owner}: disabled {times} by a full channel ({place(guard.span)})"
-            yield Remark("blocked", what, allowed=True)
+            message = f"{owner}: disabled {times} by a full channel ({place(guard.span)})"
+            yield Remark("blocked", message, allowed=True)
 
 
 def _stuck(result: CheckResult) -> Iterator[Remark]:
     count = result.outcome.coverage.stuck.count
     if count:
         verb = "state can" if count == 1 else "states can"
-        what = (
+        message = (
             f"{count:,} {verb} only lose, duplicate or step to itself, and `terminal` does not "
             "hold there"
         )
-        yield Remark("stuck", what)
+        yield Remark("stuck", message)

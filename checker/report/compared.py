@@ -1,4 +1,4 @@
-"""Two traces side by side: where they part, and what each led to; as text and as JSON."""
+"""A comparison of two traces side by side, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,56 +24,56 @@ WHAT: dict[Kind, str] = {
     "outcome": "the steps are the same, and what is said of their end differs",
 }
 MOST_REST = 20
-"""Steps that each side shows behind the first difference."""
+"""Maximum number of steps per side after the first difference."""
 GAP = 3
 
 
-def write_difference(page: Page, names: tuple[str, str], found: TraceDifference) -> None:
-    """The first difference with what is the same before it and what comes behind it, and the ends.
-    ``names`` are those of the files.
+def write_difference(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
+    """Writes the first difference, the common step before it, what follows, and the ends. ``names``
+    are the file names.
     """
-    one, other = names
-    parting = found.parting
+    left_name, right_name = names
+    parting = difference.parting
     if parting is None:
-        count = plural(len(found.left.steps), "state")
-        page.words("", f"{one} and {other} are alike: {count}", 2, "good")
-        _write_notes(page, names, found)
+        count = plural(len(difference.left.steps), "state")
+        page.words("", f"{left_name} and {right_name} are alike: {count}", 2, "good")
+        _write_notes(page, names, difference)
         return
     number = parting.position + 1
-    what = f"{one} and {other} differ first at step {number}: {WHAT[parting.kind]}"
-    page.words("", what, 2, "bad")
+    message = f"{left_name} and {right_name} differ first at step {number}: {WHAT[parting.kind]}"
+    page.words("", message, 2, "bad")
     page.blank()
-    _write_heads(page, names, found)
+    _write_heads(page, names, difference)
     page.blank()
     if parting.position:
         alike = "step 1 is" if parting.position == 1 else f"steps 1 to {parting.position} are"
         page.line("  ", (f"{alike} the same in both, the last of them:", "dim"))
-        last = found.left.steps[parting.position - 1]
+        last = difference.left.steps[parting.position - 1]
         page.words(f"  {parting.position}  ", last.title, 6, "title")
         page.blank()
-    _write_steps(page, found, parting.position, parting.position + 1)
+    _write_steps(page, difference, parting.position, parting.position + 1)
     if parting.fields:
         page.blank()
         page.line("  ", (f"what differs behind step {number}", "title"))
         for change in parting.fields:
             _side_by_side(page, _values(change))
-    left = [max(0, len(side.steps) - number) for side in found.sides]
+    left = [max(0, len(side.steps) - number) for side in difference.sides]
     if any(left):
         page.blank()
         page.line("  ", ("how each goes on", "title"))
-        _write_steps(page, found, number, number + MOST_REST)
+        _write_steps(page, difference, number, number + MOST_REST)
         more = [max(0, n - MOST_REST) for n in left]
         if any(more):
             _side_by_side(page, [f"and {plural(n, 'more step')}" if n else "" for n in more])
     page.blank()
     page.line("  ", ("what each led to", "title"))
-    _side_by_side(page, [_end(side) for side in found.sides])
-    _write_notes(page, names, found)
+    _side_by_side(page, [_end(side) for side in difference.sides])
+    _write_notes(page, names, difference)
 
 
-def _write_heads(page: Page, names: tuple[str, str], found: TraceDifference) -> None:
+def _write_heads(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
     columns = _columns(page)
-    for column, name, side in zip(columns, names, found.sides, strict=True):
+    for column, name, side in zip(columns, names, difference.sides, strict=True):
         column.words("", name, 2, "title")
         column.words("", side.about, 2, "dim")
     page.beside(*columns, 2, GAP)
@@ -86,17 +86,19 @@ def _columns(page: Page) -> tuple[Page, Page]:
 
 def _side_by_side(page: Page, texts: Sequence[str]) -> None:
     columns = _columns(page)
-    for column, said in zip(columns, texts, strict=True):
-        column.words("", said, 2)
+    for column, entry in zip(columns, texts, strict=True):
+        column.words("", entry, 2)
     page.beside(*columns, 2, GAP)
 
 
-def _write_steps(page: Page, found: TraceDifference, begin: int, end: int) -> None:
-    """The steps of both traces between two positions, those of one position side by side."""
-    longest = max(len(side.steps) for side in found.sides)
+def _write_steps(page: Page, difference: TraceDifference, begin: int, end: int) -> None:
+    """Writes the steps of both traces from ``begin`` to ``end``, those at one position side by
+    side.
+    """
+    longest = max(len(side.steps) for side in difference.sides)
     for position in range(begin, min(end, longest)):
         columns = _columns(page)
-        for column, side in zip(columns, found.sides, strict=True):
+        for column, side in zip(columns, difference.sides, strict=True):
             _write_step(column, side, position)
         page.beside(*columns, 2, GAP)
 
@@ -115,13 +117,15 @@ def _write_step(column: Page, side: TraceDocument, position: int) -> None:
         write_state(column, step.state, side.families, 3)
     else:
         for change in side.changes(position):
-            # A message that is received stands in the title.
+            # A received message is part of the title.
             if kept := without_received(change, step.title):
                 column.words("   ", f"{kept.path} {change_text(kept)}", 5)
 
 
 def _values(change: Change) -> tuple[str, str]:
-    """What each trace has in a place that differs; of a collection what the other lacks."""
+    """The values of a changed part in both traces; for collections, the elements that only one
+    has.
+    """
     both = (change.before, change.removed), (change.after, change.added)
     if any(isinstance(value, Group) and len(lost) < len(value.items) for value, lost in both) and (
         change.removed or change.added
@@ -132,49 +136,49 @@ def _values(change: Change) -> tuple[str, str]:
 
 
 def _end(side: TraceDocument) -> str:
-    """What a trace is said to end in."""
-    said = side.headline or side.verdict
-    if not said:
-        said = "a violation" if side.violated else "no problem is said of its end"
-    # A headline of ours says how it goes on.
+    """The end of a trace in words."""
+    ending = side.headline or side.verdict
+    if not ending:
+        ending = "a violation" if side.violated else "no problem is said of its end"
+    # A headline of ours describes the cycle.
     if side.endless and not side.headline:
-        said = f"{said}; {side.endless}"
+        ending = f"{ending}; {side.endless}"
     if side.instance:
-        said += " for " + ", ".join(f"{name} = {value}" for name, value in side.instances)
-    return f"{said}; {side.problem}" if side.problem else said
+        ending += " for " + ", ".join(f"{name} = {value}" for name, value in side.instances)
+    return f"{ending}; {side.problem}" if side.problem else ending
 
 
-def _write_notes(page: Page, names: tuple[str, str], found: TraceDifference) -> None:
-    """What keeps the two from being of the same: constants, variables, specs."""
-    if found.constants or any(found.unshared):
+def _write_notes(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
+    """Warns about differences in constants, variables and specs."""
+    if difference.constants or any(difference.unshared):
         page.blank()
-    for name, ours, theirs in found.constants:
-        what = f"{name} is {ours} in {names[0]} and {theirs} in {names[1]}"
-        page.words("  ", what, 4, "warn")
-    for name, only in zip(names, found.unshared, strict=True):
+    for name, ours, theirs in difference.constants:
+        message = f"{name} is {ours} in {names[0]} and {theirs} in {names[1]}"
+        page.words("  ", message, 4, "warn")
+    for name, only in zip(names, difference.unshared, strict=True):
         if only:
-            what = f"not compared, variables of {name} only: {', '.join(only)}"
-            page.words("  ", what, 4, "warn", by=", ")
+            message = f"not compared, variables of {name} only: {', '.join(only)}"
+            page.words("  ", message, 4, "warn", by=", ")
 
 
-def difference_json(names: tuple[str, str], found: TraceDifference) -> dict[str, Json]:
-    """The same for scripts; steps are numbered from 1, and those behind the first difference are
-    all there.
+def difference_json(names: tuple[str, str], difference: TraceDifference) -> dict[str, Json]:
+    """The comparison as JSON: steps are numbered from 1, and all steps after the first difference
+    are included.
     """
-    parting = found.parting
-    begin = len(found.left.steps) if parting is None else parting.position
-    sides = [_side(name, side, begin) for name, side in zip(names, found.sides, strict=True)]
+    parting = difference.parting
+    begin = len(difference.left.steps) if parting is None else parting.position
+    sides = [_side(name, side, begin) for name, side in zip(names, difference.sides, strict=True)]
     first: Json = None
     if parting is not None:
         fields: list[Json] = [
-            {"place": one.path, "a": text(one.before), "b": text(one.after)}
-            for one in parting.fields
+            {"place": change.path, "a": text(change.before), "b": text(change.after)}
+            for change in parting.fields
         ]
         first = {
             "step": parting.position + 1,
             "kind": parting.kind,
-            "a": _title(found.left, parting.position),
-            "b": _title(found.right, parting.position),
+            "a": _title(difference.left, parting.position),
+            "b": _title(difference.right, parting.position),
             "fields": fields,
         }
     return {
@@ -182,9 +186,11 @@ def difference_json(names: tuple[str, str], found: TraceDifference) -> dict[str,
         "first_difference": first,
         "a": sides[0],
         "b": sides[1],
-        "constants": [{"name": n, "a": ours, "b": theirs} for n, ours, theirs in found.constants],
-        "only_in_a": [*found.unshared[0]],
-        "only_in_b": [*found.unshared[1]],
+        "constants": [
+            {"name": n, "a": ours, "b": theirs} for n, ours, theirs in difference.constants
+        ],
+        "only_in_a": [*difference.unshared[0]],
+        "only_in_b": [*difference.unshared[1]],
     }
 
 

@@ -1,6 +1,6 @@
-"""What a model says of recordings: for people, and for programs.
+"""The report on recordings as text and JSON.
 
-Nothing here depends on how the lines of several sources were mixed, nor on time.
+It does not depend on the order in which lines of several sources are mixed, nor on time.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ STYLES: dict[Verdict, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """What was found of a recording. ``documents`` are the traces of the histories that are shown
-    whole.
-    """
+    """The verdicts on a recording; ``documents`` are the traces of histories shown in full."""
 
     title: str
     spec: str
@@ -44,36 +42,38 @@ class Conformance:
         return self.findings.totals.verdicts[verdict]
 
 
-def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
-    """The report on a page."""
-    counts = [(verdict, found.count(verdict)) for verdict in STYLES]
+def write_conformance(page: Page, mapped: Mapped, conformance: Conformance) -> None:
+    """Writes the report."""
+    counts = [(verdict, conformance.count(verdict)) for verdict in STYLES]
     parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
-    worst = next((v for v in ("not allowed", "unknown", "unread") if found.count(v)), "allowed")
+    worst = next(
+        (v for v in ("not allowed", "unknown", "unread") if conformance.count(v)), "allowed"
+    )
     style = "bad" if worst == "not allowed" else "good" if worst == "allowed" else "warn"
-    totals = found.findings.totals
+    totals = conformance.findings.totals
     style = style if totals.verdicts.total() else "warn"
     size = f"{plural_of(totals.verdicts.total())}, {plural(totals.events, 'event')}"
     page.line(
-        (found.title, "title"),
+        (conformance.title, "title"),
         "  ",
         (", ".join(parts) or "no history", style),
         "   ",
         (size, "dim"),
     )
-    whole, listed = found.findings.whole, found.findings.listed
+    whole, listed = conformance.findings.whole, conformance.findings.listed
     for judged in whole:
         page.blank()
-        write_history(page, mapped, judged, found.documents[judged.key])
+        write_history(page, mapped, judged, conformance.documents[judged.key])
     if listed:
         page.blank()
     for judged in listed:
         rest = "" if judged.verdict == "unread" else f", {judged.read} of {judged.total} events"
         page.line("  ", key_name(judged.key), ": ", (judged.verdict, STYLES[judged.verdict]), rest)
-    more = totals.verdicts.total() - found.count("allowed") - len(whole) - len(listed)
+    more = totals.verdicts.total() - conformance.count("allowed") - len(whole) - len(listed)
     if more:
         page.line(f"  and {plural_of(more)} more")
     page.blank()
-    write_remarks(page, list(remarks(mapped, found)))
+    write_remarks(page, list(remarks(mapped, conformance)))
 
 
 def plural_of(count: int) -> str:
@@ -82,19 +82,19 @@ def plural_of(count: int) -> str:
 
 
 def write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDocument) -> None:
-    """A history that is not allowed, whole."""
+    """Writes a history that is not allowed, in full."""
     style = STYLES[judged.verdict]
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
     page.line("  ", (key_name(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
-    for one in judged.waiting:
-        page.words(f"    {one.source}: ", next_event(one), 8)
+    for waiting in judged.waiting:
+        page.words(f"    {waiting.source}: ", next_event(waiting), 8)
     if judged.instead:
         page.words("    there the model shows instead: ", "; ".join(judged.instead), 8)
     elif judged.verdict == "not allowed":
         page.line("    there the model shows nothing more")
     for cut in judged.cuts:
         page.words("    cut: ", cut, 8, "warn")
-    ahead = any(one.kind == "ahead" for one in mapped.recording.inputs)
+    ahead = any(waiting.kind == "ahead" for waiting in mapped.recording.inputs)
     for layer in judged.layers:
         page.line("    ", (_layer(layer, ahead=ahead), "dim"))
     if judged.names:
@@ -114,23 +114,23 @@ def _layer(layer: Layer, *, ahead: bool) -> str:
     return f"with {most} where a message is put in ahead, {how}"
 
 
-def next_event(one: Waiting) -> str:
-    """How far a source is read."""
-    if one.read == one.total:
-        return f"all of {plural(one.total, 'event')}"
-    text = "" if one.line is None else f", {one.line.text}"
-    return f"next is event {one.read + 1} of {one.total}{text}"
+def next_event(waiting: Waiting) -> str:
+    """The progress of a source, and its next event."""
+    if waiting.read == waiting.total:
+        return f"all of {plural(waiting.total, 'event')}"
+    text = "" if waiting.line is None else f", {waiting.line.text}"
+    return f"next is event {waiting.read + 1} of {waiting.total}{text}"
 
 
 def key_name(key: Key) -> str:
-    """What a history is called."""
+    """The name of a history."""
     return "the recording" if key is None else str(key)
 
 
-def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
-    """What was exercised, what was not, and what the verdict rests upon."""
+def remarks(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
+    """Remarks on coverage, and on what the verdict depends."""
     actions, recording = mapped.model.actions, mapped.recording
-    totals = found.findings.totals
+    totals = conformance.findings.totals
     steps = totals.taken.total()
     yield Remark("runs", f"{plural(steps, 'step')} of the model", routine=True)
     hidden = sum(count for n, count in totals.taken.items() if n in recording.hidden)
@@ -139,62 +139,65 @@ def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     never = [action.name for n, action in enumerate(actions) if not totals.taken[n]]
     if never:
         yield Remark("never taken", ", ".join(never), listed=True)
-    yield from _unused(mapped, found)
+    yield from _unused(mapped, conformance)
     if recording.tolerated:
         passed = totals.tolerated
         yield Remark("tolerated", plural(passed, "event"), routine=not passed)
-    strays = found.findings.strays
+    strays = conformance.findings.strays
     if strays:
         yield Remark("no history", f"{plural(strays, 'event')} of no history")
     if recording.under_way is not None:
         count = recording.under_way
-        what = f"at most {count} under way where a message is put in ahead, as the spec says"
-        yield Remark("assumed", what, routine=True)
+        message = f"at most {count} under way where a message is put in ahead, as the spec says"
+        yield Remark("assumed", message, routine=True)
 
 
-def _unused(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
-    """Parts of the model and rules of the recording that no run needed."""
+def _unused(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
+    """Parts of the model and rules of the recording that no run used."""
     model, recording = mapped.model, mapped.recording
-    totals = found.findings.totals
+    totals = conformance.findings.totals
     grouped: dict[tuple[str, str], dict[str, None]] = {}
     for mark in unset_marks(model, totals.marked):
         if mark.kind == "antecedent" or not totals.taken[mark.owner]:
             continue
         topic = "never true" if mark.kind == "guard" else "never entered"
         name = model.actions[mark.owner].name
-        grouped.setdefault((topic, name), {})[described(mark, found.spec)] = None
+        grouped.setdefault((topic, name), {})[described(mark, conformance.spec)] = None
     for (topic, name), texts in grouped.items():
         yield Remark(topic, f"{name}: {', '.join(texts)}")
     rules = [
-        f"{one.kind} {recording.events[one.event].name} ({place(one.span)})"
-        for number, one in enumerate(recording.inputs)
+        f"{item.kind} {recording.events[item.event].name} ({place(item.span)})"
+        for number, item in enumerate(recording.inputs)
         if number not in totals.used
     ]
     if rules:
         yield Remark("never used", ", ".join(rules), listed=True)
     events = enumerate(recording.events)
-    unseen = [one.name for number, one in events if number not in totals.seen]
+    unseen = [item.name for number, item in events if number not in totals.seen]
     if unseen:
         yield Remark("never seen", ", ".join(unseen), listed=True)
 
 
-def conformance_object(mapped: Mapped, found: Conformance, exit_code: int) -> dict[str, Json]:
-    """The report as an object."""
+def conformance_object(mapped: Mapped, conformance: Conformance, exit_code: int) -> dict[str, Json]:
+    """The report as a JSON object."""
     return {
-        "spec": found.spec,
-        "check": found.check,
-        "version": found.version,
+        "spec": conformance.spec,
+        "check": conformance.check,
+        "version": conformance.version,
         "exit": exit_code,
-        "counts": {verdict: found.count(verdict) for verdict in STYLES},
+        "counts": {verdict: conformance.count(verdict) for verdict in STYLES},
         "histories": [
-            _history(one, found.documents.get(one.key)) for one in found.findings.histories()
+            _history(item, conformance.documents.get(item.key))
+            for item in conformance.findings.histories()
         ],
         "taken": {
-            a.name: found.findings.totals.taken[n] for n, a in enumerate(mapped.model.actions)
+            a.name: conformance.findings.totals.taken[n] for n, a in enumerate(mapped.model.actions)
         },
-        "strays": found.findings.strays,
-        "notes": [f"{one.topic}: {one.text}" for one in remarks(mapped, found)],
-        "problems": [{"code": one.code, "message": one.message} for one in found.findings.problems],
+        "strays": conformance.findings.strays,
+        "notes": [f"{item.topic}: {item.text}" for item in remarks(mapped, conformance)],
+        "problems": [
+            {"code": item.code, "message": item.message} for item in conformance.findings.problems
+        ],
     }
 
 
@@ -207,18 +210,18 @@ def _history(judged: Judged, document: TraceDocument | None) -> Json:
         "states": judged.states,
         "next": [
             {
-                "source": one.source,
-                "read": one.read,
-                "events": one.total,
-                "event": None if one.line is None else one.line.text,
+                "source": item.source,
+                "read": item.read,
+                "events": item.total,
+                "event": None if item.line is None else item.line.text,
             }
-            for one in judged.waiting
+            for item in judged.waiting
         ],
         "instead": list(judged.instead),
         "cuts": list(judged.cuts),
         "layers": [
-            {"under_way": one.ahead, "states": one.states, "ended": one.ended}
-            for one in judged.layers
+            {"under_way": item.ahead, "states": item.states, "ended": item.ended}
+            for item in judged.layers
         ],
         "names": dict(judged.names),
         "tolerated": judged.tolerated,

@@ -1,5 +1,5 @@
-"""What a model says of recordings, for build systems: each history a test case of JUnit, and each
-that is not allowed a result of SARIF with its run.
+"""The report on recordings for build systems: histories as JUnit test cases, and those that are not
+allowed as SARIF results.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ RULES: dict[Verdict, str] = {
 
 
 def sentence(judged: Judged) -> str:
-    """What is said of a history that is not allowed."""
+    """The summary of a history that is not allowed."""
     if judged.verdict == "unread":
         return f"{key_name(judged.key)}: {RULES['unread']}"
-    waiting = (f"{one.source}: {next_event(one)}" for one in judged.waiting)
+    waiting = (
+        f"{source_state.source}: {next_event(source_state)}" for source_state in judged.waiting
+    )
     parts = [f"{judged.read} of {judged.total} events can be read", *waiting, *judged.cuts]
     return f"{key_name(judged.key)} is {_word(judged)}: {'; '.join(parts)}"
 
@@ -43,58 +45,60 @@ def _rule(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def junit_text(mapped: Mapped, found: Conformance) -> str:
-    """The report as JUnit's XML."""
+def junit_text(mapped: Mapped, conformance: Conformance) -> str:
+    """The report as JUnit XML."""
     root = Element("testsuites", name="fencepost")
-    suite = SubElement(root, "testsuite", name=junit.clean(found.title))
-    whole = {one.key: one for one in found.findings.whole}
-    for judged in found.findings.histories():
+    suite = SubElement(root, "testsuite", name=junit.clean(conformance.title))
+    whole = {item.key: item for item in conformance.findings.whole}
+    for judged in conformance.findings.histories():
         name = junit.clean(key_name(judged.key))
-        case = SubElement(suite, "testcase", classname=junit.group(found.spec), name=name)
-        case.set("file", junit.clean(found.spec))
+        case = SubElement(suite, "testcase", classname=junit.group(conformance.spec), name=name)
+        case.set("file", junit.clean(conformance.spec))
         case.set("time", "0")
         if judged.verdict == "allowed":
             continue
-        # What is not known is no failure of the system.
+        # An undecided history is not a failure of the system.
         kind = "failure" if judged.verdict == "not allowed" else "error"
-        said = junit.clean(sentence(judged))
-        failure = SubElement(case, kind, type=_rule(judged.verdict), message=said)
+        message = junit.clean(sentence(judged))
+        failure = SubElement(case, kind, type=_rule(judged.verdict), message=message)
         if judged.key in whole:
             page = Page(junit.WIDTH)
-            write_history(page, mapped, whole[judged.key], found.documents[judged.key])
+            write_history(page, mapped, whole[judged.key], conformance.documents[judged.key])
             failure.text = junit.clean(page.text())
     junit.sums(suite, 0.0)
-    return junit.document(root, found.findings.problems)
+    return junit.document(root, conformance.findings.problems)
 
 
-def sarif_object(mapped: Mapped, found: Conformance, exit_code: int) -> dict[str, Json]:
-    """The report as a log of SARIF."""
-    findings = found.findings
-    results = [_result(mapped, found, one) for one in (*findings.whole, *findings.listed)]
-    rules = {_rule(verdict): what for verdict, what in RULES.items()}
+def sarif_object(mapped: Mapped, conformance: Conformance, exit_code: int) -> dict[str, Json]:
+    """The report as a SARIF log."""
+    findings = conformance.findings
+    results = [
+        _result(mapped, conformance, judged) for judged in (*findings.whole, *findings.listed)
+    ]
+    rules = {_rule(verdict): text for verdict, text in RULES.items()}
     problems = findings.problems
     return sarif.log(
-        found.version, rules, problems, results, successful=not problems, exit_code=exit_code
+        conformance.version, rules, problems, results, successful=not problems, exit_code=exit_code
     )
 
 
-def _result(mapped: Mapped, found: Conformance, judged: Judged) -> Json:
-    made: dict[str, Json] = {
+def _result(mapped: Mapped, conformance: Conformance, judged: Judged) -> Json:
+    result: dict[str, Json] = {
         "ruleId": _rule(judged.verdict),
         "level": "error",
         "message": sarif.message(sentence(judged)),
         "locations": [sarif.location(mapped.recording.span)],
-        "partialFingerprints": {"history/v1": f"{found.title}#{key_name(judged.key)}"},
+        "partialFingerprints": {"history/v1": f"{conformance.title}#{key_name(judged.key)}"},
     }
-    document = found.documents.get(judged.key)
+    document = conformance.documents.get(judged.key)
     if document is not None:
         spans = [_span(mapped, did) for _, did in judged.way]
-        made["codeFlows"] = sarif.code_flows(document, spans)
-    return made
+        result["codeFlows"] = sarif.code_flows(document, spans)
+    return result
 
 
 def _span(mapped: Mapped, did: Did) -> Span:
-    """Where a step is declared."""
+    """The declaration of a step's action or rule."""
     if did.action is not None:
         return mapped.model.actions[did.action].span
     if did.rule is not None:

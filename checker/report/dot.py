@@ -1,6 +1,6 @@
-"""A trace as a graph for Graphviz: one column of steps per lifeline, messages across.
+"""A trace as a Graphviz graph: a column of steps per lifeline, with messages between columns.
 
-Labels are quoted strings; what could end or steer one is escaped.
+Labels are quoted strings; characters that could end or alter one are escaped.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.spec.text.problem import printable
 
 MOST = 60
-"""Characters of a line of a label."""
+"""Maximum number of characters per line of a label."""
 
 
 def dot(document: TraceDocument) -> str:
-    """The text of the graph."""
+    """Returns the graph's text."""
     lanes = list(document.lanes()) or [SYSTEM]
     lines = [
         f"digraph {quoted(['trace of ' + document.source if document.source else 'trace'])} {{",
@@ -37,11 +37,11 @@ def dot(document: TraceDocument) -> str:
             continue
         column = lanes.index(step.act.lifeline or SYSTEM)
         columns[column].append(f"s{position}")
-        said = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
+        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
         if step.state is None:
-            said.append("this step fails")
+            texts.append("this step fails")
         style = ', color=gray, fontcolor=gray, tooltip="not needed"' if step.act.spare else ""
-        lines.append(f"  s{position} [label={quoted(said)}, group=g{column}{style}];")
+        lines.append(f"  s{position} [label={quoted(texts)}, group=g{column}{style}];")
     order = [f"s{position}" for position in range(1, len(steps))]
     if len(order) > 1:
         lines.append(f"  {' -> '.join(order)} [style=invis];")
@@ -51,7 +51,7 @@ def dot(document: TraceDocument) -> str:
             lines.append(f"  {' -> '.join(chain)} [{line}];")
     lines += _messages(document)
     if document.loop is not None and order:
-        # An edge back would turn the columns upside down if it had a say in where steps stand.
+        # With a constraint, an edge back would reverse the ranks.
         back = f"s{len(steps) - 1} -> s{max(1, document.loop)}"
         look = "color=red, penwidth=2, constraint=false"
         lines.append(f"  {back} [label={quoted([' for ever'])}, fontcolor=red, {look}];")
@@ -67,10 +67,10 @@ def dot(document: TraceDocument) -> str:
 
 
 def _messages(document: TraceDocument) -> Iterable[str]:
-    known = document.flights()
-    if any(flight.sent == 0 and flight.ended is not None for flight in known):
+    flights = document.flights()
+    if any(flight.sent == 0 and flight.ended is not None for flight in flights):
         yield f"  s0 [label={quoted(['there at the start'])}, shape=plaintext];"
-    for number, flight in enumerate(known):
+    for number, flight in enumerate(flights):
         if flight.sent == 0 and flight.ended is None:
             continue
         label = quoted([message_label(flight.message, MOST // 2)])
@@ -90,7 +90,7 @@ def _messages(document: TraceDocument) -> Iterable[str]:
 
 
 def quoted(lines: Iterable[str]) -> str:
-    """Lines of text as a string of DOT, centred."""
+    """A DOT string of centred lines."""
     safe = [cut(printable(line).replace("\n", " "), 4 * MOST) for line in lines]
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in safe)
     return '"' + "\\n".join(escaped) + '"'

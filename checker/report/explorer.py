@@ -1,8 +1,7 @@
-"""The page of a trace, alive: what there is to see of an exploration, as HTML and as JSON.
+"""The page of an exploration: a trace page (`html`) with controls.
 
-The page is that of a trace (`html`) with what can be done beside it. What the server sends after
-each step are the parts of the page that have changed: markup made here, with all text in it
-escaped, and values that the script puts into text nodes.
+After each step the server sends only the changed parts: markup made here, with all text escaped,
+and values that the script puts into text nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from fencepost.checker.trace.steps import lifeline, lifelines
 from fencepost.spec.text.problem import printable
 
 MOST_OPTIONS = 500
-"""Steps that are offered of more."""
+"""Maximum number of steps offered."""
 KEYS = (
     ("1 to 9", "take the step with this number"),
     ("b, f", "one step back; forward on the way that was gone"),
@@ -35,7 +34,7 @@ ALLOWED = "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 
 def explorer_page(exploration: Exploration, at: int) -> str:
-    """The page as it is sent first; everything behind that is a `view`."""
+    """The initial page; later changes are sent as a `view`."""
     body = filled(
         '<header><p><b class="good">explore</b> {}'
         '<button id="theme" type="button" title="light or dark (t)">◐</button>'
@@ -69,38 +68,40 @@ def explorer_page(exploration: Exploration, at: int) -> str:
     return page(title, body, "trace.js explorer.js", "explorer.css", allowed=ALLOWED)
 
 
-def view(exploration: Exploration, at: int, said: str = "") -> dict[str, Json]:
-    """Everything that the page shows now; ``at`` is the number of this view, and ``said`` the
-    answer to what was asked.
+def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
+    """Everything that the page shows; ``at`` is the number of this view, ``said`` the reply to a
+    request.
     """
     walk, model = exploration.walk, exploration.model
     begun = bool(walk.path)
-    made = exploration.document() if begun else TraceDocument((), lifelines=lifelines(model))
-    # A picture of a longer way is of no use, and slow.
-    drawn = sequence(made) if len(made.steps) <= MOST_DRAWN else ""
-    wrong: list[Json] = [_text(what) for what, _ in exploration.wrong()]
+    trace = exploration.document() if begun else TraceDocument((), lifelines=lifelines(model))
+    # A picture of a longer trace is slow and useless.
+    drawn = sequence(trace) if len(trace.steps) <= MOST_DRAWN else ""
+    wrong: list[Json] = [_text(problem) for problem, _ in exploration.wrong()]
     if (failure := exploration.failure()) is not None:
         wrong.append(_text(f"this step fails: {failure[0].message}"))
     elif walk.judgement().outside:
         wrong.append("outside a constraint: no check goes on from here")
     return {
         "at": at,
-        "said": _text(said),
-        "caption": _text(made.headline or (made.description if begun else "choose a first state")),
+        "said": _text(reply),
+        "caption": _text(
+            trace.headline or (trace.description if begun else "choose a first state")
+        ),
         "diagram": str(drawn),
-        "steps": str(steps(made)),
-        "found": str(joined(found(made))),
+        "steps": str(steps(trace)),
+        "found": str(joined(found(trace))),
         "wrong": wrong,
-        "data": step_data(made),
+        "data": step_data(trace),
         "options": _options(exploration),
         "nothing": exploration.nothing(),
         "more": max(0, len(exploration.options) - MOST_OPTIONS),
         "watched": [
             {
-                "text": _text(one.text),
-                "values": [_text(value or NO_VALUE) for value in exploration.values(one)],
+                "text": _text(watched.text),
+                "values": [_text(value or NO_VALUE) for value in exploration.values(watched)],
             }
-            for one in exploration.watched
+            for watched in exploration.watched
         ],
         "ways": _ways(exploration),
         "way": walk.way,
@@ -110,7 +111,7 @@ def view(exploration: Exploration, at: int, said: str = "") -> dict[str, Json]:
 
 
 def _options(exploration: Exploration) -> list[Json]:
-    """The steps that can be taken, each with who takes it."""
+    """The possible steps, each with its lifeline."""
     return [
         {
             "number": number,
@@ -132,7 +133,7 @@ def _who(exploration: Exploration, index: int) -> str:
 
 
 def _ways(exploration: Exploration) -> list[Json]:
-    """The ways that were gone: how long they are, and the step by which each ends."""
+    """The explored ways: their lengths and last steps."""
     return [
         {
             "steps": len(way),

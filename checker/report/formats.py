@@ -1,4 +1,4 @@
-"""A whole run in any format."""
+"""Renders a whole run in any format."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ Form: TypeAlias = Literal["text", "json", "junit", "sarif", "github", "html"]
 """The formats of a report of `fencepost check`."""
 FORMS: tuple[Form, ...] = get_args(Form)
 WIDTH = 100
-"""Characters of a line of the text on a page."""
+"""The line width of text on a page."""
 
 
 def made(form: Form, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
-    """The report in this format; "" where there is nothing to report on in it. ``detail`` is for
-    text alone: the others keep everything.
-    """
+    """Renders the report; "" if the format has nothing to show. ``detail`` only affects text."""
     match form:
         case "json":
             return _json(whole)
@@ -56,8 +54,8 @@ def _json(whole: Whole) -> str:
 
 
 def _html(whole: Whole) -> str:
-    """The page of the first trace, if there is one to show and nothing is wrong without one; else a
-    page with the problems and the text of the report.
+    """The page of the first trace, if one should be shown; otherwise a page with the problems and
+    the text report.
     """
     chosen = whole.traced
     hidden = whole.surprises and (chosen is None or chosen.as_expected)

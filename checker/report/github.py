@@ -1,5 +1,5 @@
-"""The report as GitHub's workflow commands: each surprise and each problem is an annotation on a
-line of the pull request.
+"""The report as GitHub workflow commands: surprises and problems are annotations on lines of a pull
+request.
 
 https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 """
@@ -13,11 +13,11 @@ from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span
 
 MOST = 1000
-"""GitHub cuts longer messages."""
+"""GitHub truncates longer messages."""
 
 
 def dumps(whole: Whole) -> str:
-    """A line for each annotation; nothing if all is as expected and no search was resumed."""
+    """One line per annotation; "" if everything is as expected and no search was resumed."""
     return "".join(f"{line}\n" for line in _lines(whole))
 
 
@@ -46,7 +46,7 @@ def _command(kind: str, span: Span | None, title: str, message: str) -> str:
         end_line, end_column = span.source.position(span.end)
         fields = {"file": span.source.name, "line": str(line), "endLine": str(end_line)}
         if line == end_line:
-            # Columns count only on one line; the last is included.
+            # Columns apply only to a single line; the last one is inclusive.
             fields |= {"col": str(column), "endColumn": str(max(end_column - 1, column))}
     fields["title"] = title
     parts = ",".join(f"{name}={_property(value)}" for name, value in fields.items())

@@ -18,10 +18,10 @@ from fencepost.checker.trace.value_tree import text, tree
 from fencepost.spec.text.problem import printable
 
 NAMED = 60
-"""A graph of DOT with more states has numbers in place of values."""
+"""DOT graphs with more states show numbers instead of values."""
 MOST_LABEL = 40
 SPACE, LEVEL, RADIUS = 54, 92, 17
-"""Of the page, in pixels: between states, between levels, of a state."""
+"""Distances between states and between levels, and the radius of a state, in pixels."""
 
 
 def summary(graph: StateGraph) -> str:
@@ -43,18 +43,18 @@ def summary(graph: StateGraph) -> str:
 
 
 def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
-    """What is special about a state."""
-    found = sentences(graph.model, vertex.judgement)
+    """Remarks on a state."""
+    texts = sentences(graph.model, vertex.judgement)
     if vertex.deadlock:
-        found.append("deadlock: no action can be taken, and no `terminal` holds")
-    found += [f"{label} fails: {message}" for label, message in vertex.failures]
+        texts.append("deadlock: no action can be taken, and no `terminal` holds")
+    texts += [f"{label} fails: {message}" for label, message in vertex.failures]
     if vertex.outside:
-        found.append("outside a constraint: no step from here is shown")
-    return found
+        texts.append("outside a constraint: no step from here is shown")
+    return texts
 
 
 def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
-    """The variables of a state with their values."""
+    """The names of variables and their values in a state."""
     for variable, value in zip(graph.model.variables, vertex.state, strict=True):
         yield variable.name, text(tree(value, variable.type))
 
@@ -63,7 +63,7 @@ def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
 
 
 def graph_dot(graph: StateGraph) -> str:
-    """The graph for Graphviz, one rank for each level, problems red."""
+    """The graph for Graphviz, with one rank per level and problems in red."""
     named = len(graph.vertices) <= NAMED
     lines = [
         f"digraph {quoted([graph.model.name])} {{",
@@ -108,7 +108,7 @@ def _edge(edge: Edge, named: bool) -> str:
 
 
 def graph_html(graph: StateGraph, source: str) -> str:
-    """The graph as a page that needs nothing else: drawn by levels, each state on demand."""
+    """The graph as a self-contained page, drawn by levels; states are shown on demand."""
     places, width = _places(graph)
     height = LEVEL * len(graph.levels) + 10
     drawn = [_drawn_edge(number, edge, places) for number, edge in enumerate(graph.edges)]
@@ -135,7 +135,9 @@ def graph_html(graph: StateGraph, source: str) -> str:
 
 
 def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
-    """Where each vertex stands: levels below each other, in a level under their predecessors."""
+    """The positions of the vertices and the width: levels from top to bottom, each vertex below its
+    predecessors.
+    """
     widest = max((len(level) for level in graph.levels), default=1)
     width = max(widest * SPACE, 320) + SPACE
     before: dict[int, list[int]] = {}
@@ -145,8 +147,8 @@ def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
     for depth, level in enumerate(graph.levels):
 
         def centre(number: int) -> float:
-            known = [places[n][0] for n in before.get(number, ()) if n in places]
-            return sum(known) / len(known) if known else 0.0
+            centres = [places[n][0] for n in before.get(number, ()) if n in places]
+            return sum(centres) / len(centres) if centres else 0.0
 
         order = sorted(level, key=lambda number: (centre(number), number))
         gap = width / (len(order) + 1)
@@ -155,12 +157,12 @@ def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
     return places, width
 
 
-def _drawn_vertex(number: int, vertex: Vertex, place: tuple[int, int]) -> Markup:
+def _drawn_vertex(number: int, vertex: Vertex, position: tuple[int, int]) -> Markup:
     classes = ["vertex"]
     classes += [name for name in ("bad", "outside") if getattr(vertex, name)]
     if vertex.level == 0:
         classes.append("initial")
-    x, y = place
+    x, y = position
     return filled(
         '<g class="{}" data-vertex="{}"><circle cx="{}" cy="{}" r="{}"/>'
         '<text x="{}" y="{}" text-anchor="middle">{}</text></g>',
@@ -176,7 +178,7 @@ def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> 
     elif y2 == y1 + LEVEL:
         path = f"M{x1} {y1 + RADIUS} L{x2} {y2 - RADIUS - 1}"
     else:
-        # Sideways or back up: around what stands between.
+        # Edges within or back to earlier levels bend around the vertices.
         bend = 40 + abs(y1 - y2) // 6
         path = f"M{x1 + RADIUS} {y1} C{x1 + bend} {y1} {x2 + bend} {y2} {x2 + RADIUS + 1} {y2}"
     template = '<path class="{}" data-edge="{}" marker-end="url(#tip)" d="{}"/>'

@@ -1,9 +1,8 @@
-"""A trace as one HTML page that needs nothing else: diagram, steps, states, sources.
+"""A trace as a self-contained HTML page: diagram, steps, states, sources.
 
-Text of a spec or a file gets into the page in two ways only: escaped, as `markup` does with all
-that is not known to be markup, or as JSON that the script puts into text nodes. The page forbids
-itself everything but its own script and style, by hash, so that text which were taken for code
-would not run either.
+Text from a spec or a file is either escaped by `markup`, or embedded as JSON that the script puts
+into text nodes. The page's content security policy only allows its own script and style, by hash,
+so injected text could not run either.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ KEYS = (
 
 
 def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
-    """The text of the page; ``remarks`` are about the run that found the trace."""
+    """Renders the page; ``remarks`` are about the run that found the trace."""
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
         '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}'
@@ -55,16 +54,16 @@ def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
 
 
 def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:
-    """What the keys of a page do, for those who ask."""
+    """A dialog that explains the keys."""
     return filled(
         '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
         '<form method="dialog"><button>Close</button></form></dialog>',
-        joined(filled("<dt>{}</dt><dd>{}</dd>", key, what) for key, what in keys),
+        joined(filled("<dt>{}</dt><dd>{}</dd>", key, meaning) for key, meaning in keys),
     )
 
 
 def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
-    """A page for a run without a trace to show: the text of its report."""
+    """A page for a run without a trace: the text of its report."""
     badge = filled('<b class="{}">{}</b>', *(("good", "ok") if good else ("bad", "not ok")))
     body = filled(
         "<header><p>{}</p><h1>{}</h1></header><main><pre>{}</pre></main><footer>{}</footer>",
@@ -77,8 +76,8 @@ def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
 
 
 def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed: str = "") -> str:
-    """A whole page around ``body``, with the style of this package and perhaps scripts and another
-    style, by their names. ``allowed`` is what its policy allows besides these.
+    """A page around ``body`` with the common style, and additional scripts and a style by name.
+    ``allowed`` extends its content security policy.
     """
     look, code = (
         asset("page.css") + (asset(style) if style else ""),
@@ -103,7 +102,7 @@ def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed
 
 
 def embedded(value: Json) -> Markup:
-    """The data of a page's script: JSON that no HTML parser takes for markup."""
+    """Data for a page's script: JSON that an HTML parser cannot take for markup."""
     dumped = json.dumps(value, separators=(",", ":"))
     dumped = dumped.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return Markup(f'<script type="application/json" id="data">{dumped}</script>')
@@ -111,7 +110,7 @@ def embedded(value: Json) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """A file of the folder ``assets``, as a browser will see it."""
+    """The content of a file in ``assets``."""
     return (files("fencepost.checker.report") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -141,7 +140,7 @@ def _header(document: TraceDocument, remarks: Sequence[str]) -> Markup:
 
 
 def found(document: TraceDocument) -> Iterator[Markup]:
-    """What is wrong at the end of a trace and where, and what else holds for all of it."""
+    """The problem at the end of a trace with its location, and facts about the whole trace."""
     if document.problem:
         yield filled('<p class="bad">{}</p>', document.problem)
     if document.instance:
@@ -149,9 +148,11 @@ def found(document: TraceDocument) -> Iterator[Markup]:
         yield filled('<p>It fails for</p><ul id="instance">{}</ul>', joined(rows))
     yield from _endless(document)
     yield from _property(document)
-    there = document.read_there()
-    if there and document.violated:
-        cells = [filled("<tr><th>{}</th><td>{}</td></tr>", n, text(v)) for n, v in there.items()]
+    values_read = document.read_there()
+    if values_read and document.violated:
+        cells = [
+            filled("<tr><th>{}</th><td>{}</td></tr>", n, text(v)) for n, v in values_read.items()
+        ]
         yield filled(
             '<details><summary>What it reads there</summary><table id="reads">{}</table></details>',
             joined(cells),
@@ -162,32 +163,34 @@ def found(document: TraceDocument) -> Iterator[Markup]:
         yield filled("<p>{}</p><ul>{}</ul>", why, joined(rows))
     yield from _misfit(document)
     if document.constants:
-        rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
+        rows = [
+            _equation(name, text(constant.tree)) for name, constant in document.constants.items()
+        ]
         listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
         yield filled(listed, joined(rows))
 
 
 def _misfit(document: TraceDocument) -> Iterator[Markup]:
-    """Both images of a step that violates a refinement, and why it is none."""
+    """Both images of a step that violates a refinement, and the reason."""
     if not document.images:
         return
     first, last = document.images[0], document.images[-1]
     rows = [
-        filled("<tr><th>{}</th><td>{}</td><td>{}</td></tr>", name, text(one.tree),
+        filled("<tr><th>{}</th><td>{}</td><td>{}</td></tr>", name, text(value.tree),
                text(last[name].tree) if len(document.images) > 1 else "")
-        for name, one in first.items()
+        for name, value in first.items()
     ]  # fmt: skip
-    what = "the last step" if len(document.images) > 1 else "the initial state"
+    subject = "the last step" if len(document.images) > 1 else "the initial state"
     table = '<details open><summary>What {} is in {}</summary><table id="images">{}</table>'
-    yield filled(f"{table}</details>", what, document.refined, joined(rows))
+    yield filled(f"{table}</details>", subject, document.refined, joined(rows))
     why = [filled("<li>{}: {}</li>", name, reason) for name, reason in document.unfit]
     kind = "step" if len(document.images) > 1 else "initial state"
-    told = '<p>Why that is no {} of {}</p><ul id="unfit">{}</ul>'
-    yield filled(told, kind, document.refined, joined(why))
+    template = '<p>Why that is no {} of {}</p><ul id="unfit">{}</ul>'
+    yield filled(template, kind, document.refined, joined(why))
 
 
 def _endless(document: TraceDocument) -> Iterator[Markup]:
-    """What it means that a trace has no end, for those who have not met that yet."""
+    """Explains an infinite trace to readers who have not seen one."""
     if document.loop is None:
         return
     count, loop = len(document.steps), document.loop
@@ -205,8 +208,8 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
     else:
         how = Markup("In this run nothing ever happens.")
     if document.since is not None:
-        what = "From state {} on, the marked part does not hold."
-        how = joined([how, filled(what, _link(document.since))], " ")
+        template = "From state {} on, the marked part does not hold."
+        how = joined([how, filled(template, _link(document.since))], " ")
     yield filled('<p id="endless">{}</p>', how)
     if document.fair:
         rows = (filled("<tr><th>{}</th><td>{}</td></tr>", to, why) for to, why in document.fair)
@@ -218,7 +221,7 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
 
 
 def _onward(document: TraceDocument) -> Markup:
-    """What comes behind the last step of a trace without end."""
+    """The note after the last step of an infinite trace."""
     if document.goes_round:
         template = '<p id="onward">↻ and on with step {}, again and again <output></output></p>'
         return filled(template, _link(document.loop or 0))
@@ -245,12 +248,12 @@ def _property(document: TraceDocument) -> Iterator[Markup]:
             inside = filled("{}<mark>{}</mark>{}", before, failing.text, after)
             failing = None
         yield _pre(source, inside, "property")
-    for what, excerpt in (
+    for lead, excerpt in (
         ("No run goes on with this" if document.played else "It is false because of", failing),
         ("It happens here", document.problem_source),
     ):
         if excerpt is not None:
-            yield filled("<p>{}</p>", what)
+            yield filled("<p>{}</p>", lead)
             yield _pre(excerpt, filled("<mark>{}</mark>", excerpt.text), "failing")
 
 
@@ -297,9 +300,9 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
         yield Markup('<div class="more"></div></li>')
 
 
-def _links(what: str, positions: Sequence[int]) -> Iterator[Markup]:
+def _links(lead: str, positions: Sequence[int]) -> Iterator[Markup]:
     if positions:
-        yield filled("<span>{} {}</span>", what, joined(map(_link, positions), " "))
+        yield filled("<span>{} {}</span>", lead, joined(map(_link, positions), " "))
 
 
 def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
@@ -309,20 +312,20 @@ def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
         return
     if position == 0:
         return
-    found = document.changes(position)
-    if not found:
+    all_changes = document.changes(position)
+    if not all_changes:
         yield Markup('<p class="why">nothing changes</p>')
         return
     yield Markup('<table class="changes">')
-    for change in found:
-        # A long name may be broken behind a dot.
+    for change in all_changes:
+        # A long name may wrap after a dot.
         path = joined(map(safe, change.path.split(".")), ".<wbr>")
         yield filled("<tr><th>{}</th><td>{}</td></tr>", path, change_text(change))
     yield Markup("</table>")
 
 
 def step_data(document: TraceDocument) -> Json:
-    """What the script shows on demand. Equal texts are stored once."""
+    """Data that the script shows on demand. Equal texts are stored once."""
     texts: dict[str, int] = {}
     names: dict[str, int] = {}
     steps: list[Json] = []
@@ -341,8 +344,12 @@ def step_data(document: TraceDocument) -> Json:
         ]
         steps.append({"action": step.act.action, "state": state, "changed": [*changed]})
     actions: dict[str, Json] = {
-        name: {"place": printable(one.place), "line": one.line, "text": printable(one.text)}
-        for name, one in document.actions.items()
+        name: {
+            "place": printable(excerpt.place),
+            "line": excerpt.line,
+            "text": printable(excerpt.text),
+        }
+        for name, excerpt in document.actions.items()
     }
     return {
         "steps": steps,

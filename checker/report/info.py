@@ -1,6 +1,4 @@
-"""What a model is made of: state vector, actions, properties, constants, most states, and what an
-engine makes of it.
-"""
+"""The report of `fencepost info`: the parts of a model, its size, and the generated code."""
 
 from __future__ import annotations
 
@@ -22,11 +20,11 @@ from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.syntax import nodes as syntax
 
 EXACT_BITS = 4096
-"""Wider types are estimated by their bits: their exact number of values would not help."""
+"""The sizes of wider types are estimated by their bits, since exact counts would not help."""
 
 
 def write_info(page: Page, program: Program, model: Model, reached: Outcome | None) -> None:
-    """What a model is made of; ``reached`` is what a search found that was cut early."""
+    """Writes the parts of a model; ``reached`` is the outcome of a short search."""
     layout = Layout(model)
     bits = [_packed(variable.type) for variable in model.variables]
     page.line((str(program.path), "title"))
@@ -50,41 +48,46 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
 
 
 def write_reached(page: Page, outcome: Outcome) -> None:
-    """How many states there are, as far as a search that was cut after some of them can tell."""
+    """Writes how many states a search found, and an estimate of the total if it was cut."""
     counted = outcome.statistics
-    found = plural(counted.distinct, "state")
+    distinct = plural(counted.distinct, "state")
     if outcome.verdict is Verdict.ASSUMPTION:
         return
     if outcome.findings:
-        said = f"at least {found} can be reached: a search met a problem there, and ended"
+        sentence = f"at least {distinct} can be reached: a search met a problem there, and ended"
     elif NO_INITIAL_STATE in outcome.notes:
-        said = "no state can be reached: there is no initial state"
+        sentence = "no state can be reached: there is no initial state"
     elif outcome.cut is None:
         inside = ", within the constraints" if outcome.coverage.cut else ""
-        said = f"{found}, all that can be reached{inside}, in {plural(counted.depth, 'level')}"
+        sentence = (
+            f"{distinct}, all that can be reached{inside}, in {plural(counted.depth, 'level')}"
+        )
     else:
         whole = expanded_levels(outcome)
-        known = estimated(counted.levels[: None if whole is None else whole + 1])
-        said = f"at least {found} can be reached"
-        said += "" if known is None else f", perhaps {known}, by the sizes of the first levels"
-    page.words("  ", said, 2)
+        estimate = estimated(counted.levels[: None if whole is None else whole + 1])
+        sentence = f"at least {distinct} can be reached"
+        sentence += (
+            "" if estimate is None else f", perhaps {estimate}, by the sizes of the first levels"
+        )
+    page.words("  ", sentence, 2)
 
 
-def write_translation(page: Page, engine: str, made: Translation | str) -> None:
-    """What an engine makes of a model before it searches, or why it makes nothing."""
+def write_translation(page: Page, engine: str, translation: Translation | str) -> None:
+    """Writes the cost of compiling the model, or why nothing is compiled."""
     page.line(f"engine {engine}")
-    if isinstance(made, str):
-        page.words("  ", made, 2)
+    if isinstance(translation, str):
+        page.words("  ", translation, 2)
         return
-    steps = f"{made.written:.2f} s to write it down, {made.quick:.2f} s to compile it"
-    all_ = f"{size(made.quick_bytes)} in {made.written + made.quick:.2f} s ({steps})"
+    steps = f"{translation.written:.2f} s to write it down, {translation.quick:.2f} s to compile it"
+    seconds = translation.written + translation.quick
+    all_ = f"{size(translation.quick_bytes)} in {seconds:.2f} s ({steps})"
     page.line(f"  machine code  {all_}")
-    better = f"{size(made.better_bytes)} in {made.better:.2f} s more"
+    better = f"{size(translation.better_bytes)} in {translation.better:.2f} s more"
     page.line(f"  better code   {better}, for a search that lasts")
 
 
 def _owed(action: Action) -> str:
-    """``strongly fair ``, where something is owed to an action."""
+    """``strongly fair ``, if an action has a fairness constraint."""
     if action.fairness is None:
         return ""
     each = "each " if action.fairness.each else ""
@@ -92,7 +95,7 @@ def _owed(action: Action) -> str:
 
 
 def _packed(kind: types.Type) -> int:
-    """The bits that a variable takes in a packed state."""
+    """The bits of a variable in a packed state."""
     match shape(kind):
         case Small(bits):
             return bits
@@ -101,18 +104,18 @@ def _packed(kind: types.Type) -> int:
 
 
 def describe_check(check: Check) -> str:
-    """``race: expect violated A, depth == 8 (slow)``; of a scenario, how many steps it has."""
+    """``race: expect violated A, depth == 8 (slow)``; for a scenario, its number of steps."""
     if check.scenario is not None:
-        steps = [one for one in check.scenario.items if isinstance(one, syntax.ScenarioStep)]
+        steps = [item for item in check.scenario.items if isinstance(item, syntax.ScenarioStep)]
         slow = " (slow)" if check.slow else ""
         return f"{check.name}: scenario of {plural(len(steps), 'step')}{slow}"
-    counts = "".join(f", {what} == {count}" for what, count in check.counts)
+    counts = "".join(f", {figure} == {count}" for figure, count in check.counts)
     slow = " (slow)" if check.slow else ""
     return f"{check.name}: expect {expected(check)}{counts}{slow}"
 
 
 def upper_bound(model: Model) -> str:
-    """The number of states that the types allow, as a number or as a power of two."""
+    """The number of states that the types allow, exactly or as a power of two."""
     exponent = 0.0
     for variable in model.variables:
         bits = types.bits(variable.type)

@@ -1,9 +1,9 @@
-"""The report for programs: the object of docs/ci.md, and values in their natural JSON form.
+"""The JSON report (docs/ci.md), and values in natural JSON form.
 
-Natural form: booleans and integers as they are, members of enums as strings, records as objects,
-unions as ``{"tag": ..., "value": {fields}}``, sequences as arrays, sets and bags as sorted
-arrays, maps as arrays of ``[key, value]``, none as null and any other option as its content
-(as ``{"some": content}`` where the content is itself an option).
+Natural form: booleans and integers as they are, enum members as strings, records as objects, unions
+as ``{"tag": ..., "value": {fields}}``, sequences as arrays, sets and bags as sorted arrays, maps as
+arrays of ``[key, value]``, none as null, and other options as their content (``{"some": content}``
+if the content is itself an option).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NATURAL = json_notation(
 
 
 def natural(value: Value, kind: Type) -> Json:
-    """A value of type ``kind`` in natural JSON form."""
+    """Returns a value of type ``kind`` in natural JSON form."""
     return NATURAL.of(value, kind)
 
 
 def natural_step(model: Model, step: Step) -> dict[str, Json]:
-    """A step: its action (null for an initial state), its choices by name, the state after it."""
+    """A step: its action (null for an initial state), choices by name, and the state after it."""
     return {
         "action": None if step.action is None else model.actions[step.action].name,
         "arguments": {name: natural(c.value, c.type) for name, c in arguments(model, step)},
@@ -48,7 +48,7 @@ def natural_step(model: Model, step: Step) -> dict[str, Json]:
 
 
 def natural_state(model: Model, state: types.State) -> dict[str, Json]:
-    """A state as an object, variables in declaration order."""
+    """A state as an object, with variables in declaration order."""
     return {
         variable.name: natural(value, variable.type)
         for variable, value in zip(model.variables, state, strict=True)
@@ -56,7 +56,7 @@ def natural_state(model: Model, state: types.State) -> dict[str, Json]:
 
 
 def check_object(result: CheckResult) -> dict[str, Json]:
-    """One element of ``checks``."""
+    """An element of ``checks``."""
     job, outcome, finding = result.job, result.outcome, result.finding
     statistics = outcome.statistics
     searched = round(statistics.searched_seconds, 6)
@@ -100,7 +100,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
 
 
 def _times(statistics: Statistics) -> dict[str, Json]:
-    """The parts of the seconds, if properties of behaviours were decided."""
+    """The parts of the time, if properties of behaviours were decided."""
     decided = statistics.decided_seconds
     if decided is None:
         return {}
@@ -109,7 +109,7 @@ def _times(statistics: Statistics) -> dict[str, Json]:
 
 
 def _also(result: CheckResult) -> dict[str, Json]:
-    """The problems found after the first, if there are any."""
+    """The problems after the first, if any."""
     properties = result.job.model.properties
     also: list[Json] = [
         {
@@ -123,7 +123,7 @@ def _also(result: CheckResult) -> dict[str, Json]:
 
 
 def _undecided(result: CheckResult) -> dict[str, Json]:
-    """The properties of behaviours that were left undecided, and the limit that ended the run."""
+    """The undecided properties of behaviours, and the limit that ended the run."""
     outcome, properties = result.outcome, result.job.model.properties
     if outcome.undecided is None:
         return {}
@@ -132,7 +132,7 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 
 def _resumed(result: CheckResult) -> dict[str, Json]:
-    """Where the search was resumed."""
+    """The checkpoint from which the search was resumed, if any."""
     start = result.outcome.resumed
     if start is None:
         return {}
@@ -140,8 +140,8 @@ def _resumed(result: CheckResult) -> dict[str, Json]:
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:
-    """Of a trace without end: the step to which it returns behind its last one, the state from
-    which on a part of the formula fails, and to what the trace is fair, and why.
+    """For an infinite trace: the first step of its cycle, the state from which a part of the
+    formula fails, and the fairness constraints it satisfies with reasons.
     """
     finding = result.finding
     if finding is None or finding.trace is None or finding.trace.loop is None:
@@ -154,7 +154,7 @@ def _endless(result: CheckResult) -> dict[str, Json]:
 
 
 def _scenario(result: CheckResult) -> dict[str, Json]:
-    """How far the trace of a scenario goes: how many of its steps are behind."""
+    """How many steps of a scenario a trace completes."""
     finding = result.finding
     if finding is None or finding.fit is None:
         return {}
@@ -162,17 +162,17 @@ def _scenario(result: CheckResult) -> dict[str, Json]:
 
 
 def _misfit(result: CheckResult) -> dict[str, Json]:
-    """Of a refinement that is violated: the images of the last two states, or of the initial one,
-    and why no action makes that step.
+    """For a violated refinement: the images of the last two states, or of the initial state, and
+    why no action can make the step.
     """
     finding, model = result.finding, result.job.model
     if finding is None or finding.misfit is None or finding.property is None:
         return {}
-    there = model.properties[finding.property].abstract
-    assert there is not None
+    abstract = model.properties[finding.property].abstract
+    assert abstract is not None
     both = (finding.misfit.before, finding.misfit.after)
     images: list[Json] = [
-        {v.name: natural(one, v.type) for v, one in zip(there.variables, image, strict=True)}
+        {v.name: natural(value, v.type) for v, value in zip(abstract.variables, image, strict=True)}
         for image in both
         if image is not None
     ]
@@ -181,9 +181,7 @@ def _misfit(result: CheckResult) -> dict[str, Json]:
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:
-    """Of a check with symbolic constants: values with which the problem shows, by name, and what
-    was found for which values.
-    """
+    """For symbolic constants: values that show the problem, and the result of each region."""
     model, outcome, finding = result.job.model, result.outcome, result.finding
     if not model.symbols:
         return {}
@@ -199,10 +197,10 @@ def _region(model: Model, region: Region) -> dict[str, Json]:
     counts = region.outcome.statistics
     finding = region.outcome.findings[0] if region.outcome.findings else None
     number = finding.property if finding else None
-    known = tuple(values(kind)) if isinstance(kind, types.Bool | types.Enum) else None
+    members = tuple(values(kind)) if isinstance(kind, types.Bool | types.Enum) else None
     return {
         "ranges": [
-            [natural(end if known is None else known[end], kind) for end in ends]
+            [natural(end if members is None else members[end], kind) for end in ends]
             for ends in region.ranges
         ],
         "value": natural(region.value, kind),
@@ -230,7 +228,7 @@ def _notes(result: CheckResult) -> list[Json]:
 
 
 def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict[str, Json]:
-    """The report about one spec."""
+    """The report on one spec."""
     return {
         "spec": spec,
         "version": version,
@@ -239,10 +237,10 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
 
 
 def unchecked_object(spec: str, version: str) -> dict[str, Json]:
-    """The report about a spec of a folder that has no checks and that no other spec imports."""
+    """The report on a spec in a folder without checks that no other spec imports."""
     return {"spec": spec, "version": version, "checks": [], "unchecked": True}
 
 
 def dumps(value: Json) -> str:
-    """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
+    """Indented JSON in ASCII (safe for any terminal), with a final line end."""
     return written(value, 2)

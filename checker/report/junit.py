@@ -1,8 +1,7 @@
-"""The report as JUnit's XML, which most build systems show: a test suite for each spec, a test case
-for each check.
+"""The report as JUnit XML: a test suite per spec and a test case per check.
 
-The format has no owner; this is the form that Jenkins, GitLab and GitHub's actions read: a
-`testsuites` of `testsuite` of `testcase`, each of which may hold a `failure`, `error` or `skipped`.
+The format has no specification; this is what Jenkins, GitLab and GitHub actions read: `testsuites`
+with `testsuite` with `testcase`, which may contain `failure`, `error` or `skipped`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WIDTH = 100
 
 
 def dumps(whole: Whole) -> str:
-    """The text of the report. Every character in it is one that XML can hold."""
+    """Renders the report. It contains only characters that XML allows."""
     root = Element("testsuites", name="fencepost")
     for spec in whole.specs:
         _suite(root, spec)
@@ -34,7 +33,7 @@ def dumps(whole: Whole) -> str:
 
 
 def document(root: Element, errors: Sequence[Problem]) -> str:
-    """The text of a report with these test suites, and one for each file with problems."""
+    """Adds a test suite per file with problems, and renders the document."""
     for name, problems in _by_file(errors).items():
         _refused(root, name, problems)
     for count in ("tests", "failures", "errors", "skipped"):
@@ -69,12 +68,12 @@ def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
         SubElement(case, "system-out").text = clean("\n".join(lines))
     if result.as_expected:
         return
-    what = rule(result)
-    # What was not decided is no failure of the spec.
-    kind = "error" if what == "inconclusive" else "failure"
+    rule_id = rule(result)
+    # An undecided check is not a failure of the spec.
+    kind = "error" if rule_id == "inconclusive" else "failure"
     page = Page(WIDTH)
     write_check(page, result)
-    failure = SubElement(case, kind, type=what, message=clean(sentence(result)))
+    failure = SubElement(case, kind, type=rule_id, message=clean(sentence(result)))
     failure.text = clean(page.text())
 
 
@@ -93,31 +92,31 @@ def _testcase(suite: Element, path: str, name: str, check: Check, seconds: str) 
 
 
 def group(path: str) -> str:
-    """What the test cases of a file are called together."""
+    """The class name shared by the test cases of a file."""
     parts = PurePath(path).with_suffix("").parts
     return clean(".".join(part for part in parts if part.strip("/.")))
 
 
 def _refused(root: Element, name: str, problems: Sequence[Problem]) -> None:
-    """A spec that cannot be used is one test case, which is an error."""
+    """Adds a spec that cannot be used as a test case with an error."""
     suite = SubElement(root, "testsuite", name=clean(name))
     case = SubElement(suite, "testcase", classname="fencepost", name=clean(name), time="0")
     for problem in problems[:1]:
         error = SubElement(case, "error", type=problem.code, message=clean(problem.message))
-        error.text = clean("\n\n".join(str(one) for one in problems))
+        error.text = clean("\n\n".join(str(problem) for problem in problems))
     sums(suite, 0.0)
 
 
 def _by_file(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
-    found: dict[str, list[Problem]] = {}
+    files: dict[str, list[Problem]] = {}
     for problem in problems:
         name = problem.span.source.name if problem.span else "command line"
-        found.setdefault(name, []).append(problem)
-    return found
+        files.setdefault(name, []).append(problem)
+    return files
 
 
 def sums(suite: Element, seconds: float) -> None:
-    """Says of a test suite how many test cases it has of each kind."""
+    """Sets the counts of test cases of a test suite."""
     suite.set("tests", str(len(suite)))
     for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
@@ -125,7 +124,7 @@ def sums(suite: Element, seconds: float) -> None:
 
 
 def clean(text: str) -> str:
-    """Text without what XML cannot hold, and without control characters."""
+    """Replaces control characters and characters that XML cannot represent."""
     return "".join(char if _in_xml(char) else "?" for char in harmless(printable(text)))
 
 

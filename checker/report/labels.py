@@ -1,7 +1,4 @@
-"""Short names for what a diagram shows: steps, messages, changes.
-
-It does not know in what the labels are drawn; nothing here is escaped.
-"""
+"""Short labels for steps, messages and changes in diagrams. They are not escaped."""
 
 from __future__ import annotations
 
@@ -10,19 +7,19 @@ from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Atom, Change, Group, ValueTree, text
 
 MOST_CHANGES = 4
-"""Steps that change more places have the rest counted."""
+"""Maximum number of changes per label; further ones are counted."""
 MOST_DRAWN = 2000
-"""States of a trace that is drawn; a picture of more is of no use, and slow."""
+"""Maximum number of states in a diagram; a larger one would be slow and useless."""
 TAKING = ("receive", "read")
 
 
 def cut(label: str, most: int) -> str:
-    """``label`` in at most ``most`` characters."""
+    """Shortens ``label`` to at most ``most`` characters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 def message_label(message: ValueTree, most: int = 60) -> str:
-    """A message by its name and the values that fit; a field that is no atom is left out."""
+    """A message's name and the values that fit; nested values are abbreviated."""
     whole = text(message)
     if len(whole) <= most or isinstance(message, Atom):
         return cut(whole, most)
@@ -39,7 +36,7 @@ def message_label(message: ValueTree, most: int = 60) -> str:
 
 
 def step_label(step: ShownStep) -> str:
-    """A step without its lifeline and without the message that it received."""
+    """A step without its lifeline and the message that it received."""
     label = step.title
     if step.act.kind in ("lose", "duplicate") and step.act.exchanges:
         verb = "loses" if step.act.kind == "lose" else "duplicates"
@@ -53,25 +50,25 @@ def step_label(step: ShownStep) -> str:
 
 
 def change_labels(document: TraceDocument, position: int, most: int | None = 60) -> list[str]:
-    """What a step changed in its role, a line each, which has ``most`` characters (None: all lines
-    in full); what it did to channels is left to arrows.
+    """The changes of a step within its role, one line each, of at most ``most`` characters
+    (unlimited if None). Changes of channels are shown as arrows.
     """
     step = document.steps[position]
     if step.act.kind in ("lose", "duplicate"):
         return []
     channels = {exchange.channel.partition("[")[0] for exchange in step.act.exchanges}
     own = f"{step.act.lifeline}."
-    found = [
+    texts = [
         f"{change.path.removeprefix(own)} {change_text(change)}"
         for change in document.changes(position)
         if change.path.partition("[")[0] not in channels
     ]
     if most is None:
-        return found
-    more = len(found) - MOST_CHANGES
+        return texts
+    more = len(texts) - MOST_CHANGES
     if more > 0:
-        found[MOST_CHANGES - 1 :] = [f"{more + 1} more changes"]
-    return [cut(line, most) for line in found]
+        texts[MOST_CHANGES - 1 :] = [f"{more + 1} more changes"]
+    return [cut(line, most) for line in texts]
 
 
 def change_text(change: Change) -> str:
@@ -84,8 +81,8 @@ def change_text(change: Change) -> str:
 
 
 def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
-    """What became of a message that did not arrive in the next step; "" where it did. ``endless``
-    is a trace that has no end.
+    """The fate of a message that was not received in the next step; otherwise "". ``endless`` is
+    set for an infinite trace.
     """
     match flight.end, flight.ended:
         case "received", int(end):
@@ -98,7 +95,7 @@ def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
 
 
 def closing(document: TraceDocument) -> list[str]:
-    """What there is to say at the end of a trace: what is violated, and for which values."""
+    """The text at the end of a trace: the violation and the values that show it."""
     if not document.violated:
         if document.loop is not None:
             return [f"and so on from {document.loop + 1}"]
@@ -106,13 +103,13 @@ def closing(document: TraceDocument) -> list[str]:
     wrong = f"{document.endless}, which is a violation" if document.endless else ""
     lines = [f"✗ {document.caption or wrong or 'the trace ends in a violation'}"]
     if document.endless and not document.headline and document.caption:
-        # A headline of ours says it.
+        # A headline of ours includes it.
         lines.append(document.endless)
     if document.problem:
         lines.append(document.problem)
     if document.instance:
         lines.append("for " + ", ".join(f"{name} = {value}" for name, value in document.instances))
     if document.failing_part is not None:
-        what = "no run goes on with" if document.played else f"false{document.fails_from}:"
-        lines.append(f"{what} {' '.join(document.failing_part.text.split())}")
+        lead = "no run goes on with" if document.played else f"false{document.fails_from}:"
+        lines.append(f"{lead} {' '.join(document.failing_part.text.split())}")
     return lines

@@ -1,4 +1,4 @@
-"""HTML from templates of ours and text from anywhere, which is escaped unless it is markup."""
+"""HTML from templates and escaped text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fencepost.spec.text.problem import printable
 
 
 def filled(template: str, *parts: object) -> Markup:
-    """``template``, which is markup, with the parts in the places ``{}``."""
+    """Formats a template that is markup; parts that are not markup are escaped."""
     return Markup(template).format(*map(safe, parts))
 
 
 def safe(part: object) -> Markup:
-    """Text for an element or a quoted attribute; markup as it is."""
+    """Escapes text for an element or a quoted attribute; leaves markup unchanged."""
     return part if isinstance(part, Markup) else escape(printable(str(part)))
 
 
 def joined(parts: Iterable[Markup], between: str = "") -> Markup:
-    """Markup in a row, with markup between."""
+    """Joins markup, with markup ``between``."""
     return Markup(between).join(parts)

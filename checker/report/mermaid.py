@@ -1,8 +1,8 @@
-"""A trace as a Mermaid sequence diagram, for Markdown on GitHub and elsewhere.
+"""A trace as a Mermaid sequence diagram, for Markdown.
 
-A message is an arrow at the step that receives it, for Mermaid has no arrows that take time; a
-message that took longer is noted where it was sent. Losses are arrows with a cross, copies dotted.
-Whatever could mean something to Mermaid is written as the number of its character.
+A message is an arrow at the step that receives it, since Mermaid arrows are horizontal; one that
+took longer is also noted where it was sent. Losses are arrows with a cross, copies are dotted.
+Characters with a meaning in Mermaid are written as numeric entities.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fencepost.spec.text.problem import printable
 
 PLAIN = re.compile(r"[^A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]")
 MOST = 60
-"""Characters of a label."""
+"""Maximum number of characters per label."""
 
 
 def mermaid(document: TraceDocument) -> str:
-    """The text of the diagram."""
+    """Returns the text of the diagram."""
     lanes = list(document.lanes()) or [SYSTEM]
     names = {lane: f"p{number}" for number, lane in enumerate(lanes)}
     flights = document.flights()
@@ -47,23 +47,23 @@ def mermaid(document: TraceDocument) -> str:
             lines.append(f"    loop {escaped(again)}, for ever")
         lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
-        said = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
+        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
         for flight in flights:
             became = fate(flight, endless=document.loop is not None)
             if flight.sent == position and not flight.copied and became:
                 message = message_label(flight.message, MOST // 2)
-                said.append(f"sends {message}, {became}")
+                texts.append(f"sends {message}, {became}")
         if step.state is None:
-            said.append("this step fails")
+            texts.append("this step fails")
         if step.act.spare:
-            said.append("the problem does without this step")
-        lines.append(f"    Note over {lane}: {_lines(said)}")
+            texts.append("the problem does without this step")
+        lines.append(f"    Note over {lane}: {_lines(texts)}")
     if document.goes_round:
         lines.append("    end")
     end = closing(document)
     if end:
         over = names[lanes[0]] if len(lanes) == 1 else f"{names[lanes[0]]},{names[lanes[-1]]}"
-        # The colours of "violated" are light ones, also where the page is dark.
+        # Light colours, which are also readable on a dark page.
         lines += ["    rect rgb(255, 214, 214)", f"    Note over {over}: {_lines(end)}", "    end"]
     return "\n".join(lines) + "\n"
 
@@ -93,12 +93,12 @@ def _arrows(
         yield f"    {source}{arrow}{target}: {escaped(label)}"
 
 
-def _lines(said: list[str]) -> str:
-    return "<br/>".join(escaped(cut(line, 2 * MOST)) for line in said)
+def _lines(texts: list[str]) -> str:
+    return "<br/>".join(escaped(cut(line, 2 * MOST)) for line in texts)
 
 
 def escaped(label: str) -> str:
-    """``label`` as text that Mermaid does not read as anything else."""
-    safe = PLAIN.sub(lambda found: f"#{ord(found[0])};", printable(label).replace("\n", " "))
-    # A text that begins with "wrap" is an instruction to Mermaid.
+    """Escapes ``label`` for Mermaid."""
+    safe = PLAIN.sub(lambda match: f"#{ord(match[0])};", printable(label).replace("\n", " "))
+    # Mermaid treats a text that begins with "wrap" as a directive.
     return re.sub(r"^(?=\s*(no)?wrap)", "#8203;", safe) or "#8203;"

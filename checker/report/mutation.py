@@ -1,4 +1,4 @@
-"""Which changes of a spec its checks notice: for people, and for programs."""
+"""The report of `fencepost mutate`, as text and JSON."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ TITLES = {
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
     Fate.IDLE: "never matters: no search reaches a state where it would",
 }
-"""What is reported change by change, in this order."""
+"""The fates that are reported change by change, in this order."""
 
 
 def write_mutant(page: Page, mutant: Mutant) -> None:
-    """A change in a line, with its place."""
+    """Writes a change and its location on one line."""
     page.words(f"  {_place(mutant.span)}  ", f"{mutant.kind}: {mutant.change}", 6)
 
 
 def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everything: bool) -> None:
-    """What became of the changes: the survivors one by one, and who killed the others."""
+    """Writes the survivors one by one, and the checks that killed the others."""
     page.line((str(work.program.path), "title"))
     _write_sums(page, work, reports)
     for fate, title in TITLES.items():
-        those = [one for one in reports if one.fate is fate]
-        if not those:
+        group = [trial for trial in reports if trial.fate is fate]
+        if not group:
             continue
         page.blank()
         style = "dim" if fate in (Fate.EQUIVALENT, Fate.IDLE) else "warn"
-        page.line("  ", (f"{title} ({len(those)})", style))
-        for report in those:
+        page.line("  ", (f"{title} ({len(group)})", style))
+        for report in group:
             page.blank()
             lead = f"    {report.mutant.kind}: "
             page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
@@ -56,18 +56,18 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
 
 
 def parted(where: Parting) -> str:
-    """Where a change makes itself felt first, as a part of a sentence."""
+    """The first observable effect of a change, as part of a sentence."""
     both = [name for name in where.gone if name in where.new]
     another = "another value" if len(where.changed) == 1 else "other values"
     gives = "gives" if len(both) == 1 else "give"
-    given = f"{listing(both, 'and')} {gives} {listing(where.changed, 'and')} {another}"
-    what = [given] if both else []
+    clause = f"{listing(both, 'and')} {gives} {listing(where.changed, 'and')} {another}"
+    clauses = [clause] if both else []
     gone = [name for name in where.gone if name not in both]
     new = [name for name in where.new if name not in both]
-    what += [f"{listing(gone, 'and')} cannot be taken"] if gone else []
-    what += [f"{listing(new, 'and')} can be taken"] if new else []
+    clauses += [f"{listing(gone, 'and')} cannot be taken"] if gone else []
+    clauses += [f"{listing(new, 'and')} can be taken"] if new else []
     way = f"after {', '.join(where.way)}" if where.way else "in an initial state"
-    return f"{way}: {', '.join(what)}"
+    return f"{way}: {', '.join(clauses)}"
 
 
 def _remark(report: Trial) -> str:
@@ -79,11 +79,11 @@ def _remark(report: Trial) -> str:
 
 
 def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
-    counts = Counter(one.fate for one in reports)
+    counts = Counter(trial.fate for trial in reports)
     checks = plural(len(work.baseline), "check")
-    tried = [one for one in reports if one.fate not in (Fate.SAME, Fate.REFUSED)]
+    tried = [trial for trial in reports if trial.fate not in (Fate.SAME, Fate.REFUSED)]
     page.words("  ", f"{_share(len(tried), work, reports)}, {checks}", 2)
-    for fate, what in (
+    for fate, text in (
         (Fate.KILLED, "noticed"),
         (Fate.SURVIVED, "not noticed"),
         (Fate.EQUIVALENT, "change nothing: the same states and the same steps"),
@@ -91,12 +91,12 @@ def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
         (Fate.UNDECIDED, "not decided"),
     ):
         if counts[fate]:
-            page.line(f"  {counts[fate]:>5}  {what}")
+            page.line(f"  {counts[fate]:>5}  {text}")
     left = counts[Fate.SAME] + counts[Fate.REFUSED]
     if left:
         why = f"{left} more: {counts[Fate.REFUSED]} are no valid spec, "
         page.words("  ", f"{why}{counts[Fate.SAME]} change no model of these checks", 4, "dim")
-    killers = Counter(one.found or "" for one in reports if one.fate is Fate.KILLED)
+    killers = Counter(trial.found or "" for trial in reports if trial.fate is Fate.KILLED)
     if killers:
         page.blank()
         page.line("  noticed by")
@@ -113,11 +113,11 @@ def _share(tried: int, work: Campaign, reports: Sequence[Trial]) -> str:
 def _write_killed(page: Page, reports: Sequence[Trial]) -> None:
     page.blank()
     page.line("  noticed")
-    for one in reports:
-        if one.fate is Fate.KILLED:
-            lead = f"    {_place(one.mutant.span)}  "
-            page.words(lead, f"{one.mutant.kind}: {one.mutant.change}", 8)
-            page.words("        ", f"{one.found} in {one.check}", 8, "dim")
+    for trial in reports:
+        if trial.fate is Fate.KILLED:
+            lead = f"    {_place(trial.mutant.span)}  "
+            page.words(lead, f"{trial.mutant.kind}: {trial.mutant.change}", 8)
+            page.words("        ", f"{trial.found} in {trial.check}", 8, "dim")
 
 
 def _place(span: Span) -> str:
@@ -125,20 +125,20 @@ def _place(span: Span) -> str:
 
 
 def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> dict[str, Json]:
-    """The same for programs; every change with its fate (docs/mutate.md)."""
-    counts = Counter(one.fate for one in reports)
+    """The report as JSON: every change with its fate (docs/mutate.md)."""
+    counts = Counter(trial.fate for trial in reports)
     return {
         "spec": str(work.program.path),
         "version": version,
         "checks": [result.job.title for result in work.baseline],
         "changes": work.total,
         "fates": {fate.value: counts[fate] for fate in Fate},
-        "mutants": [trial_object(one) for one in reports],
+        "mutants": [trial_object(trial) for trial in reports],
     }
 
 
 def trial_object(report: Trial) -> dict[str, Json]:
-    """A trial for programs (docs/mutate.md)."""
+    """A trial as JSON (docs/mutate.md)."""
     span = report.mutant.span
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)

@@ -1,4 +1,4 @@
-"""What the visited states look like: for people, and for programs."""
+"""Profiles of visited states, as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 
 MOST_GUARDS = 10
-"""The guards that are shown to people."""
+"""Maximum number of guards in the text report."""
 
 
 def write_profile(page: Page, result: CheckResult) -> None:
-    """The profile of a check, if there is one: steps by action, levels, values and bounds, guards.
+    """Writes the profile of a check, if any: steps by action, levels, values and bounds, guards.
 
-    A problem at its last level keeps steps of that level from being counted.
+    A problem at the last level prevents steps of that level from being counted.
     """
     profile = result.outcome.profile
     if profile is None:
@@ -46,7 +46,7 @@ def write_profile(page: Page, result: CheckResult) -> None:
 
 
 def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
-    """A row for each action: its successors, the states that it found first, and its time."""
+    """Writes a row per action: its successors, the states that it found first, and its time."""
     actions, taken = result.job.model.actions, result.outcome.coverage.taken
     whole = bool(profile.new)
     rows = [["action", "successors", "", *(["new states", "time per state"] if whole else [])]]
@@ -66,8 +66,8 @@ def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
 
 
 def _most(counts: dict[int, int]) -> list[tuple[int, int]]:
-    """The greatest first; of equal ones the first."""
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    """Sorts by descending count, then by number."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _share(count: int, total: int) -> str:
@@ -88,9 +88,9 @@ def _table(
         page.words(lead, text, len(lead), by=by)
 
 
-def _reached(one: VariableProfile) -> Iterator[str]:
-    """How far each part of a variable went, in words; advice where a bound has room to spare."""
-    for extent in one.extents:
+def _reached(variable: VariableProfile) -> Iterator[str]:
+    """The extent of each part of a variable in words."""
+    for extent in variable.extents:
         part = f"{extent.path}: " if extent.path else ""
         match extent.kind:
             case "elements":
@@ -105,7 +105,7 @@ def _reached(one: VariableProfile) -> Iterator[str]:
 
 
 def profile_object(result: CheckResult) -> dict[str, Json]:
-    """The same for programs."""
+    """The profile as JSON."""
     profile = result.outcome.profile
     if profile is None:
         return {}
@@ -130,10 +130,10 @@ def profile_object(result: CheckResult) -> dict[str, Json]:
             **({"nanoseconds": dict(zip(names, spent, strict=True))} if spent else {}),
             "variables": {
                 variable.name: {
-                    "values": one.values,
-                    "extents": [_extent(extent) for extent in one.extents],
+                    "values": seen.values,
+                    "extents": [_extent(extent) for extent in seen.extents],
                 }
-                for variable, one in zip(model.variables, profile.variables, strict=True)
+                for variable, seen in zip(model.variables, profile.variables, strict=True)
             },
             "guards": guards,
         }

@@ -1,4 +1,4 @@
-"""What is said of the values of a symbolic constant: the regions, and the one of a problem."""
+"""The regions of a symbolic constant in the text report."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, values
 
 MOST_ROWS = 24
-"""At most this many regions are shown; the others are counted."""
+"""Maximum number of regions shown; further ones are counted."""
 MOST_COLUMN = 40
-"""The width of the column of values; more are written above the rest of their row."""
+"""The width of the column of values; longer texts are on a line of their own."""
 
 
 def shown_ranges(region: Region, kind: Type) -> str:
-    """``0..4, 6``; of a bool or an enum, the values."""
+    """``0..4, 6``; the values of a bool or an enum by name."""
     if isinstance(kind, types.Integer):
         return ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in region.ranges) or "no value"
     every = tuple(values(kind))
@@ -26,7 +26,7 @@ def shown_ranges(region: Region, kind: Type) -> str:
 
 
 def alike(result: CheckResult, finding: Finding) -> str:
-    """``, and alike with every other value of 5..9``; nothing where it is the only one."""
+    """``, and alike with every other value of 5..9``; "" if the region has one value."""
     kind = result.job.model.symbols[0].type
     value = finding.constants[0].value
     for region in result.outcome.regions:
@@ -36,7 +36,7 @@ def alike(result: CheckResult, finding: Finding) -> str:
 
 
 def write_regions(page: Page, result: CheckResult) -> None:
-    """A row for each region."""
+    """Writes a row per region."""
     outcome = result.outcome
     if not outcome.regions:
         return
@@ -61,8 +61,8 @@ def write_regions(page: Page, result: CheckResult) -> None:
             f"{plural(counts.distinct, 'state')}, {counts.generated:,} generated, "
             f"depth {counts.depth:,}"
         )
-        one = "" if _size(region) == 1 else f", with {show(region.value, symbol.type)}"
-        page.line(f"    {text:<{column}}  {verdict:<{width}}  ", (f"{figures}{one}", "dim"))
+        example = "" if _size(region) == 1 else f", with {show(region.value, symbol.type)}"
+        page.line(f"    {text:<{column}}  {verdict:<{width}}  ", (f"{figures}{example}", "dim"))
     if len(outcome.regions) > MOST_ROWS:
         more = plural(len(outcome.regions) - MOST_ROWS, "more region")
         page.line(f"    and {more} (--format json shows all)")

@@ -1,4 +1,4 @@
-"""A trace read from a file, and how it went when it was run again: text for the terminal."""
+"""Text for a trace file and its replay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fencepost.spec.text.problem import listing
 
 
 def write_document(page: Page, document: TraceDocument) -> None:
-    """The trace as `check` prints its own, with what the file says about it."""
+    """Writes the trace as `check` prints its own, with the file's statements about it."""
     page.line((document.about, "title"))
     page.blank()
     if document.violated and document.caption:
@@ -34,12 +34,12 @@ def write_document(page: Page, document: TraceDocument) -> None:
             values = ", ".join(f"{name} = {value}" for name, value in document.instances)
             page.words("    ", f"it fails for {values}", 6)
         breaks = "no run goes on with this" if document.played else "it breaks here"
-        for what, excerpt in (
+        for lead, excerpt in (
             (f"{breaks}{document.fails_from}", document.failing_part),
             ("it happens here", document.problem_source),
         ):
             if excerpt is not None:
-                page.line(f"    {what}: {excerpt.place}")
+                page.line(f"    {lead}: {excerpt.place}")
                 page.lines(excerpt.text, 6)
         page.blank()
     write_trace(page, document)
@@ -54,7 +54,9 @@ def write_document(page: Page, document: TraceDocument) -> None:
 def write_replayed(
     page: Page, titles: tuple[str, str], model: Model, document: TraceDocument, done: Replayed
 ) -> None:
-    """The verdict, and where the trace stops fitting, why. ``titles``: of the file, of the spec."""
+    """Writes whether the trace fits the spec, and if not, where and why. ``titles`` are those of
+    the file and of the spec.
+    """
     file, spec = titles
     total = len(document.steps)
     if done.misfit is None:
@@ -67,12 +69,12 @@ def write_replayed(
         title = document.steps[done.misfit.position].title
         page.words(f"  {where}  ", title, 8, "title")
         _write_misfit(page, model, done.misfit)
-    for what, names in (
+    for noun, names in (
         ("variables that the spec does not have", done.unknown),
         ("variables that the trace does not have", done.missing),
     ):
         if names:
-            page.words("  ", f"not compared, {what}: {', '.join(names)}", 4, "warn", by=", ")
+            page.words("  ", f"not compared, {noun}: {', '.join(names)}", 4, "warn", by=", ")
 
 
 def _write_property(page: Page, model: Model, document: TraceDocument, done: Replayed) -> None:
@@ -88,8 +90,8 @@ def _write_property(page: Page, model: Model, document: TraceDocument, done: Rep
         page.line(f"  {prop.title} is violated {where}, as it was when the trace was saved")
     elif done.owed:
         late = listing(done.owed, "and")
-        what = f"the spec does not let it go on for ever any more: {late} would be put off"
-        page.words("  ", what, 4, "bad")
+        message = f"the spec does not let it go on for ever any more: {late} would be put off"
+        page.words("  ", message, 4, "bad")
     else:
         page.line("  ", (f"{prop.title} was violated {where}, and holds here", "bad"))
 
@@ -105,11 +107,11 @@ def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:
             page.lines(call.excerpt(), 5)
     if misfit.site is not None:
         page.lines(misfit.site.span.excerpt(), 5)
-    for name, told, here in misfit.differences:
+    for name, traced, actual in misfit.differences:
         family = name in families(model)
-        for one in changes(name, tree_of(told), tree_of(here), family=family):
-            old, new = text(one.before), text(one.after)
-            page.words("     ", f"{one.path} is {old} in the trace and {new} here", 9)
+        for change in changes(name, tree_of(traced), tree_of(actual), family=family):
+            old, new = text(change.before), text(change.after)
+            page.words("     ", f"{change.path} is {old} in the trace and {new} here", 9)
 
 
 def _why(kind: GuardKind) -> str:
@@ -128,9 +130,9 @@ def _why(kind: GuardKind) -> str:
             assert_never(kind)
 
 
-def differing(document: TraceDocument, known: Sequence[tuple[str, str]]) -> list[str]:
-    """Constants of the trace that have another value in the spec: ``N is 3 there and 4 here``."""
-    here = dict(known)
+def differing(document: TraceDocument, constants: Sequence[tuple[str, str]]) -> list[str]:
+    """Constants of the trace with another value in the spec: ``N is 3 there and 4 here``."""
+    here = dict(constants)
     return [
         f"{name} is {text(value.tree)} in the trace and {here[name]} here"
         for name, value in document.constants.items()

@@ -1,5 +1,5 @@
-"""The report as SARIF 2.1.0, the format of code scanning: a result for each surprise and each
-problem, with its place, and the trace as a code flow.
+"""The report as SARIF 2.1.0, the format of code scanning: a result per surprise and problem with
+its location, and traces as code flows.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -23,19 +23,19 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_object(whole: Whole) -> dict[str, Json]:
-    """The whole log, with one run in it.
+    """The log with a single run. Checks that are as expected have no result.
 
-    Places count characters as Python does. What is as expected is no result.
+    Columns count Unicode code points, like Python.
     """
     shown = (*whole.problems, *whole.warnings)
-    found = [_result(result) for result in whole.surprises]
+    results = [_result(result) for result in whole.surprises]
     exit_ = int(exit_code(whole.results, whole.problems))
     notes: list[Json] = [
-        {"level": "note" if signed else "warning", "message": message(text)}
-        for _, text, signed in whole.resumed
+        {"level": "note" if signed else "warning", "message": message(caption)}
+        for _, caption, signed in whole.resumed
     ]
     return log(
-        whole.version, RULES, shown, found, successful=not whole.unusable, exit_code=exit_,
+        whole.version, RULES, shown, results, successful=not whole.unusable, exit_code=exit_,
         notes=notes,
     )  # fmt: skip
 
@@ -44,18 +44,18 @@ def log(
     version: str,
     rules: Mapping[str, str],
     problems: Sequence[Problem],
-    found: Sequence[Json],
+    other_results: Sequence[Json],
     *,
     successful: bool,
     exit_code: int,
     notes: Sequence[Json] = (),
 ) -> dict[str, Json]:
-    """A log of problems and of other results, of which ``rules`` says what kinds there are;
-    ``notes`` are notifications about the run itself.
+    """A log of problems and other results; ``rules`` describes the kinds of results, and ``notes``
+    are notifications about the run.
     """
-    results: list[Json] = [*(_problem_result(problem) for problem in problems), *found]
+    results: list[Json] = [*(_problem_result(problem) for problem in problems), *other_results]
     codes = sorted({problem.code for problem in problems})
-    every: list[Json] = [_rule(name, what) for name, what in rules.items()]
+    every: list[Json] = [_rule(name, caption) for name, caption in rules.items()]
     every += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
     driver: dict[str, Json] = {"name": "fencepost", "version": version, "rules": every}
     invocation: dict[str, Json] = {"executionSuccessful": successful, "exitCode": exit_code}
@@ -70,8 +70,8 @@ def log(
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(name: str, what: str) -> dict[str, Json]:
-    return {"id": name, "shortDescription": {"text": what}}
+def _rule(name: str, caption: str) -> dict[str, Json]:
+    return {"id": name, "shortDescription": {"text": caption}}
 
 
 def _problem_result(problem: Problem) -> dict[str, Json]:
@@ -92,7 +92,7 @@ def _problem_result(problem: Problem) -> dict[str, Json]:
 
 def _result(result: CheckResult) -> dict[str, Json]:
     others: list[Json] = [location(span, why) for span, why in related(result)]
-    made: dict[str, Json] = {
+    result_object: dict[str, Json] = {
         "ruleId": rule(result),
         "level": "error",
         "message": message(sentence(result)),
@@ -100,38 +100,38 @@ def _result(result: CheckResult) -> dict[str, Json]:
         "partialFingerprints": {"check/v1": f"{result.job.program.name}#{result.job.title}"},
     }
     if others:
-        made["relatedLocations"] = others
+        result_object["relatedLocations"] = others
     finding = result.finding
     if finding is not None and finding.trace is not None:
         document = result_document(result, finding)
         spans = [_span(result, step.action) for step in finding.trace.steps]
-        made["codeFlows"] = code_flows(document, spans)
-    return made
+        result_object["codeFlows"] = code_flows(document, spans)
+    return result_object
 
 
 def code_flows(document: TraceDocument, spans: Sequence[Span]) -> list[Json]:
-    """A trace; ``spans`` are where its steps are declared."""
+    """A trace as code flows; ``spans`` are the declarations of its steps."""
     steps: list[Json] = [_step(document, n, span) for n, span in enumerate(spans)]
     return [{"threadFlows": [{"locations": steps}]}]
 
 
 def _span(result: CheckResult, action: int | None) -> Span:
-    """Where an action is declared."""
+    """The declaration of an action."""
     return place(result) if action is None else result.job.model.actions[action].span
 
 
 def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]:
-    """A step of a trace: where its action is declared, and what it changed."""
+    """A step of a trace: the declaration of its action, and its changes."""
     step = document.steps[position]
-    said = step.title
+    caption = step.title
     if document.loop is not None and position == len(document.steps) - 1:
-        said += f"; {document.endless}"
-    shown: dict[str, Json] = {"executionOrder": position + 1, "location": location(span, said)}
+        caption += f"; {document.endless}"
+    shown: dict[str, Json] = {"executionOrder": position + 1, "location": location(span, caption)}
     if document.goes_round:
-        # What comes again is nested in what comes once.
+        # The steps of a cycle are nested one level deeper.
         shown["nestingLevel"] = int(position >= (document.loop or 0))
-    # At first the whole state is new.
-    changed = {one.path: text(one.after) for one in document.changes(position)}
+    # The first step shows the whole state.
+    changed = {change.path: text(change.after) for change in document.changes(position)}
     if position == 0 and step.state is not None:
         changed = {name: text(value) for name, value in step.state.items()}
     if changed:
@@ -140,25 +140,25 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
 
 
 def location(span: Span, remark: str | None = None) -> dict[str, Json]:
-    """A place, and what is said of it."""
+    """A location with an optional message."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(max(span.end, span.start))
     region: dict[str, Json] = {"startLine": line, "startColumn": column}
     region |= {"endLine": end_line, "endColumn": end_column}
-    made: dict[str, Json] = {
+    result: dict[str, Json] = {
         "physicalLocation": {"artifactLocation": {"uri": uri(span.source.name)}, "region": region}
     }
     if remark is not None:
-        made["message"] = message(remark)
-    return made
+        result["message"] = message(remark)
+    return result
 
 
 def uri(name: str) -> str:
-    """A file as SARIF names it: relative to where the run began, or absolute."""
+    """A file name as a URI: relative to the working directory, or absolute."""
     path = Path(name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def message(words: str) -> dict[str, Json]:
-    """What a result says."""
+    """A SARIF message object."""
     return {"text": printable(words)}

@@ -1,4 +1,4 @@
-"""A trace as a scenario of its spec: its steps, and what has changed between its ends."""
+"""Converts a trace to a scenario of its spec: the steps, and the changes between its ends."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ INDENT = "    "
 
 
 def scenario(document: TraceDocument, name: str) -> str:
-    """The scenario, as a spec may have it; ``name`` is that of the file of the trace. Raises
-    `Rejected` (F028) for a trace that does not say which steps it takes.
+    """Returns the scenario as source text; ``name`` is the trace's file name.
+
+    Raises `Rejected` (F028) for a trace without scenario steps.
     """
     steps = document.steps[1:]
     if not all(step.act.written for step in steps):
-        what = f"{name} does not say what its steps are called in a scenario"
+        message = f"{name} does not say what its steps are called in a scenario"
         notes = ((None, "a trace that `fencepost check --trace` writes does"),)
-        raise Rejected([Problem("F028", None, what, notes)])
+        raise Rejected([Problem("F028", None, message, notes)])
     title = f"{document.check}_run" if document.check.isidentifier() else "run"
     lines = [f"scenario {title}:"]
     lines += [f"{INDENT}const {path} = {value}" for path, value in _constants(document)]
@@ -36,33 +37,37 @@ def scenario(document: TraceDocument, name: str) -> str:
         lines.append(f"{INDENT}expect {''.join(expected) or 'true'}")
     else:
         lines += [f"{INDENT}expect (", f"{INDENT * 2}{expected[0]}"]
-        lines += [f"{INDENT * 2}and {one}" for one in expected[1:]]
+        lines += [f"{INDENT * 2}and {clause}" for clause in expected[1:]]
         lines.append(f"{INDENT})")
     return formatted(Source(name, "".join(f"{line}\n" for line in lines)))
 
 
 def _loop(document: TraceDocument) -> int | None:
-    """The number of the step to which an endless trace returns, where it is one that is written."""
+    """The number of the first step of the cycle, if the scenario includes it."""
     return None if not document.loop else document.loop + 1
 
 
 def _constants(document: TraceDocument) -> Iterator[tuple[str, str]]:
-    """The constants that are not as the spec declares them; all, where that is not known."""
-    known = document.constants
-    paths = document.given if all(path in known for path in document.given) else tuple(known)
+    """The constants that differ from the spec's declarations; all constants if those are
+    unknown.
+    """
+    constants = document.constants
+    paths = (
+        document.given if all(path in constants for path in document.given) else tuple(constants)
+    )
     for path in paths:
-        yield path, text(known[path].tree)
+        yield path, text(constants[path].tree)
 
 
 def _expected(document: TraceDocument) -> Iterator[str]:
-    """What holds of the last whole state, a condition for each place that has changed."""
+    """Conditions that hold in the last complete state, one for each changed part."""
     states = [step.state for step in document.steps if step.state is not None]
     if not states:
         return
     first, last = states[0], states[-1]
     for name, value in last.items():
         before = first.get(name)
-        # What is left of the budget of a channel has no name in a spec.
+        # The remaining budget of a channel has no name in a spec.
         if before is None or before == value or name.rpartition(".")[0] in last:
             continue
         yield from _changed(name, before, value, name in document.families)

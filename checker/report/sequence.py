@@ -1,7 +1,7 @@
-"""The sequence diagram of a trace as SVG: lifelines, steps below each other, messages across.
+"""The sequence diagram of a trace as SVG.
 
-A message is a line from the step that sent it down to the one that received it, so that messages
-which overtake each other cross. Colours and states come from the page around it, by class.
+A message is a line from the step that sent it to the step that received it, so messages that
+overtake each other cross. The surrounding page defines colours and states by class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import ValueTree, text
 from fencepost.spec.records import dataclass
 
-# Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7, of a name 8.
+# Lengths in pixels. Characters are about 6 pixels wide in small type, 7 in normal type, 8 in names.
 BACK = 16
 NAMES = 24
 LINE = 16
@@ -29,12 +29,12 @@ NOTE = 14
 STUB = 16
 STUB_ROOM = 110
 WORD = re.compile(r"[A-Z](?=[a-z])|(?<=[a-z])[A-Z]|(?<=[_. ])\w|\[")
-"""Where a word of a name begins."""
+"""Matches where a word of a name begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """How far lifelines are apart and from the edges, and how many characters labels have."""
+    """Distances of lifelines from each other and from the edges, and maximum label lengths."""
 
     lane: int
     margin: int
@@ -43,11 +43,11 @@ class _Scale:
     note: int
 
     def x(self, number: int) -> int:
-        """Where a lifeline is, by its number."""
+        """The position of a lifeline."""
         return self.margin + self.lane * number
 
     def width(self, lanes: int) -> int:
-        """What a number of lifelines takes."""
+        """The width of a number of lifelines."""
         return self.x(lanes - 1) + self.margin
 
     @property
@@ -57,14 +57,14 @@ class _Scale:
 
 WIDE = _Scale(lane=236, margin=128, label=27, message=36, note=33)
 FEW = 3
-"""Lifelines that stand wide apart."""
+"""Maximum number of lifelines at the wide distance."""
 FITTING = 750
-"""What a page of 800 pixels has for a diagram."""
+"""The width for a diagram on a page of 800 pixels."""
 CLOSEST = 140
 
 
 def _scale(lanes: int) -> _Scale:
-    """Five lifelines fit a page of 800 pixels; more of them are as close together."""
+    """Five lifelines fit a page of 800 pixels; more have the same distance."""
     if lanes <= FEW:
         return WIDE
     margin = 92
@@ -74,8 +74,8 @@ def _scale(lanes: int) -> _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One step: where its box is, and what stands in it and below. ``left``: its messages that are
-    not received yet stand on its left.
+    """A step: the position of its box, and its texts. ``left``: pending messages are drawn on its
+    left.
     """
 
     x: int
@@ -88,15 +88,15 @@ class _Row:
 
 
 def sequence(document: TraceDocument) -> Markup:
-    """The diagram: the names of the lifelines, an ``<svg>`` that is to stay in sight, and another
-    whose parts are ``.step`` and ``.flight``. A part whose label is cut can have the focus, and
-    has it in full in ``data-full``.
+    """The diagram: a sticky ``<svg>`` with the names of lifelines, and one with parts of the
+    classes ``.step`` and ``.flight``. A part with a shortened label can have the focus, and its
+    full text is in ``data-full``.
     """
     lanes = list(document.lanes()) or [SYSTEM]
     scale = _scale(len(lanes))
-    flights = [one for one in document.flights() if one.sent or one.ended is not None]
+    flights = [flight for flight in document.flights() if flight.sent or flight.ended is not None]
     rows, bottom = _rows(document, lanes, flights, scale)
-    # On a single lifeline labels of messages that are still on their way need room of their own.
+    # On a single lifeline, labels of pending messages need extra width.
     flying = len(lanes) == 1 and any(flight.end == "flying" for flight in flights)
     width = scale.width(len(lanes)) + (scale.message * 6 if flying else 0)
     fitting = (width - 40) * 2 // 15
@@ -134,7 +134,7 @@ def sequence(document: TraceDocument) -> Markup:
 
 
 def _names(lanes: Sequence[str], width: int, scale: _Scale) -> Markup:
-    """The names of the lifelines, in two lines where they are long."""
+    """The names of the lifelines; long names take two lines."""
     names = [_broken(_line(lane), scale.name) for lane in lanes]
     height = NAMES + LINE * (max(map(len, names)) - 1)
     parts = [
@@ -157,7 +157,7 @@ def _names(lanes: Sequence[str], width: int, scale: _Scale) -> Markup:
 
 
 def _broken(name: str, most: int) -> list[str]:
-    """A name in one line or two, broken where a word of it begins."""
+    """Splits a long name into two lines, at the start of a word if possible."""
     if len(name) <= most:
         return [name]
     begins = [match.start() for match in WORD.finditer(name) if 0 < match.start() <= most]
@@ -166,7 +166,7 @@ def _broken(name: str, most: int) -> list[str]:
 
 
 def _full(text: str) -> Markup:
-    """The attributes of a part whose label is cut."""
+    """The attributes of a part with a shortened label."""
     return filled(' tabindex="0" data-full="{}"', text)
 
 
@@ -176,7 +176,7 @@ def _rows(
     flights: Sequence[Flight[ValueTree]],
     scale: _Scale,
 ) -> tuple[dict[int, _Row], int]:
-    """A row for each step behind the first, and where the rows end."""
+    """The rows of all steps but the first, and their lower end."""
     rows: dict[int, _Row] = {}
     y = ROW // 2
     for position, step in enumerate(document.steps):
@@ -234,11 +234,11 @@ def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
 
 
 def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
-    """The way from the last step of a trace without end to the one that comes next."""
+    """The edge back from the last step of an infinite trace."""
     last = rows.get(len(document.steps) - 1)
     if document.loop is None or last is None:
         return
-    # In a file of another tool the first state may be among those that come again.
+    # In files of other tools the cycle may include the first state.
     first = rows[max(1, document.loop)]
     end = last.x - last.half
     if not document.goes_round:
@@ -294,7 +294,7 @@ def _flights(
 
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
-    """A message that has not been received yet, beside what stands below the step."""
+    """A pending message, drawn next to the notes of its step."""
     side = -1 if start.left else 1
     edge, y = start.x + side * start.half, start.y + 6 + STUB * number
     below = max((len(note) * 13 // 4 for note in start.notes), default=0)

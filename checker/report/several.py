@@ -1,7 +1,7 @@
-"""Several checks as text: a line for each, then whole what did not come out as expected, and at the
-end the sum.
+"""The text report of several checks: a line per check, then the unexpected ones in full, and a
+summary.
 
-A run of one check is shown whole; `Detail` says how much of the others is.
+A single check is shown in full; `Detail` controls how much is shown of others.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from fencepost.checker.run.words import plural
 from fencepost.spec.records import dataclass
 
 MOST_SUMMED = 5
-"""The checks in each list of a summary."""
+"""Maximum number of checks per list of a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much a text report says.
+    """The level of detail of a text report.
 
-    ``every``: each check whole, also where it is one of several. ``surprises``: nothing of checks
-    that came out as expected. ``steps``: traces a line a step. ``summary``: what was slowest,
-    largest and least covered.
+    ``every`` shows each check in full. ``surprises`` omits checks that are as expected. ``steps``
+    shows one line per step of a trace. ``summary`` adds the slowest, largest and least covered
+    checks.
     """
 
     every: bool = False
@@ -38,13 +38,13 @@ class Detail:
 
 
 WHOLE = Detail(every=True)
-"""Everything, for reports that are kept."""
+"""Full detail, for reports that are kept."""
 
 
 class Report:
-    """The parts of the text report of a run, in the order in which they are asked for.
+    """Renders the text report of a run part by part; ``count`` is the number of planned checks.
 
-    ``count`` is the number of checks that are to run: one is shown whole.
+    The methods must be called in the order of the report.
     """
 
     def __init__(self, detail: Detail, count: int, new_page: Callable[[], Page]) -> None:
@@ -53,30 +53,28 @@ class Report:
         self._new_page = new_page
 
     def head(self, plan: SpecPlan) -> str:
-        """The name of the spec, where its checks do not say it."""
+        """The path of the spec, unless a single check makes it clear."""
         page = self._new_page()
         named = len(plan.jobs) != 1 or plan.jobs[0].check.name or not self._whole
         if named and not self._detail.surprises:
             page.line((plan.path, "title"))
         return page.text()
 
-    def ended(self, one: CheckResult | Refusal, plan: SpecPlan) -> str:
-        """A check that has ended, or that its engine cannot run."""
+    def ended(self, result: CheckResult | Refusal, plan: SpecPlan) -> str:
+        """The result of a check, or that its engine cannot run it."""
         page = self._new_page()
         names = _column(plan)
-        if isinstance(one, Refusal):
-            _write_refusal(page, one, names)
+        if isinstance(result, Refusal):
+            _write_refusal(page, result, names)
         elif self._whole:
-            write_check(page, one, names, steps=self._detail.steps)
+            write_check(page, result, names, steps=self._detail.steps)
         elif not self._detail.surprises:
-            write_verdict(page, one, names, brief=True)
-        # Two checks that are shown whole are apart by a line.
+            write_verdict(page, result, names, brief=True)
+        # An empty line separates checks that are shown in full.
         return page.text() + ("\n" if self._whole else "")
 
     def rest(self, plan: SpecPlan, left: Sequence[str]) -> str:
-        """The checks of a spec that did not run: those ``left`` when it was interrupted, and slow
-        ones.
-        """
+        """The checks that did not run: those ``left`` after an interrupt, and slow ones."""
         page = self._new_page()
         if left:
             page.words("", f"not run: {', '.join(left)}", 2, "warn")
@@ -87,7 +85,7 @@ class Report:
         return page.text() + between
 
     def end(self, whole: Whole, again: str) -> str:
-        """What did not come out as expected, the sum of a run, and how to repeat it."""
+        """The unexpected results, the summary, and the command that repeats the run."""
         page = self._new_page()
         if self._detail.summary:
             _write_summary(page, whole)
@@ -99,16 +97,16 @@ class Report:
         return page.text()
 
     def _notes(self, whole: Whole) -> str:
-        """That there is more to be known of checks that came out as expected."""
+        """Mentions remarks on checks that were as expected."""
         if self._whole or self._detail.surprises:
             return ""
         noted: dict[str, None] = {}
         count = 0
         for result in whole.results:
             if result.as_expected:
-                found = [one.topic for one in remarks(result) if not one.routine]
-                noted |= dict.fromkeys(found)
-                count += bool(found)
+                topics = [remark.topic for remark in remarks(result) if not remark.routine]
+                noted |= dict.fromkeys(topics)
+                count += bool(topics)
         if not count:
             return ""
         have = "check has" if count == 1 else "checks have"
@@ -118,12 +116,12 @@ class Report:
 def _write_refusal(page: Page, refused: Refusal, names: int) -> None:
     codes = ", ".join(dict.fromkeys(problem.code for problem in refused.problems))
     name = padded(refused.job.title, names)
-    what = f"not run: the engine {refused.job.engine} cannot ({codes})"
-    page.line((name, "title"), "  ", (what, "bad"))
+    message = f"not run: the engine {refused.job.engine} cannot ({codes})"
+    page.line((name, "title"), "  ", (message, "bad"))
 
 
 def _column(plan: SpecPlan) -> int:
-    """The width of the column of names of checks."""
+    """The width of the column of check names."""
     return max((cells(job.title) for job in plan.jobs), default=0)
 
 
@@ -131,18 +129,19 @@ def _column(plan: SpecPlan) -> int:
 
 
 def _write_summary(page: Page, whole: Whole) -> None:
-    """What was slowest, largest and least covered."""
+    """Writes the slowest, largest and least covered checks."""
     results = whole.results
-    counted = [one for one in results if one.outcome.statistics.counted]
-    covered = [(*_covered(one), one) for one in counted if _searched_for_problems(one)]
-    slowest = sorted(results, key=lambda one: -one.outcome.statistics.seconds)
-    largest = sorted(counted, key=lambda one: -one.outcome.statistics.distinct)
-    partly = [(done, all_, one) for done, all_, one in covered if done < all_]
+    counted = [result for result in results if result.outcome.statistics.counted]
+    covered = [(*_covered(result), result) for result in counted if _searched_for_problems(result)]
+    slowest = sorted(results, key=lambda result: -result.outcome.statistics.seconds)
+    largest = sorted(counted, key=lambda result: -result.outcome.statistics.distinct)
+    partly = [(done, all_, result) for done, all_, result in covered if done < all_]
     least = sorted(partly, key=lambda row: row[0] / row[1])
-    _write_list(page, "slowest", ((one, _seconds(one)) for one in slowest))
-    _write_list(page, "largest", ((one, _states(one)) for one in largest))
+    _write_list(page, "slowest", ((result, _seconds(result)) for result in slowest))
+    _write_list(page, "largest", ((result, _states(result)) for result in largest))
     rows = (
-        (one, f"{done:,} of {all_:,} actions, guards and branches") for done, all_, one in least
+        (result, f"{done:,} of {all_:,} actions, guards and branches")
+        for done, all_, result in least
     )
     _write_list(page, "least covered, of those searched whole", rows)
 
@@ -160,7 +159,7 @@ def _write_list(page: Page, title: str, rows: Iterator[tuple[CheckResult, str]])
 
 
 def _searched_for_problems(result: CheckResult) -> bool:
-    """Whether all of a model was searched: not for a run that fits a scenario."""
+    """Whether the whole model was searched for problems; not for a scenario."""
     return result.job.scenario is None and searched_whole(result)
 
 
@@ -173,9 +172,7 @@ def _states(result: CheckResult) -> str:
 
 
 def _covered(result: CheckResult) -> tuple[int, int]:
-    """How many of a check's actions were taken, and of its guards and branches were met; and how
-    many there are.
-    """
+    """The number of actions taken, guards satisfied and branches entered, and the total."""
     coverage, model = result.outcome.coverage, result.job.model
     taken = sum(1 for count in coverage.taken if count)
     return taken + len(coverage.marks), len(coverage.taken) + len(model.marks)

@@ -1,4 +1,4 @@
-"""What random runs found: for people, and for programs."""
+"""The report on random runs, as text and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOW: dict[Choosing, str] = {
 
 
 def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> None:
-    """The runs of one check."""
+    """Writes the runs of one check."""
     outcome, model = simulated.outcome, result.job.model
     seconds = took(outcome.statistics)
     if outcome.findings:
@@ -40,7 +40,7 @@ def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> N
 
 
 def _of_walks(simulated: Simulated) -> Iterator[Remark]:
-    """How much was looked at, and how."""
+    """How much was examined, and how it was chosen."""
     outcome, plan = simulated.outcome, simulated.plan
     statistics = outcome.statistics
     if not simulated.runs:
@@ -51,15 +51,15 @@ def _of_walks(simulated: Simulated) -> Iterator[Remark]:
     cut = ""
     if outcome.cut is not None and outcome.cut.kind != "runs":
         cut = f", then {outcome.cut}" if outcome.cut == INTERRUPTED else f", cut by {outcome.cut}"
-    what = f"{plural(simulated.runs, 'run')} of at most {most}, from seed {plan.seed}{cut}"
+    message = f"{plural(simulated.runs, 'run')} of at most {most}, from seed {plan.seed}{cut}"
     if not outcome.findings:
-        what += "; that no problem was met does not show that there is none"
-    yield Remark("simulated", what, routine=bool(outcome.findings))
-    looked = (
+        message += "; that no problem was met does not show that there is none"
+    yield Remark("simulated", message, routine=bool(outcome.findings))
+    examined = (
         f"{plural(statistics.generated, 'successor')} of the states on the way,"
         f" about {plural(statistics.distinct, 'distinct state')}"
     )
-    yield Remark("looked at", looked, routine=True)
+    yield Remark("looked at", examined, routine=True)
     if simulated.judged is not None:
         states = plural(simulated.judged.states, "state")
         where = f"those that go round among {states} of {plural(simulated.judged.runs, 'run')}"
@@ -74,12 +74,12 @@ def _of_walks(simulated: Simulated) -> Iterator[Remark]:
 
 
 def simulation_object(result: CheckResult, simulated: Simulated, version: str) -> dict[str, Json]:
-    """The report as an object: what that of a check has and runs have as well, and the runs."""
+    """The JSON report: fields shared with checks, and those of the runs."""
     plan, statistics = simulated.plan, simulated.outcome.statistics
     whole = check_object(result)
     shared = ("name", "workers", "verdict", "property", "seconds", "times", "peak_bytes", "trace")
     notes: list[Json] = [
-        f"{one.topic}: {one.text}" for one in (*_of_walks(simulated), *of_runs(result))
+        f"{remark.topic}: {remark.text}" for remark in (*_of_walks(simulated), *of_runs(result))
     ]
     return {
         "spec": str(result.job.program.path),

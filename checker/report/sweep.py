@@ -1,4 +1,4 @@
-"""One check with one value of a constant after the other: as a table, as CSV, as an object."""
+"""The results of a sweep as a table, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FIGURES = ("states", "generated", "depth", "seconds", "growth")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The result for some values of the swept constants, as they are written.
+    """The result for values of the swept constants, as written.
 
-    ``growth``: by which factor there are more states than in the row before; None in the first row
-    of each run through the last constant, and where one of both searches has not seen all states.
+    ``growth`` is the ratio of the number of states to the previous row's; None if a constant other
+    than the last changed, or if one of both searches is incomplete.
     """
 
     values: Mapping[str, str]
@@ -35,12 +35,12 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict, and the property that it is about."""
+        """The verdict and its property."""
         return found(self.result.job.model, self.result.outcome)
 
     @property
     def figures(self) -> tuple[int | None, int | None, int, float, float | None]:
-        """What the columns of `FIGURES` hold; None for what was not counted."""
+        """The columns of `FIGURES`; None if not counted."""
         counts = self.result.outcome.statistics
         seconds = round(counts.seconds, 3)
         if not counts.counted:
@@ -49,41 +49,45 @@ class Row:
 
 
 def rows_of(values: Sequence[Mapping[str, str]], results: Sequence[CheckResult]) -> list[Row]:
-    """The rows of a sweep as far as there are results."""
+    """The rows of a sweep, as far as there are results."""
     rows: list[Row] = []
-    for one, result in zip(values, results, strict=False):
+    for row_values, result in zip(values, results, strict=False):
         before = rows[-1] if rows else None
-        rows.append(Row(one, result, None if before is None else _growth(before, one, result)))
+        rows.append(
+            Row(row_values, result, None if before is None else _growth(before, row_values, result))
+        )
     return rows
 
 
 def _growth(before: Row, values: Mapping[str, str], result: CheckResult) -> float | None:
-    """None where it is not the last constant alone that has changed, or not all was searched."""
+    """None if a constant other than the last changed, or a search is incomplete."""
     *others, _ = values
     if any(before.values[name] != values[name] for name in others):
         return None
     outcomes = (before.result.outcome, result.outcome)
     whole = (Verdict.OK, Verdict.UNREACHED)
-    if any(one.verdict not in whole or not one.statistics.counted for one in outcomes):
+    if any(outcome.verdict not in whole or not outcome.statistics.counted for outcome in outcomes):
         return None
-    first, second = (one.statistics.distinct for one in outcomes)
+    first, second = (outcome.statistics.distinct for outcome in outcomes)
     return round(second / first, 3) if first else None
 
 
 def write_head(page: Page, values: Sequence[Mapping[str, str]]) -> None:
-    """The head of the table for these values."""
+    """Writes the header of the table."""
     names = [padded(printable(name), width) for name, width in _widths(values).items()]
-    figures = [f"{name:>{NUMBER if place < 2 else 9}}" for place, name in enumerate(FIGURES)]
+    figures = [f"{name:>{NUMBER if column < 2 else 9}}" for column, name in enumerate(FIGURES)]
     page.line((f"  {'  '.join([*names, padded('verdict', LONGEST_VERDICT), *figures])}", "dim"))
 
 
 def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None:
-    """A row of the table for these values; a bar has a mark for each doubling of the states."""
+    """Writes a row of the table; the bar has one mark per doubling of the states."""
     names = [padded(printable(row.values[n]), width) for n, width in _widths(values).items()]
     states, generated, depth, seconds, growth = row.figures
     result = row.result
     style = "good" if result.as_expected else "warn" if result.outcome.cut else "bad"
-    numbers = [f"{'-' if one is None else f'{one:,}':>{NUMBER}}" for one in (states, generated)]
+    numbers = [
+        f"{'-' if count is None else f'{count:,}':>{NUMBER}}" for count in (states, generated)
+    ]
     numbers += [
         f"{depth:>9,}",
         f"{f'{seconds:.2f} s':>9}",
@@ -96,13 +100,15 @@ def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None
 
 def _widths(values: Sequence[Mapping[str, str]]) -> dict[str, int]:
     return {
-        name: max(cells(printable(text)) for text in (name, *(one[name] for one in values)))
+        name: max(
+            cells(printable(text)) for text in (name, *(row_values[name] for row_values in values))
+        )
         for name in values[0]
     }
 
 
 def sweep_csv(rows: Sequence[Row]) -> str:
-    """The table as comma-separated values, with a head."""
+    """The table as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*rows[0].values, "verdict", "as_expected", *FIGURES] if rows else FIGURES)
@@ -113,7 +119,7 @@ def sweep_csv(rows: Sequence[Row]) -> str:
 
 
 def sweep_object(spec: str, check: str, rows: Sequence[Row], version: str) -> dict[str, Json]:
-    """The table as an object."""
+    """The table as a JSON object."""
     return {
         "spec": spec,
         "version": version,

@@ -1,4 +1,4 @@
-"""The report for people: verdict, counterexample, and what the verdict is worth."""
+"""The text report of a check: verdict, counterexample, and remarks that qualify the verdict."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from fencepost.spec.text.source import Span
 TOPIC = 13
 """Width of the column of topics in the assurance statement."""
 LONG_SECONDS = 5.0
-"""The rate of a search is reported from this many seconds on; before that it says nothing."""
+"""The rate of a search is reported if it took at least this long; for short ones it is noise."""
 DECIDED_SECONDS = 1.0
 """The time of the decision phase is reported from this many seconds on."""
 
 
 def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool = False) -> None:
-    """One check, whole. ``names`` is the width of the column of check names; with ``steps`` a trace
-    takes one line for each step.
+    """Writes a check in full. ``names`` is the width of the column of check names; with ``steps`` a
+    trace has one line per step.
     """
     trace = write_steps if steps else write_trace
     write_verdict(page, result, names)
@@ -60,7 +60,7 @@ def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool 
 def write_foot(
     page: Page, results: Sequence[CheckResult], again: str, versions: str, notes: str = ""
 ) -> None:
-    """The sum of a run, what else is to be known of it, and how to repeat it."""
+    """Writes the summary of a run and how to repeat it."""
     wrong = [result for result in results if not result.as_expected]
     page.blank()
     if len(results) > 1:
@@ -71,9 +71,9 @@ def write_foot(
             page.line((f"{every}, all as expected", "good"))
     if notes:
         page.words("", notes, 2, "dim")
-    page.line((f"{versions}, {runners([one.job for one in results])}; again: {again}", "dim"))
+    page.line((f"{versions}, {runners([result.job for result in results])}; again: {again}", "dim"))
     if len(results) > 1:
-        # What a reader who looks at the end alone has to know.
+        # Repeated for readers who only look at the end.
         for result in wrong:
             page.words("", spot(result), 2, "bad")
 
@@ -87,8 +87,8 @@ def took(statistics: Statistics) -> str:
 
 
 def figures(statistics: Statistics, *, brief: bool = False) -> str:
-    """``22 distinct, 30 generated, depth 8, 0.01 s``, or ``22 states, 0.01 s``; what was not
-    counted is left out.
+    """``22 distinct, 30 generated, depth 8, 0.01 s``, or ``22 states, 0.01 s``, without what was
+    not counted.
     """
     if brief and statistics.counted:
         return f"{plural(statistics.distinct, 'state')}, {took(statistics)}"
@@ -106,7 +106,7 @@ def figures(statistics: Statistics, *, brief: bool = False) -> str:
 
 
 def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = False) -> None:
-    """How a check came out, and how much was searched: with ``brief`` in one line, if it fits."""
+    """Writes the verdict and the size of the search; with ``brief`` on one line, if it fits."""
     verdict = found(result.job.model, result.outcome)
     bounds = "; ".join(within(result))
     start = result.outcome.resumed
@@ -145,7 +145,7 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
 def write_finding(
     page: Page, result: CheckResult, finding: Finding, write: WriteTrace = write_trace
 ) -> None:
-    """A problem: what it is, why, and the way there."""
+    """Writes a problem: its title, the reason, and the trace."""
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
@@ -161,17 +161,17 @@ def write_finding(
 def _write_counterexample(
     page: Page, result: CheckResult, proof: Proof, finding: Finding, write: WriteTrace
 ) -> None:
-    """Why a proof by induction does not go through."""
+    """Explains why a subject is not inductive."""
     assert finding.trace is not None
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", f"{proof.subject} is not inductive", 2, "title")
     steps = plural(len(finding.trace.steps) - 1, "step")
-    what = (
+    message = (
         f"in the first state nothing is wrong, and {steps} on something is; whether the spec can"
         " reach that state is not known, and a lemma that excludes it would help"
     )
-    page.words("    ", what, 4)
+    page.words("    ", message, 4)
     _write_reason(page, result, finding, prop)
     page.blank()
     trace = document(model, finding.trace, finding)
@@ -181,7 +181,7 @@ def _write_counterexample(
 
 
 def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Property | None) -> None:
-    """The place that is to blame, and the values for which it is."""
+    """Writes the failing location and values."""
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
@@ -197,7 +197,7 @@ def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Prope
 
 
 def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocument) -> None:
-    """What helps to understand the last state."""
+    """Writes what explains the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
     elif trace.images:
@@ -209,11 +209,11 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
 
 
 CURES = {"F907": "with `or block` behind its capacity a sender would wait until there is room"}
-"""What may be meant instead of an evaluation error, by its code."""
+"""Remedies for evaluation errors, by code."""
 
 
 def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
-    """An evaluation error or a failed assertion: what is wrong, where, and the calls to there."""
+    """Writes an evaluation error or a failed assertion with its location and calls."""
     blanks = " " * indent
     code = "" if assertion else f"error[{site.code}]: "
     page.words(blanks, f"{code}{site.message}", indent + 2, "bad")
@@ -226,7 +226,7 @@ def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) 
 
 
 def _beside(failing: Span | None, prop: Property) -> bool:
-    """Whether the excerpt of the failing part shows the head of the property too."""
+    """Whether the excerpt of the failing part includes the head of the property."""
     same = failing is not None and failing.source is prop.span.source
     return same and failing is not None and failing.line == prop.span.line
 
@@ -250,7 +250,7 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
 
 
 def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
-    """Remarks, each behind its topic."""
+    """Writes remarks, each after its topic."""
     for remark in remarks:
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"

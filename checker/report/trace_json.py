@@ -1,6 +1,6 @@
-"""A trace as plain JSON, for scripts: what the diagrams show, values as they are written.
+"""A trace as plain JSON for scripts, with values as text.
 
-The values themselves, with their structure, are in the trace file (`itf`).
+The trace file (`itf`) has values with their structure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fencepost.checker.trace.value_tree import text
 
 
 def trace_json(document: TraceDocument) -> dict[str, Json]:
-    """The trace; steps are numbered from 1, as in every report."""
+    """The trace as an object; steps are numbered from 1, as in every report."""
     messages: list[Json] = [
         {
             "channel": flight.channel,

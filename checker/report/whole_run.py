@@ -1,7 +1,5 @@
-"""A whole run, as every report about it begins: which checks of which specs, and their results;
-and of a check that surprised, the place and the sentence that tell it.
-
-It does not know any format.
+"""A whole run as all reports see it: specs, checks and results, and for each unexpected result its
+location and summary.
 """
 
 from __future__ import annotations
@@ -24,22 +22,22 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class SpecRun:
-    """A spec, its checks as planned, and what became of them."""
+    """A spec, its planned checks, and their results."""
 
     plan: SpecPlan
     done: Performed
 
     @property
     def path(self) -> str:
-        """The spec as the user named it."""
+        """The path as the user wrote it."""
         return self.plan.path
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run: what was asked, the specs that could be used, and every problem of the others.
+    """A run: the request, the usable specs, and the problems of the others.
 
-    ``version`` is that of Fencepost, ``versions`` a line that says what else ran it.
+    ``version`` is Fencepost's, ``versions`` a line with further versions.
     """
 
     request: Request
@@ -53,42 +51,40 @@ class Whole:
     @property
     def unusable(self) -> bool:
         """Whether some spec could not be checked."""
-        return any(not one.warning and one.code != UNCHECKED for one in self.problems)
+        return any(not problem.warning and problem.code != UNCHECKED for problem in self.problems)
 
     @property
     def planned(self) -> int:
-        """How many checks were to run."""
+        """The number of planned checks."""
         return sum(len(spec.plan.jobs) for spec in self.specs)
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
-        """Every check that ran, in order."""
+        """All results, in order."""
         return tuple(result for spec in self.specs for result in spec.done.results)
 
     @property
     def traced(self) -> CheckResult | None:
-        """The first check with a trace that did not come out as expected; the first with a trace
-        where none did.
+        """The first unexpected result with a trace; if there is none, the first result with a
+        trace.
         """
-        found = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
-        return next((r for r in found if not r.as_expected), found[0] if found else None)
+        traced = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
+        return next((r for r in traced if not r.as_expected), traced[0] if traced else None)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What checking the specs noticed and let pass, each once."""
+        """The distinct warnings about specs."""
         every = (warning for spec in self.specs for warning in warnings_of(spec.plan))
         return tuple(dict.fromkeys(every))
 
     @property
     def surprises(self) -> tuple[CheckResult, ...]:
-        """The checks that did not come out as expected."""
+        """The unexpected results."""
         return tuple(result for result in self.results if not result.as_expected)
 
     @property
     def resumed(self) -> Iterator[tuple[CheckResult, str, bool]]:
-        """Each check whose search was resumed, a sentence about its checkpoint, and whether that is
-        signed.
-        """
+        """Each resumed check, a sentence about its checkpoint, and whether that is signed."""
         for result in self.results:
             start = result.outcome.resumed
             if start is not None:
@@ -96,14 +92,14 @@ class Whole:
 
 
 def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
-    """What checking a spec noticed and let pass; the same warning may come twice."""
+    """The warnings about a spec, with duplicates."""
     yield from plan.program.warnings
     for job in plan.jobs:
         yield from job.model.warnings
 
 
 def rule(result: CheckResult) -> str:
-    """A word for what is wrong with a result that is not as expected, one of `RULES`."""
+    """The category of an unexpected result, one of `RULES`."""
     verdict = result.outcome.verdict
     if verdict is Verdict.INCONCLUSIVE:
         return "inconclusive"
@@ -124,14 +120,14 @@ RULES = {
     "counts": "The search is not as large as the check expects.",
     "remarks": "There is a remark, and --strict was given.",
 }
-"""What `rule` may say."""
+"""The values of `rule`, with descriptions."""
 OF_CHECK = ("not-found", "counts", "remarks")
-"""Rules whose place is the check: nothing that was found is wrong."""
+"""Rules whose location is the check itself, since no part of the spec failed."""
 
 
 def sentence(result: CheckResult) -> str:
-    """Why a check is not as expected: what was found, how far away, for which values, and which
-    other problems were found.
+    """The summary of an unexpected result: what was found, at which distance, for which values, and
+    the other problems.
     """
     parts = [result.explanation or "as expected"]
     finding = result.finding
@@ -152,37 +148,37 @@ def sentence(result: CheckResult) -> str:
 
 
 def other_problems(result: CheckResult) -> list[tuple[str, Span | None]]:
-    """The findings after the first, each as a headline with the place of its property or error."""
+    """The findings after the first: the headline and location of each."""
     model = result.job.model
-    found: list[tuple[str, Span | None]] = []
+    others: list[tuple[str, Span | None]] = []
     for finding in result.outcome.findings[1:]:
         prop = None if finding.property is None else model.properties[finding.property]
         where = prop.span if prop is not None else finding.failing
         where = finding.site.span if finding.site is not None else where
-        found.append((headline(model, finding, prop), where))
-    return found
+        others.append((headline(model, finding, prop), where))
+    return others
 
 
 def spot(result: CheckResult) -> str:
-    """``race.fence:12: safe: ...``: where a check stands, and why it is not as expected."""
+    """``race.fence:12: safe: ...``: the location and the summary of a check."""
     where = result.job.check.span or _top(result)
     return f"{where.source.name}:{where.line}: {sentence(result)}"
 
 
 def place(result: CheckResult) -> Span:
-    """Where to look first: what fails, else the check, in a file that the user has."""
+    """The primary location: what fails, otherwise the check, in a file of the user's."""
     finding = result.finding
     check = result.job.check.span or _top(result)
     if finding is None or rule(result) in OF_CHECK:
         return check
     if finding.fit is not None and finding.failing is not None:
         return finding.failing
-    found = next(_places(result, finding), check)
-    return found if is_file(Path(found.source.name)) else check
+    failing = next(_places(result, finding), check)
+    return failing if is_file(Path(failing.source.name)) else check
 
 
 def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
-    """The other places that matter, and why they do."""
+    """Further locations and their meaning."""
     first = place(result)
     finding = result.finding
     if result.job.check.span is not None and result.job.check.span != first:
@@ -213,7 +209,7 @@ def _top(result: CheckResult) -> Span:
 
 
 def property_name(result: CheckResult) -> str | None:
-    """``invariant S12``: what was found violated or unreached."""
+    """``invariant S12``: the violated or unreached property."""
     finding = result.finding
     if finding is None or finding.property is None:
         return None

@@ -1,7 +1,7 @@
-"""What an `ok` holds within, where the search kept inside bounds that the system itself may not
-have: channels that were full, constraints, and initial states that no value satisfies.
+"""The bounds of a search within which an `ok` holds, and which the real system may lack: full
+channels, constraints, and missing initial states.
 
-Behind what was blocked or cut there may be a violation, so this belongs to the verdict.
+A violation may exist beyond them, so they are part of the verdict.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from fencepost.spec.text.problem import listing
 
 
 def within(result: CheckResult) -> tuple[str, ...]:
-    """``within the capacity of net: 3 sends were blocked``; nothing where no bound was met, or
-    where more would change nothing.
+    """``within the capacity of net: 3 sends were blocked``; empty if no bound was reached, or if a
+    larger bound would change nothing.
     """
     outcome, model = result.outcome, result.job.model
     if outcome.verdict not in (Verdict.OK, Verdict.UNREACHED):
         return ()
     if NO_INITIAL_STATE in outcome.notes:
         return ("there is no initial state, so nothing was checked",)
-    said = [
+    bounds = [
         f"within the capacity of {name}: {plural(times, 'send')} {_were(times)} blocked"
         for name, times in _blocked(model, outcome).items()
     ]
@@ -31,8 +31,8 @@ def within(result: CheckResult) -> tuple[str, ...]:
         names = listing([p.title for p in model.properties if p.kind.bounds_search], "and")
         cut = outcome.coverage.cut
         verb = "lies" if cut == 1 else "lie"
-        said.append(f"within {names}: {plural(cut, 'state')} {verb} outside")
-    return tuple(said)
+        bounds.append(f"within {names}: {plural(cut, 'state')} {verb} outside")
+    return tuple(bounds)
 
 
 def _were(times: int) -> str:
@@ -40,9 +40,9 @@ def _were(times: int) -> str:
 
 
 def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
-    """For each channel how often it was full when something was to be sent."""
+    """For each channel, how often a send was blocked."""
     blocked = outcome.coverage.blocked
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for action in model.actions if blocked else ():
         for node in walk(action.body):
             if isinstance(node, ir.Require) and blocked.get(node.guard):
@@ -52,7 +52,7 @@ def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
                     if isinstance(part, ir.Variable)
                     and model.variables[part.index].kind == "channel"
                 ]
-                # The channel is asked for its size before anything else is read.
+                # The guard reads the size of the channel first.
                 assert names, "a channel is full, and none is asked"
-                found[names[-1]] = found.get(names[-1], 0) + blocked[node.guard]
-    return found
+                counts[names[-1]] = counts.get(names[-1], 0) + blocked[node.guard]
+    return counts
