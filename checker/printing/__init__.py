@@ -1,1 +1,1 @@
-"""Text for people: pages for a terminal, sizes and durations."""
+"""Text output: pages for a terminal, sizes and durations."""

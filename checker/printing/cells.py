@@ -1,5 +1,5 @@
-"""How much room text takes on a terminal: most characters take one cell, East Asian ones and emoji
-two, and accents that are set on others none.
+"""The width of text on a terminal: East Asian characters and emoji take two cells, combining marks
+none, all others one.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from fencepost.spec.text.problem import printable
 
 
 def cells(text: str) -> int:
-    """The width of a line of text, made printable."""
-    # What rich need not look up.
+    """The width of a line of text in cells, after escaping."""
+    # Avoids rich's lookup for plain text.
     return len(text) if text.isascii() else cell_len(printable(text).replace("\n", "?"))
 
 
 def padded(text: str, width: int) -> str:
-    """The text, and blanks up to a width in cells."""
+    """Pads text with blanks to a width in cells."""
     return text + " " * (width - cells(text))
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or as much of its beginning as fits into a width in cells, and an ellipsis."""
+    """Truncates text to a width in cells, with an ellipsis."""
     if cells(text) <= width:
         return text
     end = min(len(text), width)

@@ -1,4 +1,4 @@
-"""What a JSON document is, as a type."""
+"""The type of JSON values, and safe output."""
 
 from __future__ import annotations
 
@@ -9,5 +9,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def written(value: Json, indent: int) -> str:
-    """JSON text in which nothing looks like a command to a build, and nothing is changed."""
+    """JSON text without ``##``, which a CI system could take for a command; the value is
+    unchanged.
+    """
     return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"

@@ -1,7 +1,7 @@
-"""A page of text for a terminal: lines of styled pieces, made safe, then painted.
+"""Pages of text for a terminal: lines of styled pieces, escaped and then coloured.
 
-Whatever comes from a spec or a file passes through here, so that control characters never
-reach a terminal. It does not know what the lines say.
+All text from specs and files passes through here, so that control characters never reach a
+terminal.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from fencepost.checker.printing.cells import cells
 from fencepost.spec.text.problem import harmless, printable
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Text and the name of a style ("", "title", "good", "bad", "warn", "dim") to painted text."""
+"""Colours text in a style: "", "title", "good", "bad", "warn" or "dim"."""
 
 Piece: TypeAlias = "str | tuple[str, str]"
-"""Text, or text and its style."""
+"""Text, or text with a style."""
 
 _Styled: TypeAlias = tuple[str, str]
-"""A style, and text that is safe."""
+"""A style and escaped text."""
 
 ESCAPES = {"title": "1", "good": "32", "bad": "31;1", "warn": "33", "dim": "2"}
 
 
 def plain(text: str, style: str) -> str:
-    """No colours: pipes, files, NO_COLOR."""
+    """No colours, for pipes, files and NO_COLOR."""
     return text
 
 
 def ansi(text: str, style: str) -> str:
-    """Colours of the sixteen that every terminal has."""
+    """The basic ANSI colours."""
     escape = ESCAPES.get(style)
     return f"\x1b[{escape}m{text}\x1b[0m" if escape and text else text
 
 
 JOINTS = " .,:(_["
-"""Behind these a line may be broken that is too long."""
+"""A long line may be broken after these characters."""
 
 
 class Page:
-    """Collects lines; ``width`` is where writers should break them, in cells."""
+    """Collects lines; ``width`` is the width for wrapping, in cells."""
 
     def __init__(self, width: int = 100, paint: Paint = plain) -> None:
         self.width = width
@@ -49,22 +49,19 @@ class Page:
         self._lines: list[list[_Styled]] = []
 
     def line(self, *pieces: Piece) -> None:
-        """One line; trailing blanks are dropped, control characters show as ``?``."""
+        """Adds a line; trailing blanks are dropped, control characters become ``?``."""
         styled = [
             ("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces
         ]
         self._lines.append(_harmless([(style, _safe(text)) for style, text in styled]))
 
     def lines(self, text: str, indent: int = 0, style: str = "") -> None:
-        """Every line of ``text``, indented."""
+        """Adds every line of ``text``, indented."""
         for line in text.split("\n"):
             self.line(" " * indent, (line, style))
 
     def words(self, lead: Piece, text: str, indent: int, style: str = "", *, by: str = " ") -> None:
-        """``lead``, then ``text`` filled to the width, later lines indented by ``indent``.
-
-        Lines break behind ``by`` only: at blanks, or between the items of a list.
-        """
+        """Adds words that wrap at the width; ``by`` is the text after which a line may end."""
         used = cells(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
         begin: Piece = lead
@@ -82,20 +79,18 @@ class Page:
             self._lines.append([])
 
     def column(self, width: int) -> Page:
-        """An empty page of another width, to be put `beside` another."""
+        """Adds an empty line, except at the top or after another."""
         return Page(width, self._paint)
 
     def beside(self, left: Page, right: Page, indent: int, gap: int) -> None:
-        """Two pages side by side, ``gap`` cells between them. What is wider than its page goes on
-        in the next line.
-        """
+        """An empty page of another width, for `beside`."""
         rows = zip_longest(left.folded(), right.folded(), fillvalue=())
-        for one, other in rows:
-            pad = left.width + gap - sum(cells(text) for _, text in one)
-            self.line(" " * indent, *map(_piece, one), " " * pad, *map(_piece, other))
+        for left_row, right_row in rows:
+            pad = left.width + gap - sum(cells(text) for _, text in left_row)
+            self.line(" " * indent, *map(_piece, left_row), " " * pad, *map(_piece, right_row))
 
     def folded(self) -> Iterator[Sequence[_Styled]]:
-        """The lines, broken at the width wherever that is."""
+        """The lines, wrapped at the width."""
         for line in self._lines:
             row: list[_Styled] = []
             room = self.width
@@ -105,7 +100,7 @@ class Page:
                 while cells(text) > room:
                     fits = range(min(len(text), room), -1, -1)
                     end = next(n for n in fits if cells(text[:n]) <= room)
-                    # Inside a name, where that is not too far from the end of the line.
+                    # Preferably inside a name, if that leaves at least two thirds of the line.
                     end = next(
                         (n for n in range(end, end * 2 // 3, -1) if text[n - 1] in JOINTS), end
                     )
@@ -129,10 +124,10 @@ def _piece(styled: _Styled) -> Piece:
 
 
 def _harmless(pieces: list[_Styled]) -> list[_Styled]:
-    """The pieces of a line that is no command to a build; as they are, where they make none."""
+    """Escapes a line that a CI system would execute as a command; others are unchanged."""
     whole = "".join(text for _, text in pieces)
     safe = harmless(whole)
-    # Several pieces make a command together, and are one from then on.
+    # Pieces that only form a command together are merged.
     return pieces if safe == whole else [(pieces[-1][0], safe)]
 
 

@@ -1,7 +1,4 @@
-"""How much a run may take, and how much it took, as users write and read it.
-
-It does not know what an engine does with them.
-"""
+"""Parsing of limits, and formatting of sizes, durations and rates."""
 
 from __future__ import annotations
 
@@ -12,14 +9,16 @@ from fencepost.checker.resources import memory_bytes
 
 MOST_WORKERS = 256
 LEAST_MEMORY = 64 << 20
-"""Less is taken before a search begins."""
+"""A search needs at least this much."""
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def memory(text: str) -> int:
-    """``4G``, ``512M``, ``1.5G``, or a number of bytes: bytes; ``80%`` is a share of the memory
-    that is free now. Raises `ValueError`, with the reason as a sentence.
+    """Parses ``4G``, ``512M``, ``1.5G`` or a number of bytes; ``80%`` is a share of the free
+    memory.
+
+    Raises `ValueError` with a sentence for the user.
     """
     share = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,6})?|100)%", text.strip())
     if share is not None:
@@ -44,8 +43,9 @@ def _enough(text: str, size: int) -> int:
 
 
 def duration(text: str) -> float:
-    """``90``, ``90s``, ``1.5m``, ``2h``: seconds. Raises `ValueError`, with the reason as a
-    sentence.
+    """Parses ``90``, ``90s``, ``1.5m`` or ``2h`` as seconds.
+
+    Raises `ValueError` with a sentence for the user.
     """
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
     if match is None:

@@ -1,4 +1,4 @@
-"""Values as JSON: the part that all JSON notations share."""
+"""JSON notations for values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def json_notation(
     elements: Callable[[Set | Seq | Bag, list[Json]], Json],
     map: Callable[[list[Json]], Json],
 ) -> Notation[Json]:
-    """Records are objects, and variants ``{"tag": ..., "value": {fields}}``. ``map`` gets the
-    pairs ``[key, value]``.
+    """Returns a notation with records as objects and variants as ``{"tag": ..., "value":
+    {fields}}``. ``map`` receives the pairs ``[key, value]``.
     """
     return Notation(
         scalar=scalar,

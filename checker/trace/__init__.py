@@ -1,1 +1,1 @@
-"""Traces: how one is held in memory, read, written, and explained."""
+"""Traces: representation, reading, writing and explanation."""

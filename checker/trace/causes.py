@@ -1,11 +1,9 @@
-"""What each step of a trace did to the channels, and which earlier steps it needed.
+"""Causality along a trace: what each step did to channels, and which earlier steps it needs.
 
-A step needs the steps that last wrote what it read, and the step that sent the message which it
-received. So the steps that the problem at the end needs, directly or through others, are a trace
-by themselves, and the others only happened: a dynamic slice (Korel and Laski, 1988). That is tried
-before it is said. What goes on for ever needs the steps that come again, and those that wrote what
-the formula is about from where on it fails. It does not know how a trace was found, nor how it is
-shown.
+A step needs the steps that last wrote what it read, and the step that sent the message it received.
+The steps that the final problem needs, transitively, form a trace by themselves: a dynamic slice
+(Korel and Laski, 1988), which is verified by replay before the other steps are called spare. A
+cycle needs its own steps, and those that wrote what the formula reads from where it fails on.
 """
 
 from __future__ import annotations
@@ -27,19 +25,19 @@ from fencepost.spec.semantics.stepper import Choice, Runner
 
 
 def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes:
-    """The causes along a trace of the model, and of the problem in which it ends (None: none).
+    """Returns the causes along a trace and of the problem at its end, if there is a ``finding``.
 
-    The finding of a model with symbolic constants says with which values it was found.
+    For a model with symbolic constants the finding is required, since it holds their values.
     """
     if model.symbols:
         assert finding is not None
         model = instance(model, [choice.value for choice in finding.constants])
     recorder = Recorder(model)
     records: list[Record] = [Record(frozenset())]
-    # An evaluation error in an initial state leaves no state at all.
+    # An evaluation error in an initial state leaves no state.
     first = trace.steps[0].state
-    begun = () if first is None else tuple(_begun(model, first))
-    exchanges: list[tuple[Exchange[Choice], ...]] = [begun]
+    initial_exchanges = () if first is None else tuple(_begun(model, first))
+    exchanges: list[tuple[Exchange[Choice], ...]] = [initial_exchanges]
     for before, step in zip(trace.steps, trace.steps[1:], strict=False):
         assert before.state is not None
         record = recorder.step(before.state, step)
@@ -51,9 +49,9 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
     needs: list[tuple[int, ...]] = []
     lasting = set[int]()
     for position, step in enumerate(trace.steps):
-        found = {writer for spot in records[position].reads for writer in writers.of(spot)}
-        found |= sources.get(position, set())
-        needs.append(tuple(sorted(found - {0, position})))
+        needed = {writer for spot in records[position].reads for writer in writers.of(spot)}
+        needed |= sources.get(position, set())
+        needs.append(tuple(sorted(needed - {0, position})))
         if position and step.state is not None:
             previous = trace.steps[position - 1].state
             assert previous is not None
@@ -72,7 +70,7 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
 
 
 def _begun(model: Model, state: State) -> Iterator[Exchange[Choice]]:
-    """What is in the channels at the start, as if the first state sent it."""
+    """The initial content of channels, as if the first state had sent it."""
     for variable, value in zip(model.variables, state, strict=True):
         if variable.kind == "channel":
             yield from _content(variable.name, variable.type, value)
@@ -111,7 +109,7 @@ def _exchanges(model: Model, step: Step, record: Record) -> Iterator[Exchange[Ch
 def _differences(
     name: str, kind: Type, before: Value, after: Value, action: str, keys: tuple[str, ...] = ()
 ) -> Iterator[Exchange[Choice]]:
-    """What was put into and taken out of the channels of a family."""
+    """The messages added to and removed from a channel or a family of channels."""
     assert isinstance(before, tuple)
     assert isinstance(after, tuple)
     if isinstance(kind, types.Map):
@@ -122,7 +120,7 @@ def _differences(
         return
     assert isinstance(kind, types.Bag | types.Seq | types.Set)
     shown = f"{name}[{', '.join(keys)}]" if keys else name
-    # One change puts in or takes out one message: the content differs from there on.
+    # A step adds or removes one message, at the first position where the contents differ.
     at = next((n for n, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), None)
     at = min(len(before), len(after)) if at is None else at
     if len(after) > len(before):
@@ -134,14 +132,14 @@ def _differences(
 
 
 def _sources(exchanges: Sequence[Sequence[Exchange[Choice]]]) -> dict[int, set[int]]:
-    """For each step the steps that sent what it received, lost or copied."""
+    """For each step, the steps that sent what it received, lost or duplicated."""
     sources: dict[int, set[int]] = {}
     last: dict[tuple[str, Choice], int] = {}
     for flight in flights(exchanges):
         if flight.ended is not None and flight.sent is not None:
             sources.setdefault(flight.ended, set()).add(flight.sent)
-    for position, made in enumerate(exchanges):
-        for exchange in made:
+    for position, own in enumerate(exchanges):
+        for exchange in own:
             key = exchange.channel, exchange.message
             if exchange.kind == "duplicate" and key in last:
                 sources.setdefault(position, set()).add(last[key])
@@ -154,7 +152,7 @@ def _sources(exchanges: Sequence[Sequence[Exchange[Choice]]]) -> dict[int, set[i
 
 
 class _Writers:
-    """The last step that changed each place, as far as places were changed."""
+    """The last step that changed each part of the state."""
 
     def __init__(self, model: Model) -> None:
         self._variables = model.variables
@@ -163,26 +161,26 @@ class _Writers:
     def write(self, position: int, before: State, after: State) -> None:
         for number, variable in enumerate(self._variables):
             if before[number] != after[number]:
-                known = self._last.setdefault(number, {})
+                written = self._last.setdefault(number, {})
                 for path in _changed(variable.type, before[number], after[number]):
-                    known[path] = position
+                    written[path] = position
 
     def of(self, spot: Spot) -> Iterator[int]:
-        """The writers of what is read there."""
+        """The steps that last wrote a part of the state."""
         variable, path = spot
         for written, position in self._last.get(variable, {}).items():
             if written[: len(path)] == path or path[: len(written)] == written:
                 yield position
 
     def every(self) -> Iterator[int]:
-        for known in self._last.values():
-            yield from known.values()
+        for written in self._last.values():
+            yield from written.values()
 
 
 def _changed(
     kind: Type, before: Value, after: Value, path: tuple[int, ...] = ()
 ) -> Iterator[tuple[int, ...]]:
-    """The smallest places that differ: see `recorder.Spot`."""
+    """The smallest parts that differ, see `recorder.Spot`."""
     if before == after:
         return
     match kind, before, after:
@@ -204,14 +202,14 @@ def _changed(
 def _end(
     model: Model, trace: Trace, finding: Finding | None, recorder: Recorder, writers: _Writers
 ) -> set[int] | None:
-    """The steps that the problem itself needs; None where there is none to explain."""
+    """The steps that the problem itself needs; None if there is no problem to explain."""
     last = len(trace.steps) - 1
     if finding is None or last < 1:
         return None
     if trace.steps[last].state is None:
         return {last}
     if finding.property is None:
-        # In a deadlock every guard is false, so all that was written may matter.
+        # In a deadlock all guards are false, so every write may matter.
         return {last, *writers.every()} if finding.verdict is Verdict.DEADLOCK else None
     state = trace.steps[last].state
     assert state is not None
@@ -224,8 +222,8 @@ def _end(
     except EvaluationError:
         return None
     count = len(model.variables)
-    found = {w for number, path in reads for w in writers.of((number % count, path))}
-    return found | ({last} if kind.of_steps else set())
+    needed = {w for number, path in reads for w in writers.of((number % count, path))}
+    return needed | ({last} if kind.of_steps else set())
 
 
 def _lasting(
@@ -236,7 +234,7 @@ def _lasting(
     writers: _Writers,
     position: int,
 ) -> Iterator[int]:
-    """The steps up to a position of a trace without end that the problem itself needs there."""
+    """The steps up to a position of an infinite trace that the problem itself needs there."""
     loop, last = trace.loop, len(trace.steps) - 1
     formula = _formula(model, finding)
     if formula is None or finding is None or loop is None:
@@ -251,7 +249,7 @@ def _lasting(
 
 
 def _formula(model: Model, finding: Finding | None) -> Formula | None:
-    """The formula that a finding violates; None: it is none of behaviours."""
+    """The temporal formula that a finding violates, or None."""
     if finding is None or finding.property is None:
         return None
     return model.properties[finding.property].formula
@@ -264,7 +262,7 @@ def _spare(
     needs: Sequence[Sequence[int]],
     end: set[int],
 ) -> frozenset[int]:
-    """The steps that the end does not need, if the others do lead to it."""
+    """The steps without which the others still lead to the problem."""
     needed: set[int] = set()
     waiting = list(end)
     while waiting:
@@ -281,8 +279,8 @@ def _spare(
 
 
 def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | None) -> bool:
-    """Whether the steps can be taken one after the other, and end in the same problem; where one
-    at position ``loop`` follows the last of them, whether what goes on for ever is one.
+    """Whether the steps can be taken in order and end in the same problem. If ``loop`` is a
+    position, the steps from there on repeat, and the cycle must be the problem.
     """
     runner = Runner(model)
     state = steps[0].state
@@ -309,12 +307,12 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | No
         return False
     formula = _formula(model, finding)
     if formula is not None:
-        # Where one of the steps is left out, another one may be the last.
+        # If a step was left out, the last state may be another one.
         stays = loop is None or loop >= len(states) - 1
         stem, cycle = (states, []) if stays else (states[:loop], states[loop:])
         return genuine(runner, formula, Lasso(tuple(stem), tuple(cycle)))
     try:
-        place = model.properties[finding.property].kind.place(before, state)
-        return not runner.holds(finding.property, *place)
+        arguments = model.properties[finding.property].kind.place(before, state)
+        return not runner.holds(finding.property, *arguments)
     except EvaluationError:
         return False

@@ -1,7 +1,6 @@
-"""A trace and what is known about it, however it was come by: every report of a trace is made from
-this, and so is a trace file.
+"""The trace document: a trace with everything known about it, from a search or from a file.
 
-It does not know the format of files, nor how a trace is drawn.
+All reports of traces, and trace files, are made from it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from fencepost.checker.trace.value_tree import Change, ValueTree, changes, text
 from fencepost.spec.records import dataclass
 
 SYSTEM = "system"
-"""The lifeline of steps that belong to no role."""
+"""The lifeline of actions outside any role."""
 
 INITIAL = "initial state"
 MOST_READ = 8
@@ -24,7 +23,7 @@ MOST_READ = 8
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value: as a trace file has it, and as it is shown. Values that look the same are equal."""
+    """A value as in a trace file, and as shown. Values with the same tree are equal."""
 
     data: Json = field(compare=False)
     tree: ValueTree
@@ -32,13 +31,13 @@ class Datum:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Who did a step, what it did to the channels, and why it had to be.
+    """The actor of a step, its effects on channels, and its causes.
 
-    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
-    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
-    positions of the earlier steps that it needed. ``written`` is the step as a scenario has it. A
-    ``spare`` step is one that the problem does without. ``explained``: exchanges, needs and
-    ``spare`` are known.
+    ``action`` is the name in the model. ``lifeline`` is the acting role, instance or channel, ""
+    for an action outside any role. ``kind`` is `ir.Action.kind`. ``needs`` holds the positions of
+    earlier steps that it needs. ``written`` is the step in the syntax of scenarios. A ``spare``
+    step is not needed for the problem. If ``explained`` is false, exchanges, needs and ``spare``
+    are unknown.
     """
 
     action: str = ""
@@ -52,16 +51,16 @@ class Act:
 
 
 UNKNOWN = Act()
-"""A trace of another tool does not say who did a step."""
+"""For traces of other tools, which do not name actors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step with its title, and the state after it (None: the step was not completed), once as it
-    is shown and once, in ``data``, as a trace file has it.
+    """A step with its title and the state after it, both as shown and as in a file (``data``). The
+    state is None if the step failed.
 
-    ``arguments`` are the choices of the step as a file has them (None: not known), ``span`` is the
-    place of its action. ``kept`` is what a file says of the step (None: it is from no file).
+    ``arguments`` are the choices as in a file, None if unknown; ``span`` is the location of the
+    action; ``kept`` is the file's object for the step, None if the trace is not from a file.
     """
 
     title: str
@@ -75,21 +74,21 @@ class ShownStep:
 
 @dataclass(frozen=True, slots=True)
 class TraceDocument:
-    """A trace, and what a report says beside it. What is not known is empty or None.
+    """A trace and what reports show with it. Unknown fields are empty or None.
 
-    ``families`` are the variables ``R.x`` that are one per instance. ``status`` is "violation" for
-    a trace that ends in a problem; ``verdict`` is the word for it, ``headline`` says what is wrong,
-    and ``description`` is one line about the whole. ``instance`` are the values of the quantified
-    variables for which the property fails, ``failing_part`` its innermost part that is false,
-    ``reads`` its variables. ``actions`` is the source of each action taken, by name. ``types`` are
-    the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
-    the positions of the steps that the problem needs. ``loop`` is the position to which a trace
-    without end returns, ``fair`` says to what it is fair, and why, and ``since`` is the position
-    from which on the failing part fails. ``given`` are the constants that its check, or the user,
-    has given a value. Where a refinement is violated, ``refined`` is the name of
-    what is refined, ``images`` are those of the state before, if there is one, and of the last
-    state, and ``unfit`` says why no action makes that step. ``kept`` is the object of the file
-    without its states (None: it is from no file), so that nothing is lost when it is written again.
+    ``families`` are the variables ``R.x`` with one value per instance of a role. ``status`` is
+    "violation" for a trace that ends in a problem, ``verdict`` its kind, ``headline`` its
+    description, and ``description`` a line on the whole. ``instance`` holds the values of the
+    quantified variables for which the property fails, ``failing_part`` its innermost false part,
+    ``reads`` its variables. ``actions`` maps names of actions to sources, ``types`` variables to
+    types, and ``records`` record types to field names. ``needed_at_end`` holds the positions of the
+    steps that the problem needs. For an infinite trace, ``loop`` is the position that it returns
+    to, ``fair`` lists the fairness constraints with reasons, and ``since`` is the position from
+    which the failing part fails. ``given`` names the constants set by the check or the user. For a
+    violated refinement, ``refined`` names the refined module, ``images`` holds the images of the
+    last states, and ``unfit`` says why no action can make the step. ``kept`` is the file's object
+    without its states, so that rewriting a file loses nothing; None if the trace is not from a
+    file.
     """
 
     steps: tuple[ShownStep, ...]
@@ -137,17 +136,19 @@ class TraceDocument:
 
     @property
     def instances(self) -> tuple[tuple[str, str], ...]:
-        """The values for which the property fails, as they are shown."""
+        """The values for which the property fails, as text."""
         return tuple((name, text(value.tree)) for name, value in self.instance)
 
     @property
     def caption(self) -> str:
-        """What is wrong, else what the trace is of; perhaps nothing."""
+        """The headline, otherwise the description."""
         return self.headline or self.description
 
     @property
     def endless(self) -> str:
-        """How a trace without end goes on, as a sentence without a stop; "" for one that ends."""
+        """The continuation of an infinite trace, as a sentence without a full stop; "" for a finite
+        one.
+        """
         count = len(self.steps)
         if self.loop is None:
             return ""
@@ -157,17 +158,17 @@ class TraceDocument:
 
     @property
     def goes_round(self) -> bool:
-        """Whether it is without end, and steps come again."""
+        """Whether it is infinite with a cycle of more than one state."""
         return self.loop is not None and self.loop < len(self.steps) - 1
 
     @property
     def fails_from(self) -> str:
-        """From where on the failing part fails, to be put behind a word; perhaps nothing."""
+        """From which state the failing part fails, as a suffix; "" if unknown."""
         return "" if self.since is None else f", from state {self.since + 1} on"
 
     @property
     def about(self) -> str:
-        """One sentence for the whole."""
+        """A one-line summary."""
         count = len(self.steps)
         parts = [part for part in (self.source, self.description) if part]
         parts.append(f"{count} state" + ("" if count == 1 else "s"))
@@ -176,21 +177,19 @@ class TraceDocument:
         return ", ".join(parts)
 
     def changes(self, position: int) -> list[Change]:
-        """What a step changed; nothing where it is the first or was not completed."""
+        """The changes of a step; none for the first step or a failed one."""
         before = self.steps[position - 1].state if position else None
         after = self.steps[position].state
         if before is None or after is None:
             return []
-        found: list[Change] = []
+        all_changes: list[Change] = []
         for name, value in after.items():
             if name in before:
-                found += changes(name, before[name], value, family=name in self.families)
-        return found
+                all_changes += changes(name, before[name], value, family=name in self.families)
+        return all_changes
 
     def read_there(self) -> Mapping[str, ValueTree]:
-        """The values of the variables of the property in the last state; none where there are
-        too many to help.
-        """
+        """The property's variables in the last state; empty if there are too many to be helpful."""
         last = self.steps[-1].state if self.steps else None
         if last is None or len(self.reads) > MOST_READ:
             return {}
@@ -200,14 +199,17 @@ class TraceDocument:
         """The messages of the trace."""
         return flights(
             [
-                [Exchange(one.kind, one.channel, one.message.tree) for one in step.act.exchanges]
+                [
+                    Exchange(exchange.kind, exchange.channel, exchange.message.tree)
+                    for exchange in step.act.exchanges
+                ]
                 for step in self.steps
             ]
         )
 
     def lanes(self) -> tuple[str, ...]:
-        """The lifelines to draw: the declared roles, then who else acts, in order of appearance,
-        instances of a family side by side.
+        """The lifelines to draw: declared roles, then other actors by first appearance, with the
+        instances of a family together.
         """
         acting = dict.fromkeys(
             step.act.lifeline or SYSTEM for step in self.steps[1:] if step.act.kind
@@ -217,14 +219,12 @@ class TraceDocument:
 
 
 def for_ever(loop: int, count: int) -> str:
-    """The steps that come again in a trace of ``count`` steps, not only the last of them:
-    ``steps 2 and 3``.
-    """
+    """The steps of a cycle, in a trace of ``count`` steps: ``steps 2 and 3``."""
     return f"steps {loop + 1} {'and' if loop == count - 2 else 'to'} {count}"
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:
-    """Families in order of first appearance; their instances in order, numbers as numbers."""
+    """Sorts families by first appearance, and their instances numerically."""
     family, _, rest = name.partition("[")
     first = next(n for n, other in enumerate(names) if other.partition("[")[0] == family)
     index = rest.removesuffix("]")

@@ -1,6 +1,5 @@
-"""Pieces of a spec to be shown beside a trace: whole declarations and parts of them.
-
-It knows that blocks are indented, and nothing else of the language.
+"""Excerpts of a spec: whole declarations and parts of them. Blocks are recognized by
+indentation.
 """
 
 from __future__ import annotations
@@ -9,13 +8,13 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 MOST_LINES = 80
-"""Longer declarations are cut."""
+"""Longer declarations are truncated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some text of a spec. ``place`` is ``file:line:column``, ``line`` the number of its first
-    line, counted from 1.
+    """A piece of source text. ``place`` is ``file:line:column``, ``line`` its first line, from
+    1.
     """
 
     place: str
@@ -24,7 +23,9 @@ class Excerpt:
 
 
 def declaration(span: Span) -> Excerpt:
-    """The whole lines of the declaration that begins on the line of ``span``, block included."""
+    """The complete lines of the declaration that begins on the line of ``span``, including its
+    block.
+    """
     source, first = span.source, span.line
     last = source.position(span.end)[0]
     total = source.position(len(source.text))[0]
@@ -47,7 +48,7 @@ def declaration(span: Span) -> Excerpt:
 
 
 def part(span: Span) -> Excerpt:
-    """The text of ``span`` itself, its lines as they are."""
+    """The text of ``span``."""
     line, column = span.source.position(span.start)
     lines = span.text.split("\n")[:MOST_LINES]
     rest = [text[column - 1 :] if not text[: column - 1].strip() else text for text in lines[1:]]
@@ -64,6 +65,6 @@ def place(span: Span) -> str:
 
 
 def quoted(span: Span, most: int = 60) -> str:
-    """The source text of a span on one line, cut to ``most`` characters."""
+    """The source text of a span on one line, truncated to ``most`` characters."""
     text = " ".join(span.text.split())
     return text if len(text) <= most else f"{text[: most - 3]}..."

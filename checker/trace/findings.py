@@ -1,4 +1,4 @@
-"""A finding in words: what is wrong, in half a sentence, and why actions cannot be taken."""
+"""Findings in words: headlines, and reasons why actions are disabled."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fencepost.spec.text.source import Span
 
 
 def headline(model: Model, finding: Finding, prop: Property | None) -> str:
-    """A finding in half a sentence: ``invariant A is violated after 9 steps``."""
+    """The headline of a finding: ``invariant A is violated after 9 steps``."""
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     if finding.fit is not None:
-        met = finding.verdict is Verdict.OK
-        return f"scenario {finding.fit.name}: {f'met{after}' if met else fitting(finding.fit)}"
+        holds = finding.verdict is Verdict.OK
+        return f"scenario {finding.fit.name}: {f'met{after}' if holds else fitting(finding.fit)}"
     match finding.verdict:
         case Verdict.DEADLOCK:
             declared = any(one.kind.allows_end for one in model.properties)
@@ -43,7 +43,7 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
 
 
 def goes_on(trace: Trace) -> str:
-    """How a trace without end goes on, with the colon behind "is violated"."""
+    """The continuation of an infinite trace, as a suffix that begins with a colon."""
     loop, last = trace.loop, len(trace.steps) - 1
     assert loop is not None
     if loop < last:
@@ -56,68 +56,70 @@ def goes_on(trace: Trace) -> str:
 
 
 def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
-    """To what a trace without end is fair, and why: ``fair P[1].enter``, ``taken in step 4``."""
+    """The fairness constraints that an infinite trace satisfies, with reasons: ``fair P[1].enter``,
+    ``taken in step 4``.
+    """
     rows: list[tuple[str, str]] = []
-    for one in finding.fair:
-        word = "strongly fair" if one.strong else "fair"
-        name = title(model, Step(one.action, one.choices, None))
-        if one.taken is not None:
-            why = f"taken in step {one.taken + 1}"
-        elif one.strong:
+    for reason in finding.fair:
+        word = "strongly fair" if reason.strong else "fair"
+        name = title(model, Step(reason.action, reason.choices, None))
+        if reason.taken is not None:
+            why = f"taken in step {reason.taken + 1}"
+        elif reason.strong:
             why = "not possible in any state that comes again"
         else:
-            assert one.impossible is not None, "a trace that is not fair"
-            why = f"not possible in state {one.impossible + 1}"
+            assert reason.impossible is not None, "a trace that is not fair"
+            why = f"not possible in state {reason.impossible + 1}"
         rows.append((f"{word} {name}", why))
     return tuple(rows)
 
 
 def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
-    """Why no action of the model that is refined makes a step: ``pass``, ``false: token > 0``."""
+    """Why no action of the refined model can make a step: ``pass``, ``false: token > 0``."""
     if finding.misfit is None or finding.property is None:
         return ()
-    there = model.properties[finding.property].abstract
-    assert there is not None
+    abstract = model.properties[finding.property].abstract
+    assert abstract is not None
     rows: list[tuple[str, str]] = []
-    for one in finding.misfit.actions:
-        if one.action is None:
+    for action in finding.misfit.actions:
+        if action.action is None:
             name = "initial state"
         else:
-            name = title(there, Step(one.action, one.choices, None))
-        if one.state is not None:
+            name = title(abstract, Step(action.action, action.choices, None))
+        if action.state is not None:
             differ = [
                 f"{change.path} = {text(change.after)}"
                 for variable, value, wanted in zip(
-                    there.variables, one.state, finding.misfit.after, strict=True
+                    abstract.variables, action.state, finding.misfit.after, strict=True
                 )
                 for change in changes(
                     variable.name, tree(wanted, variable.type), tree(value, variable.type)
                 )
             ]
-            what = "leads elsewhere:" if one.action is not None else "the most similar one has"
-            rows.append((name, f"{what} {', '.join(differ)}"))
-        elif one.site is not None:
-            site = there.sites[one.site]
+            lead = "leads elsewhere:" if action.action is not None else "the most similar one has"
+            rows.append((name, f"{lead} {', '.join(differ)}"))
+        elif action.site is not None:
+            site = abstract.sites[action.site]
             rows.append((name, f"fails: {site.message}  ({place(site.span)})"))
-        elif one.action is None:
+        elif action.action is None:
             rows.append((name, "there is none"))
         else:
-            blocked = blocked_rows(there, [BlockedAction(one.action, one.guards)])
+            blocked = blocked_rows(abstract, [BlockedAction(action.action, action.guards)])
             rows += [(row[0], f"{row[1]}  ({row[2]})") for row in blocked]
     return tuple(rows)
 
 
 NO_CHOICE = "nothing to choose from"
 UNFITTING = "no choice of it fits what is written"
-"""Why no guard of an action is false, and it cannot be taken; the latter by a scenario."""
+"""The reasons for a disabled action without a false guard; the second is for scenarios."""
 
 
 def blocked_rows(
-    model: Model, found: Sequence[BlockedAction], nothing: str = NO_CHOICE
+    model: Model, actions: Sequence[BlockedAction], nothing: str = NO_CHOICE
 ) -> list[tuple[str, str, str]]:
-    """Actions that cannot be taken: name ("" on further rows of one action), reason, place."""
+    """Disabled actions: name ("" on further rows of the same action), reason, location."""
     rows: list[tuple[str, str, str]] = []
-    for blocked in found:
+    for blocked in actions:
         name = model.actions[blocked.action].name
         for number in blocked.guards:
             guard = model.guards[number]

@@ -1,7 +1,7 @@
-"""Trace files in Apalache's Informal Trace Format, read and written.
+"""Trace files in Apalache's Informal Trace Format.
 
-A file is untrusted: its size, depth and form are checked before anything is shown. Anybody's are
-read; what a file has that Fencepost does not know is kept, and written again.
+A file is untrusted: its size, depth and form are checked first. Files of any tool are accepted, and
+unknown content is preserved when a file is rewritten.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_STATES = 100_000
 
 
 def read(data: bytes, name: str) -> TraceDocument:
-    """What a trace file says; raises `Rejected`."""
+    """Parses a trace file. Raises `Rejected`."""
     root = _root(data, name)
     meta = _meta(root)
     values = _values(name, meta)
@@ -41,12 +41,12 @@ def read(data: bytes, name: str) -> TraceDocument:
     loop = root.get("loop")
     if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(steps):
         loop = None
-    # The states are in the steps; what else there is keeps its place.
+    # The steps have the states; the rest is preserved.
     return TraceDocument(steps, loop=loop, kept={**root, "states": []}, **about)
 
 
 def tree_of(value: Json) -> ValueTree:
-    """A single value, as it is shown."""
+    """The tree of a single value."""
     return Values("the value").tree(value)
 
 
@@ -55,7 +55,7 @@ def _values(name: str, meta: Mapping[str, Json]) -> Values:
 
 
 def _count(root: Mapping[str, Json]) -> int:
-    """How many steps a file has."""
+    """The number of steps in a file."""
     states = root["states"]
     assert isinstance(states, list)
     return len(states) + ("failing" in _meta(root))
@@ -64,11 +64,13 @@ def _count(root: Mapping[str, Json]) -> int:
 def _steps(
     root: Mapping[str, Json], values: Values, kinds: Mapping[str, str]
 ) -> Iterator[ShownStep]:
-    """The steps of a file. Variables are shown in the order that it declares."""
+    """The steps of a file, with variables in its declared order."""
     states = root["states"]
     assert isinstance(states, list)
     declared = root.get("vars")
-    order = [one for one in declared if isinstance(one, str)] if isinstance(declared, list) else []
+    order = (
+        [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
+    )
     for number, item in enumerate(states):
         state = _object(item, values.name, f"state {number}")
         shown = {
@@ -90,24 +92,24 @@ def _step(
     values: Values,
     shown: Mapping[str, ValueTree] | None,
 ) -> ShownStep:
-    found = decoded(STEP, meta, _reading(values, meta, position))
+    attributes = decoded(STEP, meta, _reading(values, meta, position))
     return ShownStep(
-        found["title"],
+        attributes["title"],
         shown,
         Act(
-            found["act.action"],
-            found["act.lifeline"],
-            found["act.kind"],
-            found["act.exchanges"],
-            found["act.needs"],
-            found["act.spare"],
+            attributes["act.action"],
+            attributes["act.lifeline"],
+            attributes["act.kind"],
+            attributes["act.exchanges"],
+            attributes["act.needs"],
+            attributes["act.spare"],
             explained="needs" in meta,
-            written=found["act.written"],
+            written=attributes["act.written"],
         ),
         None if state is None else {key: state[key] for key in state if key != "#meta"},
-        found["arguments"],
-        found["span"],
-        # Of a step that failed there is nothing else.
+        attributes["arguments"],
+        attributes["span"],
+        # A failed step has no other content.
         meta if state is None else state,
     )
 
@@ -119,7 +121,7 @@ def _reading(values: Values, meta: Mapping[str, Json], position: int) -> Reading
 
 
 def _root(data: bytes, name: str) -> Mapping[str, Json]:
-    """The object that a trace file consists of, which has a list of states; raises `Rejected`."""
+    """The top-level object, which has a list of states. Raises `Rejected`."""
     if len(data) > MOST_BYTES:
         raise refused(name, f"has {len(data):,} bytes; at most {MOST_BYTES:,} are read")
     root = _object(_parsed(data, name), name, "the file")
@@ -145,10 +147,10 @@ def _parsed(data: bytes, name: str) -> Json:
         raise refused(name, "holds a number of absurd length") from None
 
 
-def _object(value: Json, name: str, what: str) -> Mapping[str, Json]:
+def _object(value: Json, name: str, part: str) -> Mapping[str, Json]:
     if isinstance(value, dict):
         return value
-    raise refused(name, f"is not an ITF trace: {what} is not an object")
+    raise refused(name, f"is not an ITF trace: {part} is not an object")
 
 
 def _meta(value: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -160,14 +162,14 @@ def _meta(value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def dumps(document: TraceDocument) -> str:
-    """The text of a trace file: a trace as it was read, or as it was found."""
-    made = _found(document) if document.kept is None else _again(document, document.kept)
-    return written(made, 1)
+    """The text of a trace file, for a trace from a file or from a search."""
+    root = _found(document) if document.kept is None else _again(document, document.kept)
+    return written(root, 1)
 
 
 def _found(document: TraceDocument) -> dict[str, Json]:
-    """A trace that comes from no file. The step of an evaluation error or failed assertion leads
-    to no state: it stands in ``#meta``.
+    """Converts a trace that is not from a file. A failed step has no state, so it is part of
+    ``#meta``.
     """
     states: list[Json] = []
     meta: dict[str, Json] = {
@@ -186,33 +188,33 @@ def _found(document: TraceDocument) -> dict[str, Json]:
 
 
 def _again(document: TraceDocument, kept: Mapping[str, Json]) -> dict[str, Json]:
-    """A trace from a file with all that the file had, its values in the form of the format."""
+    """Converts a trace from a file, with all its content, and values in normal form."""
     before = _meta(kept)
     values = _values("the trace", before)
     meta = updated(FILE, document, before, Reading(values, len(document.steps)))
     states: list[Json] = []
     for number, step in enumerate(document.steps):
-        had = step.kept or {}
-        about = _meta(had) if step.data is not None else had
+        own = step.kept or {}
+        about = _meta(own) if step.data is not None else own
         about_step = updated(STEP, step, about, _reading(values, about, number))
         if step.data is None:
             meta["failing"] = about_step
         else:
             data = {key: normal(value) for key, value in step.data.items()}
-            states.append({**_with(had, about_step), **data})
+            states.append({**_with(own, about_step), **data})
     loop: dict[str, Json] = {} if document.loop is None else {"loop": document.loop}
     return {**_with(kept, meta), "states": states, **loop}
 
 
 def _with(kept: Mapping[str, Json], meta: dict[str, Json]) -> dict[str, Json]:
-    """What was kept, with this ``#meta``, where there is any."""
+    """``kept`` with ``meta``, if that is not empty."""
     return {**kept, "#meta": meta} if meta else {**kept}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What there is to know where a field is read: how values are shown, the position before which
-    other positions must be, and the title of a step that has none.
+    """The context for reading a field: the value reader, the exclusive upper bound of positions,
+    and the default title.
     """
 
     values: Values
@@ -222,7 +224,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How an attribute is written, and read again. What is not there is read as null."""
+    """Writes and reads an attribute; a missing field is read as null."""
 
     encode: Callable[[Any], Json]
     decode: Callable[[Json, Reading], Any]
@@ -230,9 +232,9 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Field(Generic[Owner]):
-    """A field by its name in the file and the attribute of its owner (dotted: of a part of it).
+    """A field: its name in the file, and the owner's attribute (a dotted path for nested ones).
 
-    ``known`` says whether the field is written for an owner that comes from no file.
+    ``known`` says whether to write the field for an owner that is not from a file.
     """
 
     name: str
@@ -244,29 +246,29 @@ class Field(Generic[Owner]):
 def decoded(
     fields: Iterable[Field[Owner]], meta: Mapping[str, Json], reading: Reading
 ) -> dict[str, Any]:
-    """The attributes as a file has them."""
-    return {one.attribute: one.codec.decode(meta.get(one.name), reading) for one in fields}
+    """Reads the attributes from a file."""
+    return {item.attribute: item.codec.decode(meta.get(item.name), reading) for item in fields}
 
 
 def encoded(fields: Iterable[Field[Owner]], owner: Owner) -> dict[str, Json]:
-    """The fields of what comes from no file."""
+    """Writes the fields of an owner that is not from a file."""
     return {
-        one.name: one.codec.encode(attrgetter(one.attribute)(owner))
-        for one in fields
-        if one.known(owner)
+        item.name: item.codec.encode(attrgetter(item.attribute)(owner))
+        for item in fields
+        if item.known(owner)
     }
 
 
 def updated(
     fields: Iterable[Field[Owner]], owner: Owner, meta: Mapping[str, Json], reading: Reading
 ) -> dict[str, Json]:
-    """What a file had, everything in its place, with the attributes that were changed since."""
+    """The file's fields, with those replaced whose attributes have changed."""
     before = decoded(fields := tuple(fields), meta, reading)
-    now = {one: attrgetter(one.attribute)(owner) for one in fields}
+    now = {item: attrgetter(item.attribute)(owner) for item in fields}
     changed = {
-        one.name: one.codec.encode(value)
-        for one, value in now.items()
-        if value != before[one.attribute]
+        item.name: item.codec.encode(value)
+        for item, value in now.items()
+        if value != before[item.attribute]
     }
     return {**meta, **changed}
 
@@ -301,8 +303,8 @@ def _from_excerpt(excerpt: Excerpt | None) -> Json:
 
 
 def _excerpts(value: Json, _: Reading) -> dict[str, Excerpt]:
-    found = ((name, _excerpt(item)) for name, item in _items(value))
-    return {name: excerpt for name, excerpt in found if excerpt is not None}
+    pairs = ((name, _excerpt(item)) for name, item in _items(value))
+    return {name: excerpt for name, excerpt in pairs if excerpt is not None}
 
 
 def _positions(value: Json, reading: Reading) -> tuple[int, ...]:
@@ -337,7 +339,7 @@ def _position(value: Json, reading: Reading) -> int | None:
 
 def _arguments(value: Json, reading: Reading) -> dict[str, Json] | None:
     for _, item in _items(value):
-        reading.values.tree(item)  # It refuses what is nested too deeply.
+        reading.values.tree(item)  # raises if the nesting is too deep
     return value if isinstance(value, dict) else None
 
 
@@ -365,20 +367,20 @@ RECORDS = Codec(
     lambda value, _: {name: _texts(fields) for name, fields in _items(value)},
 )
 EXCERPT = Codec(_from_excerpt, _excerpt)
-EXCERPTS = Codec(lambda found: {n: _from_excerpt(one) for n, one in found.items()}, _excerpts)
+EXCERPTS = Codec(lambda excerpts: {n: _from_excerpt(e) for n, e in excerpts.items()}, _excerpts)
 POSITIONS = Codec(list, _positions)
 POSITION = Codec(lambda position: position, _position)
 FAIR = Codec(lambda rows: [{"to": to, "why": why} for to, why in rows], _fair)
 FLAG = Codec(bool, lambda value, _: value is True)
 DATA = Codec(
-    lambda data: {name: normal(one.data) for name, one in data.items()},
+    lambda data: {name: normal(datum.data) for name, datum in data.items()},
     lambda value, reading: {n: reading.values.datum(item) for n, item in _items(value)},
 )
 INSTANCE = Codec(
-    lambda pairs: [{"name": name, "value": normal(one.data)} for name, one in pairs], _instance
+    lambda pairs: [{"name": name, "value": normal(datum.data)} for name, datum in pairs], _instance
 )
 IMAGES = Codec(
-    lambda images: [{n: normal(one.data) for n, one in image.items()} for image in images],
+    lambda images: [{n: normal(datum.data) for n, datum in image.items()} for image in images],
     lambda value, reading: tuple(
         {n: reading.values.datum(item) for n, item in _items(image)}
         for image in (value if isinstance(value, list) else ())
@@ -397,9 +399,8 @@ PAIRS = Codec(
 )
 ARGUMENTS = Codec(dict, _arguments)
 EXCHANGES = Codec(
-    lambda made: [
-        {"kind": one.kind, "channel": one.channel, "message": normal(one.message.data)}
-        for one in made
+    lambda exchanges: [
+        {"kind": e.kind, "channel": e.channel, "message": normal(e.message.data)} for e in exchanges
     ],
     _exchanges,
 )
@@ -454,7 +455,7 @@ FILE: tuple[Field[TraceDocument], ...] = (
     Field("fair", "fair", FAIR, _endless),
     Field("needed-at-end", "needed_at_end", POSITIONS, _causes_known),
 )
-"""What is known of the whole."""
+"""The fields of a trace."""
 
 STEP: tuple[Field[ShownStep], ...] = (
     Field("title", "title", TITLE),
@@ -468,4 +469,4 @@ STEP: tuple[Field[ShownStep], ...] = (
     Field("needs", "act.needs", POSITIONS, attrgetter("act.explained")),
     Field("spare", "act.spare", FLAG, attrgetter("act.explained")),
 )
-"""What is known of a step."""
+"""The fields of a step."""

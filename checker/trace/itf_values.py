@@ -1,4 +1,4 @@
-"""Values in Apalache's Informal Trace Format: written from values of a model, read as trees.
+"""Values in Apalache's Informal Trace Format: encoding of model values, and parsing to trees.
 
 Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``,
 sequences and bags (ascending) arrays, records objects, unions ``{"tag": "A", "value": {...}}``;
@@ -41,11 +41,11 @@ ITF = json_notation(
 )
 
 encode = ITF.of
-"""A value of a type in the format."""
+"""Encodes a value of a type."""
 
 
 def normal(value: Json) -> Json:
-    """A value in the form that the format prescribes: integers as ``#bigint``."""
+    """A value in normal form, with integers as ``#bigint``."""
     match value:
         case bool():
             return value
@@ -59,26 +59,26 @@ def normal(value: Json) -> Json:
             return value
 
 
-def refused(name: str, what: str) -> Rejected:
-    """Why a trace file cannot be used."""
-    return Rejected([Problem("F028", None, f"{name} {what}")])
+def refused(name: str, reason: str) -> Rejected:
+    """The problem of an unusable trace file."""
+    return Rejected([Problem("F028", None, f"{name} {reason}")])
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Makes trees of the values of the file ``name``; ``records`` are the fields of its record
-    types. A record has the name of its type where its fields tell the types apart.
+    """Parses the values of the file ``name``. ``records`` maps record types to field names; a
+    record is named after its type if its fields are unambiguous.
     """
 
     name: str
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def datum(self, value: Json) -> Datum:
-        """A value that is kept as it is, and shown."""
+        """A value together with its tree."""
         return Datum(value, self.tree(value))
 
     def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
-        """A value; ``kind`` is its type as the file has it."""
+        """The tree of a value; ``kind`` is its type in the file."""
         if depth > MOST_DEPTH:
             raise refused(self.name, f"holds a value nested deeper than {MOST_DEPTH}")
         match value:
@@ -103,8 +103,8 @@ class Values:
                 return Group("seq", "", self._items(elements, depth))
             case {"#map": list(pairs)}:
                 return Group("map", "", tuple(self._pair(pair, depth) for pair in pairs))
-            case {"#unserializable": str(what)}:
-                return Atom(what)
+            case {"#unserializable": str(description)}:
+                return Atom(description)
             case {"tag": "None", "value": dict()} if len(value) == 2 and _empty(value):
                 return Atom("none")
             case {"tag": "Some", "value": content} if len(value) == 2:

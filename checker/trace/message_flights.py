@@ -1,6 +1,6 @@
-"""What steps did to channels, and the flights of messages that follow from it.
+"""Exchanges of steps with channels, and the flights of messages derived from them.
 
-It does not know what a message is: values of a model and shapes read from a file are treated alike.
+Messages may be values of a model or trees from a file.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ExchangeKind: TypeAlias = Literal["send", "receive", "read", "lose", "duplicate"
 
 @dataclass(frozen=True, slots=True)
 class Exchange(Generic[M]):
-    """One message put into a channel or taken out of it.
+    """A message put into a channel or taken from it.
 
-    ``read`` is a reception from a persistent channel: the message stays. ``duplicate`` adds a
-    copy, ``lose`` takes a message away that is not received.
+    ``read`` receives from a persistent channel, where the message stays. ``duplicate`` adds a copy;
+    ``lose`` removes a message that is not received.
     """
 
     kind: ExchangeKind
@@ -33,11 +33,10 @@ class Exchange(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Flight(Generic[M]):
-    """A message on its way, from the step that sent (or copied) it to the one that ended it.
+    """A message in transit, from the step that sent or copied it to the step that ended its flight.
 
-    Steps are positions in the trace. What is in a channel at the start is sent by position 0;
-    ``sent`` is None where that is not known. ``ended`` is None while it is ``flying``, at the end
-    of the trace.
+    Steps are positions in the trace. The initial content of a channel is sent by position 0;
+    ``sent`` is None if unknown. ``ended`` is None for a message still in flight at the end.
     """
 
     channel: str
@@ -50,10 +49,10 @@ class Flight(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """By position in the trace: exchanges, and the earlier positions that a step needs.
+    """Exchanges and needed earlier positions, by position in the trace.
 
-    ``end`` are the positions that the problem needs, ``spare`` those without which the rest of
-    the trace leads to the same problem.
+    ``end`` holds the positions that the problem needs, ``spare`` those without which the others
+    still lead to it.
     """
 
     exchanges: tuple[tuple[Exchange[Choice], ...], ...]
@@ -65,10 +64,9 @@ class Causes:
 def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
     """The flights of a trace, in the order in which they begin.
 
-    Which of several equal messages in a channel is received is not known: it is said to be the
-    oldest.
+    Equal messages in a channel are indistinguishable; the oldest is assumed to be received first.
     """
-    found: list[Flight[M]] = []
+    result: list[Flight[M]] = []
     waiting: dict[tuple[str, M], deque[int]] = {}
     for position, exchanges in enumerate(steps):
         for exchange in exchanges:
@@ -77,22 +75,22 @@ def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
             match exchange.kind:
                 case "send" | "duplicate":
                     copied = exchange.kind == "duplicate"
-                    queue.append(len(found))
-                    found.append(Flight(*key, position, copied=copied))
+                    queue.append(len(result))
+                    result.append(Flight(*key, position, copied=copied))
                 case "receive" | "lose":
                     if not queue:
-                        queue.append(len(found))
-                        found.append(Flight(*key, None))
+                        queue.append(len(result))
+                        result.append(Flight(*key, None))
                     number = queue.popleft()
                     end: Literal["received", "lost"] = (
                         "received" if exchange.kind == "receive" else "lost"
                     )
-                    found[number] = replace(found[number], ended=position, end=end)
+                    result[number] = replace(result[number], ended=position, end=end)
                 case "read":
-                    sent = found[queue[0]].sent if queue else None
-                    if queue and found[queue[0]].ended is None:
+                    sent = result[queue[0]].sent if queue else None
+                    if queue and result[queue[0]].ended is None:
                         number = queue[0]
-                        found[number] = replace(found[number], ended=position, end="received")
+                        result[number] = replace(result[number], ended=position, end="received")
                     else:
-                        found.append(Flight(*key, sent, position, "received"))
-    return tuple(found)
+                        result.append(Flight(*key, sent, position, "received"))
+    return tuple(result)

@@ -1,4 +1,4 @@
-"""The run of a model that shows the longest part of a history, as a document."""
+"""The trace document of a run that shows the longest part of a history."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ _HOW = {"input": "input", "ahead": "ahead", "request": "request", "answer": "ans
 def history_document(
     mapped: Mapped, judged: Judged, source: str = "", version: str = "", check: str = ""
 ) -> TraceDocument:
-    """The steps of the model and what came from outside; behind each step the events that it
-    reads.
-    """
+    """The model's steps and external inputs, each followed by the events that it reads."""
     model, rows = _extended(mapped)
     steps: list[Step] = []
     before: State | None = None
     for state, did in judged.way:
         steps.append(_step(mapped, rows, before, state, did))
         before = state
-    made = document(model, Trace(tuple(steps)))
-    sources = [one.source for one in judged.waiting]
+    base = document(model, Trace(tuple(steps)))
+    sources = [source_state.source for source_state in judged.waiting]
     shown = tuple(
         replace(step, title=step.title + _read(did, sources))
-        for step, (_, did) in zip(made.steps, judged.way, strict=True)
+        for step, (_, did) in zip(base.steps, judged.way, strict=True)
     )
-    what = f"{judged.key}: " if judged.key is not None else ""
+    prefix = f"{judged.key}: " if judged.key is not None else ""
     return replace(
-        made,
+        base,
         steps=shown,
         status="path",
-        description=f"{what}{judged.verdict}, {judged.read} of {judged.total} events",
+        description=f"{prefix}{judged.verdict}, {judged.read} of {judged.total} events",
         source=source,
         generator=f"fencepost {version}",
         check=check,
@@ -53,18 +51,18 @@ def _read(did: Did, sources: list[str]) -> str:
 
 
 def _extended(mapped: Mapped) -> tuple[ir.Model, dict[tuple[str, int | None], int]]:
-    """The model with one more action for each way in which something comes from outside, and the
-    numbers of those.
+    """The model with an additional action per kind of external input, and the indices of these
+    actions.
     """
     model, recording = mapped.model, mapped.recording
     actions = list(model.actions)
     rows: dict[tuple[str, int | None], int] = {}
     nothing = ir.Sequence(())
-    for number, one in enumerate(recording.inputs):
-        for kind in ("request", "answer") if one.kind == "answers" else (one.kind,):
+    for number, item in enumerate(recording.inputs):
+        for kind in ("request", "answer") if item.kind == "answers" else (item.kind,):
             rows[kind, number] = len(actions)
-            name = f"{_HOW[kind]} {recording.events[one.event].name}"
-            actions.append(ir.Action(name, "", "environment", nothing, one.span))
+            name = f"{_HOW[kind]} {recording.events[item.event].name}"
+            actions.append(ir.Action(name, "", "environment", nothing, item.span))
     rows["tolerated", None] = len(actions)
     actions.append(ir.Action("tolerated", "", "environment", nothing, recording.span))
     return replace(model, actions=tuple(actions)), rows

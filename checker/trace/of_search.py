@@ -1,4 +1,4 @@
-"""A trace of a model, as a search or a user's walk found it, as a document."""
+"""The trace document of a trace from a search or an exploration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Images(TypedDict, total=False):
 def result_document(
     result: CheckResult, finding: Finding, version: str = "", causes: Causes | None = None
 ) -> TraceDocument:
-    """The trace of a finding of a check; ``version`` is that of Fencepost."""
+    """The document of a check's finding; ``version`` is Fencepost's."""
     assert finding.trace is not None
     model = result.job.model
     return replace(
@@ -60,8 +60,8 @@ def result_document(
 
 
 def given(job: Job) -> tuple[str, ...]:
-    """The paths of the constants to which a check, or the user, has given a value."""
-    paths = (".".join(part.text for part in one.path) for one in job.check.constants)
+    """The paths of the constants that the check or the user has set."""
+    paths = (".".join(part.text for part in constant.path) for constant in job.check.constants)
     return tuple(dict.fromkeys([*paths, *job.settings.overrides]))
 
 
@@ -72,10 +72,10 @@ def document(
     causes: Causes | None = None,
     loop: int | None = None,
 ) -> TraceDocument:
-    """A trace of a model, and of the problem in which it ends, if it does."""
+    """The document of a trace, and of the problem at its end, if any."""
     taken = dict.fromkeys(step.action for step in trace.steps if step.action is not None)
     actions = [model.actions[number] for number in taken]
-    made = TraceDocument(
+    result = TraceDocument(
         steps=tuple(_step(model, n, step, causes) for n, step in enumerate(trace.steps)),
         families=families(model),
         status="path",
@@ -87,16 +87,16 @@ def document(
         needed_at_end=() if causes is None else causes.end,
         loop=trace.loop if loop is None else loop,
     )
-    return made if finding is None else _with_problem(made, model, finding)
+    return result if finding is None else _with_problem(result, model, finding)
 
 
-def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceDocument:
+def _with_problem(base: TraceDocument, model: Model, finding: Finding) -> TraceDocument:
     prop = None if finding.property is None else model.properties[finding.property]
     nothing = NO_CHOICE if finding.fit is None else UNFITTING
     rows = blocked_rows(model, finding.blocked, nothing) if finding.blocked else ()
     return replace(
-        made,
-        status=made.status if finding.verdict is Verdict.OK else "violation",
+        base,
+        status=base.status if finding.verdict is Verdict.OK else "violation",
         verdict=finding.verdict.value,
         headline=headline(model, finding, prop),
         property_name=prop.name if prop else "",
@@ -106,7 +106,7 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
         if prop
         else (),
         instance=tuple((c.label, _chosen(c)) for c in finding.instance),
-        constants={**made.constants, **{c.label: _chosen(c) for c in finding.constants}},
+        constants={**base.constants, **{c.label: _chosen(c) for c in finding.constants}},
         failing_part=part(finding.failing) if finding.failing else None,
         problem=finding.site.message if finding.site else "",
         problem_source=part(finding.site.span) if finding.site else None,
@@ -119,16 +119,16 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
 
 
 def _images(prop: Property | None, finding: Finding) -> _Images:
-    """What is refined, and the images of the states between which that is violated."""
+    """The refined module and the images of the states of a violating step."""
     if finding.misfit is None or prop is None or prop.abstract is None:
         return {}
-    there, both = prop.abstract, (finding.misfit.before, finding.misfit.after)
+    abstract, both = prop.abstract, (finding.misfit.before, finding.misfit.after)
     return {
-        "refined": there.name,
+        "refined": abstract.name,
         "images": tuple(
             {
                 variable.name: _datum(value, variable.type)
-                for variable, value in zip(there.variables, image, strict=True)
+                for variable, value in zip(abstract.variables, image, strict=True)
             }
             for image in both
             if image is not None
@@ -149,8 +149,8 @@ def _step(model: Model, position: int, step: Step, causes: Causes | None) -> Sho
         act = replace(
             act,
             exchanges=tuple(
-                Exchange(one.kind, one.channel, _chosen(one.message))
-                for one in causes.exchanges[position]
+                Exchange(exchange.kind, exchange.channel, _chosen(exchange.message))
+                for exchange in causes.exchanges[position]
             ),
             needs=causes.needs[position],
             spare=position in causes.spare,
@@ -175,7 +175,7 @@ def _datum(value: Value, kind: Type) -> Datum:
 
 
 def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
-    """The rows, each with the name of its action."""
+    """The rows, with the action's name repeated in each."""
     last = ""
     filled: list[str] = []
     for name, why, where in rows:
@@ -185,12 +185,12 @@ def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
 
 
 def _records(model: Model) -> dict[str, tuple[str, ...]]:
-    """The names of the fields of each record type, which the format itself forgets."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The field names of each record type, which the format does not store."""
+    fields: dict[str, tuple[str, ...]] = {}
     waiting: list[Type] = [v.type for v in model.variables] + [c.type for c in model.constants]
     while waiting:
         kind = waiting.pop()
         if isinstance(kind, types.Record):
-            found[kind.name] = tuple(field.name for field in kind.fields)
+            fields[kind.name] = tuple(field.name for field in kind.fields)
         waiting += types.components(kind)
-    return dict(sorted(found.items()))
+    return dict(sorted(fields.items()))

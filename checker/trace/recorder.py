@@ -1,8 +1,8 @@
-"""One step run again, with a record of what it read and of what it did to the channels.
+"""Re-executes a step and records what it read, and how it changed channels.
 
-The record is made by the domain of Python values itself, so that it follows the branches that the
-step took. Places are a variable and the positions inside its tuples: instances of a role, keys of
-a map and fields of a record are places of their own, what is in a set, bag or sequence is not.
+An instrumented domain of Python values keeps the record, so it follows the branches that were
+taken. A spot is a variable and a path of positions in its value: role instances, map keys and
+record fields are distinguished; elements of sets, bags and sequences are not.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 FULL = "F907"
-"""The code of a send into a channel that is full."""
+"""The code of a send to a full channel."""
 
 Spot: TypeAlias = tuple[int, tuple[int, ...]]
-"""A variable, and positions inside its value."""
+"""A variable, and a path into its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a step (or a property) read, and each change of a channel: number, before, after.
+    """The reads of a step or property, and the channel changes as (variable, before, after).
 
-    How full a channel was, and which other messages were in it when one was received, is not
-    counted as read: a step does not need what merely left room for it.
+    The fill level of a channel, and other messages in it at a reception, do not count as reads: a
+    step does not need earlier steps that merely made room.
     """
 
     reads: frozenset[Spot]
@@ -42,7 +42,7 @@ class Record:
 
 
 class Recorder:
-    """Runs steps of a model again."""
+    """Re-executes steps of a model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -53,8 +53,8 @@ class Recorder:
         self._bodies: dict[int, Code] = {}
 
     def step(self, before: State, step: Step) -> Record:
-        """The record of a step of the model from ``before``; raises `LookupError` where there is
-        no such step.
+        """The record of a step from ``before``. Raises `LookupError` if the model has no such
+        step.
         """
         assert step.action is not None
         if step.action not in self._bodies:
@@ -79,14 +79,14 @@ class Recorder:
             del run.counts[len(run.indices) :]
 
     def property(self, number: int, state: State, after: State | None) -> Record:
-        """What a property reads there; of a step invariant, the next values too, as variables
-        behind the last.
+        """The reads of a property; for a step invariant, variables of the next state are numbered
+        after all others.
         """
         domain = _Recording(self.model, self._kinds, after is not None, Runner(self.model))
         code = evaluate(domain, {}, self.model.properties[number].body)
-        known = [*state, *(after or ())]
+        values = [*state, *(after or ())]
         run = _Tape()
-        code([*known, *[None] * (domain.width - len(known)), run])
+        code([*values, *[None] * (domain.width - len(values)), run])
         return Record(frozenset(run.reads))
 
 
@@ -95,7 +95,7 @@ def _chosen(run: Run) -> tuple[Choice, ...]:
 
 
 class _Tape(Run):
-    """A run that writes down. ``counts``: how many reads there were before each choice."""
+    """A recording run; ``counts`` holds the number of reads before each choice."""
 
     __slots__ = ("changes", "counts", "reads")
 
@@ -111,7 +111,9 @@ class _Tape(Run):
 
 
 class _Recording(ConcreteDomain):
-    """The domain of Python values, whose code writes on the `_Tape` at the end of its frame."""
+    """The domain of Python values, instrumented to write to the `_Tape` in the last slot of a
+    frame.
+    """
 
     def __init__(self, model: Model, kinds: Sequence[Type], steps: bool, runner: Runner) -> None:
         marks = model.marks
@@ -152,7 +154,7 @@ class _Recording(ConcreteDomain):
         return code
 
     def enabled(self, action: int, choices: Sequence[Code]) -> Code:
-        """Whether an action can be taken depends on anything."""
+        """Whether an action is enabled may depend on everything."""
         inner = super().enabled(action, choices)
         every = [(number, ()) for number in range(len(self._variables))]
 
@@ -200,7 +202,7 @@ class _Recording(ConcreteDomain):
         return super().ensure(self._quiet(condition) if full else condition, site)
 
     def _quiet(self, inner: Code) -> Code:
-        """The code, which does not count what it reads of channels and budgets as read."""
+        """Code whose reads of channels and budgets are not recorded."""
         if inner in self._known:
             return inner
         loud = [v.kind == "variable" for v in self._model.variables]

@@ -1,8 +1,4 @@
-"""A trace on paper: numbered steps, who did what, and what each step changed.
-
-It shows the traces of a search and those read from a file alike; it does not know where a
-trace comes from.
-"""
+"""Traces as text: numbered steps, their actors, and what each step changed."""
 
 from __future__ import annotations
 
@@ -49,13 +45,13 @@ def title(model: Model, step: Step) -> str:
         else:
             arguments.append(f"{choice.label}: {value}")
     if action.kind in ("lose", "duplicate"):
-        # The message is the object of these steps, not what triggers them.
+        # For these steps the message is the object, not the trigger.
         message = message.replace(" on ", " ", 1)
     return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
 
 
 def written(model: Model, step: Step) -> str:
-    """A step as a scenario has it: ``Leader[1].on_answer(true, VerifyAnswer(token: 1))``."""
+    """A step in the syntax of scenarios: ``Leader[1].on_answer(true, VerifyAnswer(token: 1))``."""
     if step.action is None:
         return ""
     action = model.actions[step.action]
@@ -70,7 +66,9 @@ def written(model: Model, step: Step) -> str:
 
 
 def lifeline(model: Model, step: Step) -> str:
-    """Who takes a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action of no role."""
+    """The actor of a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action outside any
+    role.
+    """
     if step.action is None:
         return ""
     action = model.actions[step.action]
@@ -82,15 +80,15 @@ def lifeline(model: Model, step: Step) -> str:
 
 
 def lifelines(model: Model) -> tuple[str, ...]:
-    """The roles, in order of declaration; families are left out."""
-    known = [
+    """The roles without instances, in order of declaration."""
+    roles = [
         a.name.rpartition(".")[0] for a in model.actions if a.role and not _chooses_instance(a)
     ]
-    return tuple(dict.fromkeys(known))
+    return tuple(dict.fromkeys(roles))
 
 
 def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
-    """The choices of a step under distinct names: the role for its index, ``on``, the labels."""
+    """The choices of a step with distinct names: the role for its index, ``on``, or the label."""
     named: list[tuple[str, Choice]] = []
     used: dict[str, int] = {}
     for choice in step.choices:
@@ -102,7 +100,7 @@ def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
 
 
 def families(model: Model) -> frozenset[str]:
-    """The variables of role families: those whose actions first choose an instance."""
+    """The variables of roles with instances: actions of such roles first choose an instance."""
     roles = {a.role for a in model.actions if a.role and _chooses_instance(a)}
     return frozenset(
         v.name for v in model.variables if v.role in roles and isinstance(v.type, types.Map)
@@ -114,7 +112,7 @@ def _chooses_instance(action: Action) -> bool:
 
 
 def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
-    """Every step; the first state whole, then what changed."""
+    """Writes every step: the first state in full, then the changes."""
     digits = len(str(len(document.steps)))
     before: Mapping[str, ValueTree] | None = None
     body = indent + digits + 2
@@ -134,13 +132,13 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
 
 
 class WriteTrace(Protocol):
-    """How a trace is written: `write_trace` or `write_steps`."""
+    """A function that writes a trace: `write_trace` or `write_steps`."""
 
     def __call__(self, page: Page, document: TraceDocument, indent: int = 2) -> None: ...
 
 
 def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
-    """A line for each step: who did what, and what changed, as far as it fits."""
+    """Writes one line per step: the action and the changes that fit."""
     digits = len(str(len(document.steps)))
     room = page.width - indent - digits - 2
     longest = max((cells(step.title) for step in document.steps), default=0)
@@ -148,26 +146,26 @@ def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
     for number, step in enumerate(document.steps, start=1):
         lead = f"{'':{indent}}{number:>{digits}}  "
         title = padded(cut(step.title, column), column)
-        what, style = _in_short(document, number - 1)
-        page.line(lead, (title, "title"), "  ", (cut(what, room - column - 2), style))
+        changes_text, style = _in_short(document, number - 1)
+        page.line(lead, (title, "title"), "  ", (cut(changes_text, room - column - 2), style))
     if document.endless:
         page.line(" " * indent, (f"{document.endless[0].upper()}{document.endless[1:]}.", "bad"))
 
 
 def _in_short(document: TraceDocument, position: int) -> tuple[str, str]:
-    """What a step changed, on one line, and its style."""
+    """The changes of a step on one line, and the style."""
     step = document.steps[position]
     if step.state is None:
         return "this step fails", "bad"
     if not position:
         return "", ""
-    found = [part for change in document.changes(position) if (part := _in_few(change, step))]
-    return ("; ".join(found), "") if found else ("nothing else changes", "dim")
+    parts = [part for change in document.changes(position) if (part := _in_few(change, step))]
+    return ("; ".join(parts), "") if parts else ("nothing else changes", "dim")
 
 
 def _in_few(change: Change, step: ShownStep) -> str:
-    """``log +Entry(pid: 0)``, ``phase Ready -> Busy``: what belongs to the role that takes the step
-    without its name. "" where the title says it all: a message that is received.
+    """``log +Entry(pid: 0)``, ``phase Ready -> Busy``, without the name of the acting role; "" if
+    the title already names the received message.
     """
     role = step.title.partition("(")[0].partition(" ")[0].rpartition(".")[0]
     kept = without_received(change, step.title)
@@ -182,8 +180,8 @@ def _in_few(change: Change, step: ShownStep) -> str:
 
 
 def without_received(change: Change, title: str) -> Change | None:
-    """A change without the message that the title of the step names as received; None where that
-    is all of it.
+    """Removes the received message, which the title names, from a change; None if nothing else
+    remains.
     """
     left = tuple(item for item in change.removed if not title.endswith(f" on {text(item)}"))
     if change.removed and not left and not change.added:
@@ -192,7 +190,7 @@ def without_received(change: Change, title: str) -> Change | None:
 
 
 SHORT = 24
-"""Of a record that takes more cells than this only the name is shown, where room is scarce."""
+"""In compact output, longer records are shown by name only."""
 
 
 def _short(value: ValueTree) -> str:
@@ -206,7 +204,7 @@ MOST_FAIR = 12
 
 
 def write_fair(page: Page, document: TraceDocument) -> None:
-    """Why a trace without end is fair."""
+    """Writes why an infinite trace is fair."""
     if not document.fair:
         return
     page.blank()
@@ -220,39 +218,39 @@ def write_fair(page: Page, document: TraceDocument) -> None:
 
 
 def write_misfit(page: Page, document: TraceDocument) -> None:
-    """Both images of a step that violates a refinement, and why it is none."""
-    last = {name: one.tree for name, one in document.images[-1].items()}
+    """Writes both images of a step that violates a refinement, and the reason."""
+    last = {name: datum.tree for name, datum in document.images[-1].items()}
     page.blank()
     if len(document.images) == 1:
         page.line("  ", (f"what that state is in {document.refined}", "title"))
         write_state(page, last, frozenset(), 4)
-        what = f"why that is no initial state of {document.refined}"
+        heading = f"why that is no initial state of {document.refined}"
     else:
-        first = {name: one.tree for name, one in document.images[0].items()}
+        first = {name: datum.tree for name, datum in document.images[0].items()}
         page.line("  ", (f"what the last step is in {document.refined}", "title"))
         write_state(page, first, frozenset(), 4)
         write_changes(page, first, ShownStep("", last), frozenset(), 4)
-        what = f"why that is no step of {document.refined}"
+        heading = f"why that is no step of {document.refined}"
     page.blank()
-    page.line("  ", (what, "title"))
+    page.line("  ", (heading, "title"))
     column = max(cells(name) for name, _ in document.unfit)
     for name, why in document.unfit:
         page.words(f"    {padded(name, column)}  ", why, column + 6)
 
 
 def write_read(page: Page, document: TraceDocument) -> None:
-    """What the property reads in the last state, where that helps."""
-    there = document.read_there()
-    if there and len(document.steps) > 1:
+    """Writes the values that the property reads in the last state, if helpful."""
+    values = document.read_there()
+    if values and len(document.steps) > 1:
         page.blank()
         page.line("  ", ("what the property reads there", "title"))
-        write_state(page, there, document.families, 4 + len(str(len(document.steps))))
+        write_state(page, values, document.families, 4 + len(str(len(document.steps))))
 
 
 def write_state(
     page: Page, state: Mapping[str, ValueTree], family: frozenset[str], indent: int
 ) -> None:
-    """A whole state, one variable a line, values wrapped."""
+    """Writes a state, one variable per line, with long values wrapped."""
     rows: list[tuple[str, ValueTree]] = []
     for name, value in state.items():
         if name in family and isinstance(value, Group):
@@ -270,7 +268,7 @@ def write_state(
 
 
 def _instances(name: str, value: Group) -> list[tuple[str, ValueTree]]:
-    """One row per instance of a role; one for all where they are equal."""
+    """One row per instance of a role, or a single row if all are equal."""
     contents = {item for _, item in value.items}
     if len(contents) == 1 and len(value.items) > 1:
         return [(at_key(name, "*", family=True), value.items[0][1])]
@@ -288,14 +286,14 @@ def write_changes(
     family: frozenset[str],
     indent: int,
 ) -> None:
-    found: list[Change] = []
+    all_changes: list[Change] = []
     assert step.state is not None
     for name, value in step.state.items():
-        found += changes(name, before.get(name, Atom("?")), value, family=name in family)
-    if not found:
+        all_changes += changes(name, before.get(name, Atom("?")), value, family=name in family)
+    if not all_changes:
         page.line(" " * indent, ("nothing changes", "dim"))
-    column = _column([change.path for change in found])
-    for change in found:
+    column = _column([change.path for change in all_changes])
+    for change in all_changes:
         _write_change(page, change, f"{padded(change.path, column)}  ", indent, step.title)
 
 
@@ -326,9 +324,9 @@ def _write_change(page: Page, change: Change, lead: str, indent: int, title: str
 
 
 def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
-    """What a large collection lost and gained, a line each; what stayed is only counted.
+    """Writes the elements that a large collection lost and gained, one per line, and its size.
 
-    The message that the step received is not written out again below the title that names it.
+    A received message is not repeated below the title that names it.
     """
     left = lead
     for mark, items, style in (("- ", change.removed, "bad"), ("+ ", change.added, "good")):

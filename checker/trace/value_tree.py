@@ -1,7 +1,6 @@
-"""How a value looks on paper: text, line breaks, and what changed between two values.
+"""Values as untyped trees: text, line wrapping, and differences.
 
-A `ValueTree` is a value without its type, so that states of a model and states read from a trace
-file are shown by the same code. It knows nothing of colours.
+States of a model and states from a trace file share this representation.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A value that is never taken apart: a number, a member, none."""
+    """An indivisible value: a number, an enum member, none."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A value made of others: ``head`` is its name (or ""), each item has a label or "".
+    """A composite value: ``head`` is its name or "", and each item has a label or "".
 
     Items are the fields of a record or variant, the pairs of a map, or the elements of a
-    sequence, bag or set.
+    collection.
     """
 
     kind: OneOf["record", "map", "seq", "bag", "set"]
@@ -50,10 +49,10 @@ BRACKETS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a step did to one place of the state.
+    """A change of one part of the state.
 
-    ``removed`` and ``added`` are the elements that a collection lost and gained; both are empty
-    where the old and the new value say more.
+    ``removed`` and ``added`` are the elements that a collection lost and gained; both are empty if
+    the old and new values are more helpful.
     """
 
     path: str
@@ -93,14 +92,14 @@ TREE: Notation[ValueTree] = Notation(
 )
 
 tree = TREE.of
-"""The tree of a value of a type; its `text` is what `show` writes."""
+"""The tree of a typed value; its `text` equals `show`."""
 
 
 _Items: TypeAlias = tuple[tuple[str, ValueTree], ...]
 
 
 def text(value: ValueTree) -> str:
-    """The whole value on one line."""
+    """The value on one line."""
     match value:
         case Atom(text=atom):
             return atom
@@ -117,10 +116,10 @@ def _labelled(label: str, content: str) -> str:
 
 
 def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
-    """The value in lines that end before column ``width`` where its parts allow it.
+    """The value in lines that end before column ``width``, if possible.
 
-    The first line begins at column ``first`` and carries no indentation; the others stand under
-    the first item or, where that leaves too little room, are indented by ``indent`` cells.
+    The first line begins at column ``first`` and is not indented; further lines are aligned with
+    the first item or, if that leaves too little space, indented by ``indent`` cells.
     """
     whole = text(value)
     if isinstance(value, Atom) or not value.items or first + cells(whole) <= width:
@@ -138,7 +137,7 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
         if number:
             flat = f" {prefix}{text(item)}{end}"
             used = cells(lines[-1]) + (first if len(lines) == 1 else 0)
-            # Small items join the line before them, others get one each.
+            # Atoms join the previous line if they fit; groups start a new one.
             if isinstance(item, Atom) and used + cells(flat) <= width:
                 lines[-1] += flat
                 continue
@@ -153,9 +152,9 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
 def changes(
     path: str, before: ValueTree, after: ValueTree, *, family: bool = False
 ) -> Iterator[Change]:
-    """The smallest places under ``path`` that differ, in order.
+    """The smallest parts under ``path`` that differ, in order.
 
-    ``family``: the path is ``R.x`` of a role family, whose instances are written ``R[1].x``.
+    If ``family`` is set, the path is ``R.x`` of a role with instances, written ``R[1].x``.
     """
     if before == after:
         return
@@ -184,7 +183,7 @@ def changes(
 
 
 def at_key(path: str, key: str, *, family: bool) -> str:
-    """How the value of the map ``path`` at ``key`` is called."""
+    """The path of the value at ``key`` of the map ``path``."""
     role, dot, rest = path.rpartition(".")
     return f"{role}[{key}].{rest}" if family and dot else f"{path}[{key}]"
 
@@ -194,7 +193,7 @@ def _same(old: _Items, new: _Items) -> bool:
 
 
 def _difference(left: _Items, right: _Items) -> tuple[ValueTree, ...]:
-    """The elements of ``left`` that ``right`` lacks, repetitions counted, in order."""
+    """The elements of ``left`` missing from ``right``, with multiplicity, in order."""
     spare = Counter(item for _, item in right)
     missing: list[ValueTree] = []
     for _, item in left:

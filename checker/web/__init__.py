@@ -1,1 +1,1 @@
-"""The explorer in a browser: the words of its page, who may say them, and the server."""
+"""The explorer in a browser: its server and the requests of its page."""

@@ -1,7 +1,7 @@
-"""The server of the explorer: it answers its own page, on this machine, and nothing else.
+"""The server of the explorer: it serves only its own page, and only on this machine.
 
-Python's own server, with a handler that reads no path but the three of `RESOURCES` and opens
-no file.
+It is Python's HTTP server with a handler that knows the three paths of `RESOURCES` and opens no
+files.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fencepost.spec.records import dataclass
 
 ADDRESS = "127.0.0.1"
 MOST_BYTES = 64 * 1024
-"""A request is a word and an expression."""
+"""A request consists of a command and an expression."""
 Resource = OneOf["page", "trace", "do"]
 RESOURCES: dict[Resource, tuple[str, str]] = {
     "page": ("GET", ""),
     "trace": ("GET", "trace.itf.json"),
     "do": ("POST", "do"),
 }
-"""All that there is: with its method, and its name behind the token."""
+"""The resources: method, and path after the token."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -42,8 +42,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Every answer has these: nobody keeps it, frames it, or reads it from elsewhere, and where a link
-leads it does not say from where. The page has a policy for its contents besides.
+"""Headers of every response: it is not cached, framed, or readable from other origins, and links
+send no referrer. The page also has a content security policy.
 """
 
 TYPES: dict[Resource, str] = {
@@ -52,18 +52,18 @@ TYPES: dict[Resource, str] = {
     "do": "application/json",
 }
 PATIENCE = 30.0
-"""Seconds that a connection may be silent."""
+"""Timeout of an idle connection in seconds."""
 
 
 class Server(ThreadingTCPServer):
-    """The server at a port of this machine (0: any that is free); raises `OSError`.
+    """A server on a local port (0 selects a free one). Raises `OSError`.
 
-    `serve_forever` returns when another thread calls `shutdown`. A bug of ours in a handler ends
-    it: ``broken`` is then what was raised.
+    `serve_forever` returns after `shutdown` from another thread. A bug in a handler ends it, too,
+    with the exception in ``broken``.
     """
 
     daemon_threads = True
-    # Elsewhere it would let another process of this machine take the port over.
+    # On other systems this would let another process take over the port.
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, desk: Desk, port: int) -> None:
@@ -74,14 +74,14 @@ class Server(ThreadingTCPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exception()
-        # A browser that goes away, or that never says anything, is none.
+        # A browser that disconnects or stays silent is not an error.
         if not isinstance(error, OSError):
             self.broken = error
             self.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """Handles one request."""
 
     timeout = PATIENCE
     server_version = "fencepost"
@@ -95,26 +95,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         assert isinstance(self.server, Server)
-        judged = self.server.gate.judge(method, self.path, self.headers)
-        if isinstance(judged, HTTPStatus):
-            self._send(judged, "text/plain", judged.phrase)
+        decision = self.server.gate.judge(method, self.path, self.headers)
+        if isinstance(decision, HTTPStatus):
+            self._send(decision, "text/plain", decision.phrase)
             return
         desk = self.server.desk
-        match judged:
+        match decision:
             case "page":
-                made: str | None = desk.page()
+                body: str | None = desk.page()
             case "trace":
-                made = desk.trace()
+                body = desk.trace()
             case "do":
                 try:
-                    made = desk.answer(self.rfile.read(int(self.headers["Content-Length"])))
+                    body = desk.answer(self.rfile.read(int(self.headers["Content-Length"])))
                 except Malformed:
                     self._send(HTTPStatus.BAD_REQUEST, "text/plain", "malformed")
                     return
-        if made is None:
+        if body is None:
             self._send(HTTPStatus.CONFLICT, "text/plain", "there is nothing to save yet")
             return
-        self._send(HTTPStatus.OK, TYPES[judged], made)
+        self._send(HTTPStatus.OK, TYPES[decision], body)
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode("utf-8")
@@ -127,13 +127,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What Python's server refuses by itself: other methods, and what is no request."""
+        """Sends errors of Python's server, for other methods and malformed requests."""
         with suppress(ValueError):
             status = HTTPStatus(code)
             self._send(status, "text/plain", status.phrase)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The token is in every path, and belongs in no log."""
+        """Suppresses logging, since every path contains the token."""
 
 
 def new_token() -> str:
@@ -163,41 +163,46 @@ class Gate:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The URL of the page."""
         return f"{self.origin}/{self.token}/"
 
     def judge(self, method: str, path: str, headers: Message) -> Resource | HTTPStatus:
-        """What a request may have, or why it is refused. Without the token all paths are alike."""
+        """Returns the requested resource, or the status of a refusal. All paths without the token
+        are refused alike.
+        """
         if _only(headers, "Host") != self.host:
             return HTTPStatus.MISDIRECTED_REQUEST
-        found: Resource | None = None
+        requested: Resource | None = None
         for resource, (_, name) in RESOURCES.items():
             if hmac.compare_digest(path.encode(), f"/{self.token}/{name}".encode()):
-                found = resource
-        if found is None:
+                requested = resource
+        if requested is None:
             return HTTPStatus.NOT_FOUND
-        if RESOURCES[found][0] != method:
+        if RESOURCES[requested][0] != method:
             return HTTPStatus.METHOD_NOT_ALLOWED
-        if not self._ours(found, headers):
+        if not self._ours(requested, headers):
             return HTTPStatus.FORBIDDEN
-        if found == "do":
-            return self._body(headers) or found
-        return found
+        if requested == "do":
+            return self._body(headers) or requested
+        return requested
 
     def _ours(self, resource: Resource, headers: Message) -> bool:
-        """Whether a request comes from our own page, or, for the page itself, from the user."""
+        """Whether a request comes from our own page; the page itself may also be opened
+        directly.
+        """
         site = headers.get_all("Sec-Fetch-Site", [])
         allowed = ("same-origin", "none") if resource == "page" else ("same-origin",)
-        if any(one not in allowed for one in site):
+        if any(origin_kind not in allowed for origin_kind in site):
             return False
         origins = headers.get_all("Origin", [])
-        # A browser names the origin of whatever is not a plain GET.
+        # Browsers send the origin with everything but plain GET requests.
         return origins == [self.origin] or (not origins and resource != "do")
 
     def _body(self, headers: Message) -> HTTPStatus | None:
-        """Why the body of a request is not read; None where it is."""
+        """The status that refuses a request's body, or None."""
         if _only(headers, "Content-Type") != "application/json":
-            # No form can send this, and no script of another origin without being asked about it.
+            # Forms cannot send this type, and scripts of other origins only after a preflight
+            # request.
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         length = _only(headers, "Content-Length")
         if "Transfer-Encoding" in headers or length is None:
@@ -208,6 +213,6 @@ class Gate:
 
 
 def _only(headers: Message, name: str) -> str | None:
-    """The value of a header that is there once."""
+    """The value of a header that occurs exactly once, otherwise None."""
     values: Sequence[str] = headers.get_all(name, [])
     return values[0] if len(values) == 1 else None

@@ -1,7 +1,7 @@
-"""The words of the page: what a request asks of the exploration, and the answer.
+"""The commands of the page.
 
-A request is one JSON object: ``{"do": "take", "at": 3, "number": 2}``. ``at`` is the number of the
-view that it is about, so that a second window cannot take a step that its user does not see.
+A request is a JSON object: ``{"do": "take", "at": 3, "number": 2}``. ``at`` is the number of the
+view that it refers to, so that a second window cannot act on a state that its user does not see.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from fencepost.checker.trace.itf import dumps
 from fencepost.spec.text.problem import Rejected
 
 MOST_TEXT = 10_000
-"""The characters of an expression."""
+"""Maximum number of characters of an expression."""
 MOST_WATCHED = 50
 MOVED = "the walk has moved on in another window"
 
 
 class Malformed(Exception):
-    """A request that the page does not send."""
+    """A request that the page would not send."""
 
 
 class Desk:
-    """An exploration that several threads may speak to, one after the other."""
+    """A thread-safe exploration."""
 
     def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration
@@ -44,41 +44,41 @@ class Desk:
         }
 
     def page(self) -> str:
-        """The page, as it is sent first."""
+        """The initial page."""
         with self._lock:
             return explorer_page(self._exploration, self._at)
 
     def trace(self) -> str | None:
-        """The way so far as a trace file; None where there is none yet."""
+        """The present path as a trace file, or None if it is empty."""
         with self._lock:
             begun = bool(self._exploration.walk.path)
             return dumps(self._exploration.document()) if begun else None
 
     def stop(self) -> None:
-        """Gives up the search that is under way."""
+        """Stops a running search."""
         self._exploration.stop()
 
     def answer(self, body: bytes) -> str:
-        """What is to be sent in answer to a request; raises `Malformed`."""
+        """Executes a request and returns the response. Raises `Malformed`."""
         request = _object(body)
         verb = request.get("do")
         if verb == "stop":
-            # Not behind the lock, which is what it is to free.
+            # Outside the lock, which the running search holds.
             self.stop()
             return "{}"
         if not isinstance(verb, str) or verb not in self._verbs:
             raise Malformed
         with self._lock:
-            said = MOVED
+            message = MOVED
             if _number(request, "at") == self._at:
                 try:
-                    said = self._verbs[verb](request)
+                    message = self._verbs[verb](request)
                 except Rejected as rejected:
-                    said = "\n\n".join(str(problem) for problem in rejected.problems)
+                    message = "\n\n".join(str(problem) for problem in rejected.problems)
                 except Stopped:
-                    said = "the search was stopped"
+                    message = "the search was stopped"
                 self._at += 1
-            return json.dumps(view(self._exploration, self._at, said), separators=(",", ":"))
+            return json.dumps(view(self._exploration, self._at, message), separators=(",", ":"))
 
     def _take(self, request: dict[str, Json]) -> str:
         number = _number(request, "number")
@@ -99,8 +99,8 @@ class Desk:
         return ""
 
     def _goto(self, request: dict[str, Json]) -> str:
-        found = self._exploration.goto(_words(request))
-        return self._exploration.sought(found)
+        destination = self._exploration.goto(_words(request))
+        return self._exploration.sought(destination)
 
     def _watch(self, request: dict[str, Json]) -> str:
         if len(self._exploration.watched) >= MOST_WATCHED:
@@ -118,16 +118,16 @@ class Desk:
 
 def _object(body: bytes) -> dict[str, Json]:
     try:
-        read = cast(Json, json.loads(body.decode("utf-8")))
+        value = cast(Json, json.loads(body.decode("utf-8")))
     except (ValueError, RecursionError):
         raise Malformed from None
-    if not isinstance(read, dict):
+    if not isinstance(value, dict):
         raise Malformed
-    return read
+    return value
 
 
 def _number(request: dict[str, Json], name: str) -> int:
-    """A number from 0 on."""
+    """Reads a nonnegative number."""
     value = request.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Malformed
@@ -135,7 +135,7 @@ def _number(request: dict[str, Json], name: str) -> int:
 
 
 def _words(request: dict[str, Json]) -> str:
-    """The text of an expression, on one line."""
+    """Reads an expression as one line."""
     value = request.get("text")
     if not isinstance(value, str) or len(value) > MOST_TEXT:
         raise Malformed
