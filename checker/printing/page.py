@@ -61,7 +61,11 @@ class Page:
             self.line(" " * indent, (line, style))
 
     def words(self, lead: Piece, text: str, indent: int, style: str = "", *, by: str = " ") -> None:
-        """Adds words that wrap at the width; ``by`` is the text after which a line may end."""
+        """Writes ``lead`` and ``text``, wrapped at the width; further lines are indented by
+        ``indent``.
+
+        Lines only break after ``by``: at blanks, or between the items of a list.
+        """
         used = cells(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
         begin: Piece = lead

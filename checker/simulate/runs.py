@@ -1,4 +1,4 @@
-"""Which random runs are made, and what was found by them. Plain data."""
+"""The plan and the result of random runs, as plain data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fencepost.checker.outcome import Outcome
 from fencepost.spec.records import dataclass
 
 Choosing: TypeAlias = Literal["actions", "steps", "rare"]
-"""How a step is chosen: first an action and then one of its steps; any step; or first an action,
-and rather one that was possible seldom.
+"""How a step is chosen: an action and then one of its steps; any step; or an action, preferring
+those that were rarely enabled, and then one of its steps.
 """
 CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
 USUAL_DEPTH = 100
@@ -18,10 +18,9 @@ USUAL_WEIGHT, MOST_WEIGHT = 16, 1024
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which runs are made.
+    """The plan of random runs: at most ``runs`` (None: unlimited), of at most ``depth`` steps each.
 
-    At most ``runs`` (None: no limit), each of at most ``depth`` steps. ``weights`` are those of the
-    actions by their numbers, from 0 to 1,024.
+    ``weights`` holds the weights of actions by index, from 0 to 1,024.
     """
 
     seed: int
@@ -33,7 +32,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Where properties of behaviours were judged: among the ``states`` of the first ``runs``."""
+    """The extent of judging properties of behaviours: the ``states`` of the first ``runs``."""
 
     runs: int
     states: int
@@ -41,12 +40,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What was found by random runs.
+    """The result of random runs.
 
-    Of the outcome's statistics ``distinct`` is an estimate, and ``generated`` counts the steps that
-    were looked at. ``runs`` were begun and ``steps`` taken; ``left`` runs ended before they were as
-    long as they may be. ``walked``: how many states the run with the problem had, before it was
-    shortened; ``run``: its number, from 1 on. ``judged``: None where no property of behaviours was.
+    In the outcome's statistics, ``distinct`` is an estimate and ``generated`` counts examined
+    steps. ``runs`` were started, with ``steps`` in total; ``left`` of them ended early. ``walked``
+    is the number of states of the failing run before it was shortened, ``run`` its number from 1.
+    ``judged`` is None if no properties of behaviours were judged.
     """
 
     outcome: Outcome

@@ -1,7 +1,5 @@
-"""A shorter way to the same problem, found by the reference stepper; so every way is one that the
-model can take.
-
-It does not know where the way comes from.
+"""Shortens a path to a problem, using the reference stepper, so that the result is a path of the
+model.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MOST_REPLAYED = 20_000
-"""A bound on the steps that are replayed. It is not a time, so every run ends alike."""
+"""Maximum number of replayed steps. Not a time, so results do not depend on the machine."""
 
 Step: TypeAlias = tuple[int, tuple[Choice, ...]]
 """An action and its choices."""
@@ -32,11 +30,12 @@ class _Budget:
 def shortened(
     runner: Runner, problem: Candidate, way: Sequence[State]
 ) -> tuple[Candidate, list[State]]:
-    """The problem as it shows at the end of a shorter way: of the same kind, and of the same
-    property or action. ``way`` leads to the state that shows it, or from which a step fails.
+    """Returns the problem and a shorter path to it. The problem stays of the same kind, and of the
+    same property or action. ``way`` leads to the state with the problem, or to the source of a
+    failing step.
     """
     budget = _Budget()
-    # Where a step is to blame it stays, with the state before it.
+    # A step that is itself the problem is kept, with the state before it.
     last = 1 if problem.before is not None else 0
     best = _direct(runner, way, last, budget)
     while True:
@@ -48,9 +47,7 @@ def shortened(
 
 
 def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) -> list[State]:
-    """The shortest way among the states of a way: with no state twice, and no detour. The ``last``
-    steps stay.
-    """
+    """The shortest path that only uses states of ``way``; the ``last`` steps are kept."""
     end = len(way) - 1 - last
     goal = way[end]
     known = set(way[: end + 1])
@@ -79,7 +76,7 @@ def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) ->
 def _without_steps(
     runner: Runner, problem: Candidate, way: Sequence[State], budget: _Budget
 ) -> list[State]:
-    """The way without steps that the problem does not need, tried by halves, quarters, ..."""
+    """Removes steps that the problem does not need: first halves, then quarters, and so on."""
     best = list(way)
     size = (len(best) - 1) // 2
     steps = _steps(runner, best)
@@ -97,34 +94,38 @@ def _without_steps(
 
 
 def _steps(runner: Runner, way: Sequence[State]) -> list[Step]:
-    found: list[Step] = []
+    result: list[Step] = []
     for before, after in pairwise(way):
-        step = next(one for one in runner.successors(before) if one.state == after)
+        step = next(
+            successor for successor in runner.successors(before) if successor.state == after
+        )
         assert step.action is not None
-        found.append((step.action, step.choices))
-    return found
+        result.append((step.action, step.choices))
+    return result
 
 
 def _replayed(
     runner: Runner, way: Sequence[State], steps: Sequence[Step], budget: _Budget
 ) -> list[State]:
-    """A way, and behind it those of some steps that can be taken: what only an omitted step made
-    possible goes with it.
-    """
+    """Extends a path by those of the steps that can be taken."""
     states = list(way)
     for action, choices in steps:
         budget.left -= 1
-        made = (one.state for one in runner.attempts(action, states[-1]) if one.choices == choices)
-        after = next((state for state in made if state is not None), None)
+        candidates = (
+            attempt.state
+            for attempt in runner.attempts(action, states[-1])
+            if attempt.choices == choices
+        )
+        after = next((state for state in candidates if state is not None), None)
         if after is not None:
             states.append(after)
     return states
 
 
 def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
-    """Whether the problem shows at the end of another way, which no constraint ends before."""
+    """Whether the problem occurs at the end of the path, and no constraint ends the path before."""
     properties = runner.model.properties
-    constraints = [n for n, one in enumerate(properties) if one.kind.bounds_search]
+    constraints = [n for n, item in enumerate(properties) if item.kind.bounds_search]
     expanded = way if problem.failed_step or problem.rank is Rank.DEADLOCK else way[:-1]
     last, number = way[-1], problem.number
     try:
@@ -136,11 +137,11 @@ def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
         return False
     if number is None:
         return any(
-            one.failure is not None and one.failure.site == problem.site
-            for one in runner.attempts(problem.index, last)
+            item.failure is not None and item.failure.site == problem.site
+            for item in runner.attempts(problem.index, last)
         )
     if properties[number].kind.allows_end:
-        # It is evaluated only where nothing else can happen.
+        # It is only evaluated in states without successors.
         return False
     before = way[-2] if len(way) > 1 else None
     if properties[number].kind.of_steps and before is None:
@@ -161,7 +162,7 @@ def _is_deadlock(runner: Runner, state: State) -> bool:
 
 
 def _moved(problem: Candidate, way: Sequence[State]) -> Candidate:
-    """The problem, at the end of the way."""
+    """The problem at the end of the path."""
     depth = len(way) + 1 if problem.failed_step else len(way)
     if problem.before is not None:
         return replace(problem, depth=depth, before=way[-2], state=way[-1])

@@ -1,7 +1,7 @@
-"""Random runs by all workers, until one meets a problem or they are as many as were asked for.
+"""Parallel random runs, until one has a problem or there are enough.
 
-Each run draws its own numbers from the seed, and the first run with a problem, by their numbers,
-is the one that counts: so what is found does not depend on how many workers there are.
+Each run has its own random numbers, derived from the seed, and the failing run with the lowest
+number is reported, so the result does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ MAX_LASSO_RUNS = 1_000
 """Bounds on `Part`. They are counts, not times, so that results do not depend on the machine."""
 
 WAIT_SECONDS = 0.05
-"""The seconds between two looks at whether to end."""
+"""Polling interval for limits and interrupts, in seconds."""
 PORTION_SECONDS = 0.03
-"""About how long one call of machine code is to take."""
+"""Target duration of one call of machine code, in seconds."""
 ROUND = 256
-"""The runs between two looks at which actions are rare."""
+"""The number of runs after which weights of rare actions are updated."""
 
 
 @dataclass(slots=True)
 class _Sums:
-    """What counts so far."""
+    """The sums over completed runs."""
 
     runs: int = 0
     steps: int = 0
@@ -93,19 +93,19 @@ class _Sums:
 
 
 def simulate(request: Request, plan: Plan) -> Simulated:
-    """Makes random runs of a model without symbolic constants. Of ``request`` the limits on time
-    and workers count. An interrupt from the keyboard ends them as a limit does. Raises
-    `Unsupported`.
+    """Simulates a model without symbolic constants; the request's limits on time and workers apply.
+
+    A keyboard interrupt ends the runs like a limit. Raises `Unsupported`.
     """
     model = request.model
     searched = model.searched(request.properties)
-    # Machine code looks at what the formulas of behaviours are made of: it has a value everywhere.
+    # Machine code checks the predicates of temporal formulas: they must be defined everywhere.
     properties = request.properties.difference(searched.behaviours).union(searched.predicates)
     request = replace(request, properties=properties)
     account = Account(request)
-    known = before_search(account)
-    if known is not None:
-        return Simulated(known, plan)
+    early = before_search(account)
+    if early is not None:
+        return Simulated(early, plan)
     interrupts = Interrupts()
     memory = Memory(left=memory_bytes)
     with interrupts.heard():
@@ -126,7 +126,7 @@ def simulate(request: Request, plan: Plan) -> Simulated:
 
 
 def _heed(interrupts: Interrupts, account: Account) -> None:
-    """Raises `Cut` after a request to end or past the deadline."""
+    """Raises `Cut` after an interrupt or the deadline."""
     if interrupts.asked:
         raise Cut(INTERRUPTED)
     if account.left == 0:
@@ -134,7 +134,7 @@ def _heed(interrupts: Interrupts, account: Account) -> None:
 
 
 class Simulation:
-    """The runs of one request: what is under way, and what counts so far."""
+    """The runs of a request: their workers, and the sums so far."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Simulation:
         self.decision = Decision(self.model, self._pause)
         self.decided: float | None = None
         self.part = Part(Runner(request.model))
-        # Half of the time is for the behaviours.
+        # Half of the time is reserved for deciding behaviours.
         timeout = request.limits.timeout
         self.seconds = math.inf if timeout is None else timeout / (2 if behaviours else 1)
         self.idle: SimpleQueue[Walker] = SimpleQueue()
@@ -182,11 +182,11 @@ class Simulation:
         problems, kept = self._initial()
         if problems:
             return self._with_problem(self._least(problems, 0), (), None)
-        found: tuple[int, Walked] | None = None
+        failing: tuple[int, Walked] | None = None
         if self.limit is None and kept:
-            found = self._rounds()
-        if found is not None:
-            first, walked = found
+            failing = self._rounds()
+        if failing is not None:
+            first, walked = failing
             problem = self._least(walked.problems, len(walked.path))
             return self._with_problem(problem, walked.path, first + walked.runs + 1)
         lasso = self._lasso() if self.behaviours and self.limit != INTERRUPTED else None
@@ -204,16 +204,16 @@ class Simulation:
     # ------------------------------------------------------------ runs
 
     def _initial(self) -> tuple[list[Reported], bytes]:
-        """The problems of the initial states, and those that runs begin with."""
+        """The problems of the initial states, and the initial states of runs."""
         first = self.walkers[0]
-        made: list[tuple[list[Reported], bytes]] = []
-        thread = threading.Thread(target=lambda: made.append(first.initial(self.code.now())))
+        results: list[tuple[list[Reported], bytes]] = []
+        thread = threading.Thread(target=lambda: results.append(first.initial(self.code.now())))
         thread.start()
         while thread.is_alive():
             thread.join(WAIT_SECONDS)
             if self._must_end() and self.limit is not None:
                 first.stop()
-        problems, kept = made[0]
+        problems, kept = results[0]
         room = self.memory.take(max(1, len(kept))).address
         ctypes.memmove(room, kept, len(kept))
         self.account.initial_count = count = len(kept) // (8 * self.layout.words)
@@ -223,22 +223,22 @@ class Simulation:
         return problems, kept
 
     def _rounds(self) -> tuple[int, Walked] | None:
-        """Makes runs until they end; the first with a problem, behind the number of the first run
-        that was made together with it.
+        """Performs runs until the end. Returns the first failing run with the number of the first
+        run of its portion, or None.
         """
         with ThreadPoolExecutor(self.workers, "fencepost walker") as pool:
             while self.limit is None and not self._complete():
                 self._weigh()
-                found = self._round(pool)
-                if found is not None:
-                    return found
+                failing = self._round(pool)
+                if failing is not None:
+                    return failing
         return None
 
     def _complete(self) -> bool:
         return self.plan.runs is not None and self.next_run >= self.plan.runs
 
     def _weigh(self) -> None:
-        """Says how actions are chosen in the next round."""
+        """Sets the weights of actions for the next round."""
         weights: Sequence[int] = self.plan.weights
         if self.plan.choosing == "rare" and self.sums.tally:
             taken = worker_context.totals(self.sizes, [self.sums.tally]).taken
@@ -250,7 +250,7 @@ class Simulation:
             walker.weigh(weights, self.plan.choosing != "steps")
 
     def _round(self, pool: ThreadPoolExecutor) -> tuple[int, Walked] | None:
-        """Makes the runs of a round: all that there are, unless weights change between."""
+        """Performs a round: all runs, or a number of runs with fixed weights."""
         end = self.plan.runs
         if self.plan.choosing == "rare":
             end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
@@ -278,8 +278,8 @@ class Simulation:
                 for future, (first, _) in list(under_way.items()):
                     if first > best[0] and future.cancel():
                         del under_way[future]
-            # What comes behind the first problem does not count, so runs count in their order: an
-            # earlier portion that is still under way may hold a problem.
+            # Runs after the first failing one do not count, so sums are added in order: an earlier
+            # portion that is still running may contain a problem.
             settled = min((first for first, _ in under_way.values()), default=self.next_run)
             for first in sorted(ended):
                 if first < settled and (best is None or first <= best[0]):
@@ -287,7 +287,7 @@ class Simulation:
             self._must_end()
 
     def walk(self, first: int, count: int) -> tuple[Walked, float]:
-        """Makes runs by a worker that has nothing to do; what they were, and the seconds taken."""
+        """Performs runs on an idle walker; returns the result and the seconds taken."""
         walker = self.idle.get()
         try:
             began = time.monotonic()
@@ -303,7 +303,7 @@ class Simulation:
             self.portion = max(1, self.portion // 2)
 
     def _must_end(self) -> bool:
-        """Looks whether a limit ends the runs, and stops them; reports progress."""
+        """Checks limits, stops the runs if one is reached, and reports progress."""
         now = time.monotonic()
         if self.interrupts.asked:
             self.limit = INTERRUPTED
@@ -317,7 +317,7 @@ class Simulation:
         return False
 
     def _report(self, now: float, decision: Decision | None) -> None:
-        """Reports progress, if it is time to."""
+        """Reports progress, if it is time."""
         if now - self.reported_at >= PROGRESS_SECONDS:
             self.reported_at = now
             seconds, sums = now - self.account.started, self.sums
@@ -331,7 +331,7 @@ class Simulation:
     # ------------------------------------------------------------ behaviours
 
     def _lasso(self) -> tuple[int, Lasso] | None:
-        """A property of behaviours, and the lasso that violates it, among the states of the first
+        """A property of behaviours and a lasso that violates it, among the states of the first
         runs.
         """
         began = time.monotonic()
@@ -348,26 +348,26 @@ class Simulation:
         self._report(time.monotonic(), self.decision)
 
     def _again(self) -> Iterator[list[State]]:
-        """The states of runs, made once more; without the last one of a run that had to end, whose
-        steps nobody has looked at. Of states that earlier runs had there is nothing.
+        """Repeats the runs and yields their new states, without the last state of a run that ended,
+        since its steps were not examined.
         """
         walker = Walker(self.memory, self.sizes, self.plan.depth, self.plan.seed, self.plan.weights)
         walker.look_for(self.request.deadlock, self.request.properties)
         walker.weigh(self.plan.weights, self.plan.choosing != "steps")
         walker.start_from(*self.initial)
-        known: set[Packed] = set()
+        seen: set[Packed] = set()
         for number in range(self.next_run):
             way = walker.run(self.code.now(), number, 1, path=True).path
             fresh = dict.fromkeys(way[: self.plan.depth])
-            yield [self.layout.decode(state) for state in fresh if state not in known]
-            known.update(fresh)
+            yield [self.layout.decode(state) for state in fresh if state not in seen]
+            seen.update(fresh)
 
     # ------------------------------------------------------------ what was found
 
     def _least(self, problems: Sequence[Reported], depth: int) -> Candidate:
-        """Of the problems that one state shows the one to report."""
+        """The problem to report, among those of one state."""
         self.states.offer(least(problems, self.layout.decode), depth)
-        return min(self.account.candidates.values(), key=lambda one: one.order)
+        return min(self.account.candidates.values(), key=lambda candidate: candidate.order)
 
     def _with_problem(
         self, problem: Candidate, path: Sequence[Packed], run: int | None
@@ -376,7 +376,7 @@ class Simulation:
         way = [self.layout.decode(state) for state in path]
         walked = 0
         if problem.state is not None:
-            # The way ends where the problem shows: behind the step, if it is one of a step.
+            # The path ends where the problem occurs: after the step, for a problem of a step.
             if not way or way[-1] != problem.state:
                 way.append(problem.state)
             walked = len(way) + problem.failed_step
@@ -408,14 +408,14 @@ class Simulation:
 
     def _simulated(self, outcome: Outcome, walked: int = 0, run: int | None = None) -> Simulated:
         sums = self.sums
-        # The run with the problem was not completed.
+        # The failing run was not completed.
         runs = sums.runs + (run is not None)
         judged = Judged(self.part.runs, self.part.states) if self.part.runs else None
         return Simulated(outcome, self.plan, runs, sums.steps, sums.left, walked, run, judged)
 
 
 def _rarer(weight: int, count: int, most: int) -> int:
-    """The weight of an action that was possible ``count`` times, where one was ``most`` times."""
+    """The weight of an action that was enabled ``count`` times, if the maximum is ``most``."""
     if not weight:
         return 0
     return max(1, min(MOST_WEIGHT, weight * most // (count + 1)))
@@ -462,9 +462,10 @@ class Part:
         runs: Iterable[Iterable[State]],
         decision: Decision,
     ) -> tuple[int, Lasso] | None:
-        """The first of some properties that a lasso among the states of the first runs violates,
-        and the lasso. Every state of a run was looked at, and none of its steps failed. Raises
-        `TooLarge`.
+        """Returns the first property that a lasso among the states of the runs violates, and the
+        lasso.
+
+        Every state of a run was examined, and none of its steps failed. Raises `TooLarge`.
         """
         decision.begin(next(iter(behaviours)))
         due, judged = FIRST_LASSO_STATES, 0
@@ -477,17 +478,17 @@ class Part:
             if self.runs == MAX_LASSO_RUNS or self.states >= MAX_LASSO_STATES:
                 break
             if self.states >= due:
-                found = self._lasso(behaviours, decision)
-                if found is not None:
-                    return found
+                lasso = self._lasso(behaviours, decision)
+                if lasso is not None:
+                    return lasso
                 due, judged = 2 * self.states, self.states
         return self._lasso(behaviours, decision) if self.states > judged else None
 
     def _lasso(self, behaviours: Collection[int], decision: Decision) -> tuple[int, Lasso] | None:
-        known = graph(self.runner, decision=decision, among=self._known, total=self.states)
+        state_graph = graph(self.runner, decision=decision, among=self._known, total=self.states)
         for number in behaviours:
             decision.begin(number)
-            lasso = violation(known, number, decision)
+            lasso = violation(state_graph, number, decision)
             if lasso is not None:
                 return number, lasso
         return None

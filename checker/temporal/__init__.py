@@ -1,1 +1,1 @@
-"""Behaviours: formulas as automata, fairness, lassos, and what comes of them."""
+"""Properties of behaviours: automata of formulas, fairness, lassos, verdicts."""

@@ -37,9 +37,11 @@ MAX_QUESTIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """``requires``: the predicates that must be true or false now, by number. ``successors``: the
-    nodes that may come next, in this state or the one after it. ``puts_off``: the promises that are
-    put off here.
+    """A node of an automaton.
+
+    ``requires`` lists predicates, by number, that must be true or false in the present state.
+    ``successors`` are the nodes for the same state or the next. ``puts_off`` are the promises that
+    are not kept here.
     """
 
     requires: tuple[tuple[int, bool], ...]
@@ -47,14 +49,14 @@ class Node:
     puts_off: frozenset[int]
 
     def allows(self, truth: Sequence[bool] | dict[int, bool]) -> bool:
-        """Whether a state in which the predicates have these values meets what it requires."""
+        """Whether the predicates' values satisfy ``requires``."""
         return all(truth[number] is value for number, value in self.requires)
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A Streett condition: ``meets`` holds again and again, or ``stays`` from some state on. Both
-    are formulas without temporal operators.
+    """A Streett condition: ``meets`` holds infinitely often, or ``stays`` holds from some state on.
+    Both are formulas without temporal operators.
     """
 
     stays: Formula
@@ -63,7 +65,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """``initial`` are the nodes for a first state; promises are numbered from 0."""
+    """An automaton. ``initial`` are the nodes for the first state; promises are numbered from 0."""
 
     nodes: tuple[Node, ...]
     initial: tuple[int, ...]
@@ -72,16 +74,18 @@ class Automaton:
 
     @property
     def predicates(self) -> tuple[int, ...]:
-        """The numbers of the predicates on which it depends, ascending."""
-        found = {number for node in self.nodes for number, _ in node.requires}
+        """The predicates that it depends on, in ascending order."""
+        numbers = {number for node in self.nodes for number, _ in node.requires}
         for condition in self.conditions:
-            found.update(predicates(condition.stays), predicates(condition.meets))
-        return tuple(sorted(found))
+            numbers.update(predicates(condition.stays), predicates(condition.meets))
+        return tuple(sorted(numbers))
 
 
 def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> tuple[Automaton, ...]:
-    """The automata of the behaviours that violate a formula, one for each question; none if no
-    behaviour does. Calls ``pause`` often, which may raise. Raises `TooLarge`.
+    """Returns the automata of the behaviours that violate a formula, one per question; empty if no
+    behaviour does.
+
+    Calls ``pause`` often, which may raise. Raises `TooLarge`.
     """
     forms = Forms(Work(pause))
     groups: dict[frozenset[int], list[int]] = {}
@@ -89,12 +93,12 @@ def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> tup
         if count >= MAX_QUESTIONS:
             raise TooLarge
         groups.setdefault(conditions, []).append(rest)
-    found: list[Automaton] = []
+    automata: list[Automaton] = []
     for conditions, rests in groups.items():
-        found.append(_automaton(forms, forms.any(rests), conditions))
-        if sum(len(automaton.nodes) for automaton in found) > MAX_NODES:
+        automata.append(_automaton(forms, forms.any(rests), conditions))
+        if sum(len(automaton.nodes) for automaton in automata) > MAX_NODES:
             raise TooLarge
-    return tuple(found)
+    return tuple(automata)
 
 
 # ---------------------------------------------------------------- questions
@@ -110,7 +114,7 @@ def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
         return
     options = forms.disjuncts(form)
     if len(options) > 1:
-        # What has no acceptance condition is one question.
+        # The part without acceptance conditions is one question.
         yield from _questions(
             forms, forms.any(option for option in options if not forms.tails(option))
         )
@@ -167,9 +171,10 @@ def _acceptance(forms: Forms, form: int) -> Acceptance:
 
 
 class _Tableau:
-    """The ways to meet forms. A way is a set of bits: the literals that must be true now, the forms
-    that are left for the next state, and the promises that are put off. A way covers those that
-    demand more.
+    """The ways to satisfy forms.
+
+    A way is a bit set: the literals required now, the forms left for the next state, and the
+    promises put off. A way subsumes its supersets.
     """
 
     def __init__(self, forms: Forms) -> None:
@@ -195,7 +200,7 @@ class _Tableau:
         return self.literals[form]
 
     def ways(self, form: int) -> list[int]:
-        """The ways to meet a form, in a fixed order."""
+        """The ways to satisfy a form, in a fixed order."""
         if form not in self._known:
             self._known[form] = self._ways(form)
         return self._known[form]
@@ -225,16 +230,16 @@ class _Tableau:
                 return [way | after for way in self.ways(forms.until(TRUE, body))]
 
     def product(self, several: Iterable[list[int]]) -> list[int]:
-        """The ways to meet several forms at once, given the ways to meet each."""
-        found = [0]
+        """The ways to satisfy several forms at once, given the ways to satisfy each."""
+        result = [0]
         for ways in sorted(several, key=len):
-            self.forms.work.spend(len(found) * len(ways))
-            joined = (one | other for one in found for other in ways)
-            found = self._minimal(way for way in joined if not way & way >> 1 & self._positive)
-        return found
+            self.forms.work.spend(len(result) * len(ways))
+            joined = (first | second for first in result for second in ways)
+            result = self._minimal(way for way in joined if not way & way >> 1 & self._positive)
+        return result
 
     def _minimal(self, ways: Iterable[int]) -> list[int]:
-        """Ways without those that another one covers."""
+        """Removes subsumed ways."""
         kept: list[int] = []
         for way in sorted(set(ways), key=lambda way: (way.bit_count(), way)):
             self.forms.work.spend(1 + len(kept) // 4)
@@ -262,7 +267,7 @@ def _automaton(forms: Forms, form: int, conditions: Iterable[int]) -> Automaton:
 
     initial = enter(tableau.ways(form))
     successors: list[tuple[int, ...]] = []
-    for way in order:  # It grows on the way.
+    for way in order:  # grows during the loop
         left = [rest for rest, bit in tableau.rest.items() if way & bit]
         key = sum(tableau.rest[rest] for rest in left)
         if key not in following:
@@ -288,7 +293,7 @@ def _automaton(forms: Forms, form: int, conditions: Iterable[int]) -> Automaton:
 
 
 def _merged(automaton: Automaton, work: Work) -> Automaton:
-    """The automaton with one node for those that have the same future."""
+    """Merges nodes with the same future."""
     nodes = automaton.nodes
     classes = _numbered((node.requires, node.puts_off) for node in nodes)
     while True:
@@ -319,6 +324,6 @@ def _images(classes: Sequence[int], nodes: Iterable[int]) -> tuple[int, ...]:
 
 
 def _numbered(keys: Iterable[object]) -> list[int]:
-    """For each key the number of its first occurrence among different keys."""
+    """Numbers the keys by first occurrence."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]

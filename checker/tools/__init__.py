@@ -1,1 +1,1 @@
-"""What is done with a model beside a check: explore, replay, graph, mutate, doctor."""
+"""Tools on a model other than a check: explore, replay, graph, mutate, doctor."""

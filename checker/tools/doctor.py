@@ -1,6 +1,6 @@
-"""What works on this machine: Python, memory, processors, and each engine on a small spec.
+"""Diagnoses the installation: Python, memory, processors, and each engine on a small spec.
 
-It does not print, and it changes nothing but that it creates the user's key.
+It creates the user's key, and changes nothing else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. ``needed``: without it the program is of no use."""
+    """A diagnosis. ``needed``: Fencepost is useless unless this works."""
 
     topic: str
     state: State
@@ -50,7 +50,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
-    """Everything that is looked at, as it is found."""
+    """All diagnoses, in order."""
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("fencepost", "works", f"{__version__}, on Python {python} ({sys.executable})")
     yield Finding("processors", "works", str(processors()))
@@ -94,7 +94,7 @@ def _engine(name: str) -> Finding:
     try:
         engine = engines.load(name)
     except Rejected as rejected:
-        # An engine that needs more than Fencepost does is not broken where that is not there.
+        # An engine with optional dependencies is not broken if they are missing.
         return Finding(topic, "fails" if needed else "missing", _told(rejected), needed)
     library = engine.library or "nothing but Python"
     if ENGINES[name].slow_start:
@@ -113,17 +113,19 @@ def _told(rejected: Rejected) -> str:
 
 
 def _trial(name: str) -> str | None:
-    """Why an engine does not find what there is to find; None: it does."""
+    """Why an engine's verdict on the small spec is wrong, or None."""
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         path = Path(folder, "doctor.fence")
         path.write_text(SPEC, encoding="utf-8")
         program = load(path)
         limits = Limits(depth=DEPTH if ENGINES[name].needs_depth else None)
         proves = ENGINES[name].proves
-        asked = ("Held",) if proves else ("Small",)
-        settings = Settings({}, asked, name, limits)
+        properties = ("Held",) if proves else ("Small",)
+        settings = Settings({}, properties, name, limits)
         result = perform(prepare(program, program.checks[0], settings), ignored)
-    found, wanted = result.outcome.verdict, Verdict.OK if proves else Verdict.VIOLATED
+    verdict, wanted = result.outcome.verdict, Verdict.OK if proves else Verdict.VIOLATED
     return (
-        None if found is wanted else f"it finds {found.value} where it should find {wanted.value}"
+        None
+        if verdict is wanted
+        else f"it finds {verdict.value} where it should find {wanted.value}"
     )

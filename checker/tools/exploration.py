@@ -1,7 +1,6 @@
-"""What a user does with a model by hand: a walk, and what is asked of the states on it.
+"""An interactive session on a model: a walk, and queries about its states.
 
-The explorer in the terminal and the one in a browser are two faces of this; it prints nothing,
-reads no input, and knows no protocol.
+The explorers in the terminal and in the browser both use it; it does no input or output.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST = 200_000
-"""States that `Exploration.goto` visits, unless it is given another bound."""
+"""The default maximum number of states for `Exploration.goto`."""
 NO_VALUE = "it has no value here"
 
 
 class Stopped(Exception):
-    """A search for a state was given up, because `Exploration.stop` was called."""
+    """A search was ended by `Exploration.stop`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An expression, and what it takes to evaluate it; ``known`` are the values found so far."""
+    """An expression with what is needed to evaluate it; ``known`` caches its values."""
 
     text: str
     runner: Runner
@@ -47,7 +46,7 @@ class Watched:
     known: dict[State, str | None] = field(default_factory=dict[State, str | None])
 
     def value(self, state: State) -> str | None:
-        """The value in a state, as it is shown; None where there is none."""
+        """The value in a state as text, or None if undefined."""
         if state not in self.known:
             self.known[state] = self._value(state)
         return self.known[state]
@@ -60,9 +59,9 @@ class Watched:
 
 
 class Exploration:
-    """A session: the model of a check, a walk through it, and the expressions that are watched.
+    """A session: the model of a check, a walk through it, and watched expressions.
 
-    ``options`` are the steps that can be taken next, ``most`` the states that a search may visit.
+    ``options`` are the possible next steps, ``most`` is the maximum number of states of a search.
     """
 
     def __init__(
@@ -87,14 +86,14 @@ class Exploration:
 
     @property
     def title(self) -> str:
-        """The spec, and the check whose constants it has."""
+        """The spec, and the check that sets the constants."""
         name = self.check.name if self.check is not None else ""
         return f"{self.program.path}, {name}" if name else str(self.program.path)
 
     # ------------------------------------------------------------ moving
 
     def _begin(self) -> None:
-        """Stands at the first choice; a single initial state is none."""
+        """Goes to the first choice; a single initial state is taken immediately."""
         self.options = self.walk.options()
         self._given = len(self.options) == 1 and self.options[0].failure is None
         if self._given:
@@ -102,22 +101,22 @@ class Exploration:
 
     @property
     def returnable(self) -> int:
-        """How many steps can be taken back: a single initial state is no choice."""
+        """The number of steps that can be taken back, not counting a single initial state."""
         return len(self.walk.path) - self._given
 
     def take(self, number: int) -> None:
-        """Takes one of the options, counted from 1."""
+        """Takes an option by number, from 1."""
         self.walk.take(self.options[number - 1].step)
         self.options = self.walk.options()
 
     def back(self, count: int) -> int:
-        """Takes back steps, at most all; how many it were."""
+        """Takes back at most ``count`` steps; returns their number."""
         taken = self.walk.back(count)
         self._moved()
         return taken
 
     def go(self, way: int, steps: int | None = None) -> None:
-        """Stands behind the first steps (None: all) of a way that was gone, counted from 0."""
+        """Goes to the position after ``steps`` steps (None: all) of a recorded way."""
         self.walk.go(way, len(self.walk.ways[way]) if steps is None else steps)
         self._moved()
 
@@ -127,18 +126,19 @@ class Exploration:
             self._begin()
 
     def goto(self, text: str) -> Sought:
-        """Goes on to the nearest state where a condition holds, if there is one; raises `Rejected`
-        for a condition that is none or has no value in a state, and `Stopped`.
+        """Goes to a nearest state that satisfies a condition, if there is one.
+
+        Raises `Rejected` if the condition is invalid, or undefined in some state, and `Stopped`.
         """
         self._stopped = False
-        found = self.walk.seek(self._condition(text), self.most)
-        for step in found.steps or ():
+        destination = self.walk.seek(self._condition(text), self.most)
+        for step in destination.steps or ():
             self.walk.take(step)
         self.options = self.walk.options()
-        return found
+        return destination
 
     def stop(self) -> None:
-        """Ends a `goto` that is under way in another thread."""
+        """Ends a `goto` in another thread."""
         self._stopped = True
 
     def _condition(self, text: str) -> Callable[[State], bool]:
@@ -156,34 +156,34 @@ class Exploration:
 
         return holds
 
-    def sought(self, found: Sought) -> str:
-        """What a search came to, in words; of one that led somewhere, what it took."""
-        states = plural(found.seen, "state")
-        if found.steps is None:
+    def sought(self, result: Sought) -> str:
+        """The result of a search in words."""
+        states = plural(result.seen, "state")
+        if result.steps is None:
             cut = f"not within {states}; --max-states allows more"
-            return cut if found.cut else f"in none of the {states} that can be reached from here"
-        if not found.steps:
+            return cut if result.cut else f"in none of the {states} that can be reached from here"
+        if not result.steps:
             return "it holds here"
-        return f"{plural(len(found.steps), 'step')}, {states} seen"
+        return f"{plural(len(result.steps), 'step')}, {states} seen"
 
     # ------------------------------------------------------------ asking
 
     def expression(self, text: str) -> Watched:
-        """An expression of any type; raises `Rejected`."""
+        """An expression of any type. Raises `Rejected`."""
         model = self._asked(text, of_any_type=True)
         return Watched(text, Runner(model), model.properties[-1].body)
 
     def watch(self, text: str) -> None:
-        """Watches an expression, once; raises `Rejected`."""
-        if all(one.text != text for one in self.watched):
+        """Watches an expression, unless it is watched already. Raises `Rejected`."""
+        if all(other.text != text for other in self.watched):
             self.watched.append(self.expression(text))
 
     def unwatch(self, number: int) -> None:
-        """Watches one expression less, by its number from 0."""
+        """Stops watching an expression, by number from 0."""
         del self.watched[number]
 
     def _asked(self, text: str, *, of_any_type: bool = False) -> Model:
-        """The model with what the user asks for as its last property; raises `Rejected`."""
+        """The model with the user's expression as its last property. Raises `Rejected`."""
         if not text:
             raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
         return build(self.program, self.check, self.constants, text, of_any_type=of_any_type)
@@ -191,7 +191,7 @@ class Exploration:
     # ------------------------------------------------------------ what there is to see
 
     def label(self, step: Step) -> str:
-        """A step by its title, an initial state by its values."""
+        """The title of a step, or the values of an initial state."""
         if step.action is not None or step.state is None:
             return title(self.model, step)
         state = document(self.model, Trace((step,))).steps[0].state or {}
@@ -200,13 +200,13 @@ class Exploration:
         return ", ".join(" ".join(line.split()) for line in page.text().splitlines())
 
     def notes(self, option: Option) -> list[str]:
-        """What is to be known of a step before it is taken."""
-        found = sentences(self.model, option.judgement)
+        """Remarks on a step before it is taken."""
+        texts = sentences(self.model, option.judgement)
         if option.failure is not None:
-            found.append(f"fails: {self.model.sites[option.failure].message}")
+            texts.append(f"fails: {self.model.sites[option.failure].message}")
         if option.same:
-            found.append("changes nothing")
-        return found
+            texts.append("changes nothing")
+        return texts
 
     def nothing(self) -> str:
         """Why there are no options."""
@@ -215,27 +215,27 @@ class Exploration:
         return "nothing can follow" if self.walk.ended else "no action can be taken here"
 
     def wrong(self) -> list[tuple[str, Site | None]]:
-        """What is wrong where the walk stands: sentences, and places of what has no value."""
+        """The problems of the present state: sentences, and the sites of evaluation errors."""
         properties, judgement = self.model.properties, self.walk.judgement()
-        found: list[tuple[str, Site | None]] = [
+        problems: list[tuple[str, Site | None]] = [
             (f"{properties[number].title} {properties[number].kind.broken}", None)
             for number in judgement.violated
         ]
-        found += [
+        problems += [
             (f"{properties[number].title} has no value", self.model.sites[error])
             for number, error in judgement.failed
         ]
-        return found
+        return problems
 
     def failure(self) -> tuple[Site, bool] | None:
-        """Why the last step failed, if it did, and whether that was an assertion."""
+        """The site at which the last step failed and whether it is an assertion, or None."""
         finding = self.walk.finding() if self.walk.ended else None
         if finding is None or finding.site is None:
             return None
         return finding.site, finding.verdict is Verdict.ASSERTION
 
     def document(self) -> TraceDocument:
-        """The way so far as a trace, which must have a step, with its causes."""
+        """The present path, which must not be empty, as a trace with causes."""
         trace, finding = self.walk.trace(), self.walk.finding()
         return replace(
             document(self.model, trace, finding, causes(self.model, trace, finding)),
@@ -246,7 +246,7 @@ class Exploration:
         )
 
     def values(self, watched: Watched) -> Sequence[str | None]:
-        """The values of an expression in the states of the way; None where there is none."""
+        """The values of an expression along the path; None where undefined."""
         return [
             None if step.state is None else watched.value(step.state) for step in self.walk.path
         ]

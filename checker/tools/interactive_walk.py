@@ -1,8 +1,4 @@
-"""A walk through a model, step by step: what can happen, where it leads, the way so far, and the
-other ways that were gone.
-
-It knows no texts that a user writes: `exploration` does.
-"""
+"""A walk through a model: the possible steps, the present path, and earlier paths."""
 
 from __future__ import annotations
 
@@ -21,8 +17,8 @@ from fencepost.spec.semantics.stepper import Runner, Successor
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A step that can be taken, and what is to be known of it before: what the properties say of
-    it, and whether it leads back to the state in which it is taken.
+    """A possible step: the judgement of the properties on it, and whether it leads back to its
+    source.
     """
 
     step: Step
@@ -33,8 +29,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a search for a state found: the steps to the nearest one, if there is one among the
-    ``seen`` states. ``cut``: there are more states than that.
+    """The result of a search: the steps to a nearest matching state, or None, among ``seen``
+    states. ``cut``: the limit was reached.
     """
 
     steps: tuple[Step, ...] | None
@@ -43,11 +39,11 @@ class Sought:
 
 
 class Walk:
-    """A path through a model. Before its first step stands the choice of an initial state.
+    """A path through a model; the first step chooses an initial state.
 
-    ``ways`` are the paths that were gone, none of which is the beginning of another, and ``path``
-    is a beginning of the one with the number ``way``: going back leaves it as it is, and a step
-    that is not its next one begins another.
+    ``ways`` holds the explored paths, none of which is a prefix of another, and ``path`` is a
+    prefix of the one with index ``way``. Going back keeps the way; a step that differs from it
+    starts another.
     """
 
     def __init__(self, model: Model) -> None:
@@ -59,14 +55,12 @@ class Walk:
 
     @property
     def state(self) -> State | None:
-        """Where the walk stands; None before an initial state is chosen, and behind a step that
-        failed.
-        """
+        """The present state; None before the first step and after a failed step."""
         return self.path[-1].state if self.path else None
 
     @property
     def ended(self) -> bool:
-        """Whether the last step failed, so that nothing can follow."""
+        """Whether the last step failed, so that no step can follow."""
         return bool(self.path) and self.path[-1].state is None
 
     @property
@@ -74,7 +68,7 @@ class Walk:
         return self.path[-2].state if len(self.path) > 1 else None
 
     def options(self) -> list[Option]:
-        """What can happen next, in the order of the language; equal initial states once."""
+        """The possible next steps in order; equal initial states occur once."""
         if self.ended:
             return []
         before = self.state
@@ -94,22 +88,22 @@ class Walk:
         return Option(step, None, judgement, step.state == before)
 
     def judgement(self) -> Judgement:
-        """What the properties say of the last step, and of the state that it led to."""
+        """The judgement of the properties on the last step and the present state."""
         if self.state is None:
             return NOTHING
         return judge(self.runner, self._before, self.state)
 
     def take(self, step: Step) -> None:
-        """Goes on by a step, one of the `options`."""
-        gone = len(self.path)
+        """Takes one of the `options`."""
+        length = len(self.path)
         self.path.append(step)
         path = tuple(self.path)
         ahead = (n for n, way in enumerate(self.ways) if way[: len(path)] == path)
         if self.ways[self.way][: len(path)] == path:
             return
-        if (found := next(ahead, None)) is not None:
-            self.way = found
-        elif gone == len(self.ways[self.way]):
+        if (existing := next(ahead, None)) is not None:
+            self.way = existing
+        elif length == len(self.ways[self.way]):
             self.ways[self.way] = path
         else:
             self.ways.append(path)
@@ -117,45 +111,45 @@ class Walk:
 
     @property
     def ahead(self) -> int:
-        """The steps that the present way has behind the place where the walk stands."""
+        """The number of steps that the present way continues after the present position."""
         return len(self.ways[self.way]) - len(self.path)
 
     def common(self, way: int) -> int:
-        """How many steps a way has in common with the path, from the first one on."""
+        """The length of the common prefix of a way and the present path."""
         pairs = enumerate(zip(self.ways[way], self.path, strict=False))
         return next(
-            (n for n, (one, other) in pairs if one != other),
+            (n for n, (first, second) in pairs if first != second),
             min(len(self.ways[way]), len(self.path)),
         )
 
     def go(self, way: int, steps: int) -> None:
-        """Stands behind the first ``steps`` steps of a way, or behind all that it has."""
+        """Goes to the position after ``steps`` steps of a way, or to its end."""
         self.way = way
         self.path[:] = self.ways[way][:steps]
 
     def back(self, count: int) -> int:
-        """Takes back steps, at most all; how many it were."""
+        """Takes back at most ``count`` steps; returns their number."""
         taken = min(count, len(self.path))
         del self.path[len(self.path) - taken :]
         return taken
 
     def trace(self) -> Trace:
-        """The way so far."""
+        """The present path."""
         return Trace(tuple(self.path))
 
     def finding(self) -> Finding | None:
-        """The problem in which the walk ends, if it does: the failure, the first property without
-        a value, or the first that is violated.
+        """The problem at the end of the walk, if any: the failure, the first undefined property, or
+        the first violated one.
         """
         trace = self.trace()
         if self.ended:
             last, before = self.path[-1], self._before
             tried = self.runner.initial() if before is None else self.runner.successors(before)
             failure = next(
-                one.failure
-                for one in tried
-                if one.failure is not None
-                and (one.action, one.choices) == (last.action, last.choices)
+                attempt.failure
+                for attempt in tried
+                if attempt.failure is not None
+                and (attempt.action, attempt.choices) == (last.action, last.choices)
             )
             verdict = Verdict.ASSERTION if failure.assertion else Verdict.ERROR
             site = self.model.sites[failure.site]
@@ -164,24 +158,24 @@ class Walk:
         if judgement.failed:
             site = self.model.sites[judgement.failed[0][1]]
             return Finding(Verdict.ERROR, None, len(self.path), trace, site)
-        found = judgement.violated
-        if not found or state is None:
+        violated = judgement.violated
+        if not violated or state is None:
             return None
-        finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
+        finding = Finding(Verdict.VIOLATED, violated[0], len(self.path), trace)
         try:
-            return explained(self.runner, finding, found[0], self._before, state)
+            return explained(self.runner, finding, violated[0], self._before, state)
         except EvaluationError:
             return finding
 
     def inside(self, state: State) -> bool:
-        """Whether a state meets the constraints; a search does not go beyond others."""
+        """Whether a state satisfies the constraints, so that a search would expand it."""
         return not judge(self.runner, None, state).outside
 
     def seek(self, wanted: Callable[[State], bool], most: int) -> Sought:
-        """The nearest state from here for which ``wanted`` holds, in at most ``most`` states.
+        """Finds a nearest state that satisfies ``wanted``, among at most ``most`` states.
 
-        From the place before the first step, the nearest to any initial state. What ``wanted``
-        raises goes through.
+        Before the first step, the distance is that from any initial state. Exceptions from
+        ``wanted`` propagate.
         """
         start = self.state
         firsts = [start] if start is not None else []
@@ -218,12 +212,18 @@ class Walk:
         states.reverse()
         if self.path:
             return tuple(self._between(states))
-        first = next(one for one in self.runner.initial() if one.state == states[0])
+        first = next(
+            successor for successor in self.runner.initial() if successor.state == states[0]
+        )
         return (Step(None, first.choices, first.state), *self._between(states))
 
     def _between(self, states: Sequence[State]) -> list[Step]:
         steps: list[Step] = []
         for before, after in pairwise(states):
-            one = next(one for one in self.runner.successors(before) if one.state == after)
-            steps.append(Step(one.action, one.choices, one.state))
+            successor = next(
+                successor
+                for successor in self.runner.successors(before)
+                if successor.state == after
+            )
+            steps.append(Step(successor.action, successor.choices, successor.state))
         return steps

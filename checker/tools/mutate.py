@@ -1,7 +1,4 @@
-"""Weakens a spec change by change and looks which of its checks notice.
-
-It does not know how a change is made, how a search works, or how the result is shown.
-"""
+"""Mutation testing: weakens a spec change by change, and finds out which checks notice."""
 
 from __future__ import annotations
 
@@ -29,19 +26,19 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 10.0
-"""A check of a changed spec may take this many seconds, and as much again for each second that the
-check takes by itself, unless the user says otherwise.
+"""Default time limit of a check of a mutant in seconds, multiplied by one plus the seconds that the
+check takes on the original.
 """
 
 
 class Fate(Enum):
-    """What became of a mutant.
+    """The fate of a mutant.
 
-    KILLED: a check did not come out as expected. SURVIVED: all did. EQUIVALENT: all did, and the
-    states and steps of every complete search are the same ones (those that stop at a problem
-    counted the same). IDLE: a search of the spec as it is showed that the change makes no
-    difference to what the checks evaluate. UNDECIDED: no check failed, and a limit cut one. SAME:
-    the models are the same ones. REFUSED: it is no spec any more.
+    KILLED: a check has an unexpected result. SURVIVED: none has. EQUIVALENT: none has, and every
+    complete search has the same states and steps (searches that stop at a problem have the same
+    counts). IDLE: a search of the original showed that the change does not affect what the checks
+    evaluate. UNDECIDED: a limit cut a check, and no other failed. SAME: the models are equal.
+    REFUSED: the mutant is not a valid spec.
     """
 
     KILLED = "killed"
@@ -55,14 +52,15 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
-    come out as expected, and what it found; for an undecided one the check that a limit cut.
-    ``alike``: every search counted the same states and steps, level by level; ``otherwise`` are the
-    checks that did not, of a survivor. ``parting`` is where the graphs of a check, with its name,
-    come apart first, if that was found for a survivor. ``hidden`` are the parts of the state but
-    for which the graphs of the checks that counted otherwise are alike, if they are: nothing else
-    depends on these. ``runs`` is the number of searches, ``seconds`` what they and the building
-    took.
+    """A mutant and its fate.
+
+    ``check`` and ``found`` are the check that killed it and its finding; for an undecided mutant,
+    ``check`` is the one that was cut. ``alike``: all searches have the same counts, level by level.
+    ``otherwise`` names the checks of a survivor with other counts. ``parting`` is the first
+    difference between the graphs of a check, if one was found for a survivor. ``hidden`` are the
+    parts of the state without which the graphs of those checks are bisimilar, if there are any:
+    nothing else depends on these. ``runs`` is the number of searches, ``seconds`` their time,
+    including building.
     """
 
     mutant: Mutant
@@ -79,10 +77,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is to be tried: the checks in the order in which they are asked, each as it comes out
-    by itself, and the changes. ``total`` is the number of changes of which these are a sample;
-    ``compared`` how many steps a search may have whose graph is compared step by step, ``likened``
-    how many one may have of which it is asked whether it is alike but for a part of the state.
+    """The checks in the order in which they are run, with their results on the original, and the
+    mutants.
+
+    ``total`` is the number of changes, of which the mutants may be a sample. ``compared`` limits
+    the steps of graphs that are compared step by step, ``likened`` of those that are compared up to
+    bisimulation.
     """
 
     program: Program
@@ -95,8 +95,8 @@ class Campaign:
 
 
 def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
-    """The checks, ready to run. Counts are not among what is expected of them: they notice any
-    change at all, and say nothing about what is wrong with it. Raises `Rejected`.
+    """Prepares checks. Expected counts are dropped, since they notice any change and do not tell
+    what is wrong. Raises `Rejected`.
     """
     ready: list[Job] = []
     problems: list[Problem] = []
@@ -111,8 +111,8 @@ def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple
 
 
 def _in_full(job: Job) -> Job:
-    """The job without symmetry: all changes in one program are searched without it, and what is
-    counted is compared.
+    """The job without symmetry, since searches of the combined program do not use it and counts are
+    compared.
     """
     if "--no-symmetry" not in ENGINES[job.engine].options:
         return job
@@ -120,13 +120,13 @@ def _in_full(job: Job) -> Job:
 
 
 def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ...]:
-    """Every change of these kinds (none: of any kind) to what these checks of one spec run."""
+    """All changes of these kinds (of any kind if empty) that affect what the checks run."""
     every = mutants(ready[0].program, [job.model for job in ready])
     return tuple(mutant for mutant in every if not kinds or mutant.kind in kinds)
 
 
 def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
-    """``sample`` of the changes, evenly spread over the spec; None: all."""
+    """A sample of the changes, evenly spread over the spec; all if ``sample`` is None."""
     if sample is None or sample >= len(every):
         return tuple(every)
     return tuple(every[number * len(every) // sample] for number in range(sample))
@@ -135,9 +135,9 @@ def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
 def campaign(
     baseline: Sequence[CheckResult], every: Sequence[Mutant], sample: int | None = None
 ) -> Campaign:
-    """The checks with these results, tried with all the changes or a sample of them.
+    """The campaign for checks with these results and all changes, or a sample.
 
-    Checks that expect a problem are asked last, and short ones before long ones.
+    Short checks run first, and those that expect a problem last.
     """
     program = baseline[0].job.program
     order = sorted(baseline, key=_cost)
@@ -146,14 +146,16 @@ def campaign(
 
 
 def _cost(result: CheckResult) -> tuple[bool, int, float]:
-    """What counts no states comes behind what does: it has a solver to start."""
+    """The sorting key. An engine that does not count states comes last, since it starts a
+    solver.
+    """
     statistics = result.outcome.statistics
     generated = statistics.generated if statistics.counted else sys.maxsize
     return result.job.check.verdict != "ok", generated, statistics.seconds
 
 
 def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
-    """Runs the checks on a changed spec until one notices; None where the user stopped it."""
+    """Runs the checks on a mutant until one notices; returns None after an interrupt."""
     began = time.monotonic()
     program = mutated(work.program, mutant)
     ran: list[CheckResult] = []
@@ -164,16 +166,16 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     def report(
         fate: Fate,
         check: str | None = None,
-        what: str | None = None,
+        finding: str | None = None,
         parting: tuple[str, Parting] | None = None,
         hidden: tuple[str, ...] | None = None,
     ) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
         alike = survived and not otherwise
-        others = tuple(one.job.title for one in otherwise) if survived else ()
+        others = tuple(result.job.title for result in otherwise) if survived else ()
         runs = len(ran)
-        return Trial(mutant, fate, check, what, alike, runs, seconds, parting, hidden, others)
+        return Trial(mutant, fate, check, finding, alike, runs, seconds, parting, hidden, others)
 
     for before in work.baseline:
         limits = _limits(before)
@@ -186,12 +188,12 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
         if outcome is not None:
             result = judge(before.job, outcome)
         else:
-            made = _made(program, before)
-            if made is None:
+            job = _made(program, before)
+            if job is None:
                 return report(Fate.REFUSED)
-            if same(made.model, before.job.model):
+            if same(job.model, before.job.model):
                 continue
-            result = perform(replace(made, limits=limits), ignored)
+            result = perform(replace(job, limits=limits), ignored)
         ran.append(before)
         if result.outcome.interrupted:
             return None
@@ -212,7 +214,7 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
-    """The check of a changed program; None: that is no valid spec."""
+    """The check of a mutant, or None if the mutant is not a valid spec."""
     try:
         return prepare(program, before.job.check, before.job.settings)
     except Rejected:
@@ -222,38 +224,38 @@ def _made(program: Program, before: CheckResult) -> Job | None:
 def _compared(
     program: Program, ran: Sequence[CheckResult], otherwise: Sequence[CheckResult], most: int
 ) -> tuple[Fate, tuple[str, Parting] | None]:
-    """Of a change that the checks which ``ran`` have not noticed: what it is, and where the graph
-    of one of them comes apart. With it some checks counted ``otherwise``: graphs come apart in
-    what these have searched.
+    """Classifies a survivor of the checks ``ran``, and finds a first difference between graphs.
+
+    The checks in ``otherwise`` have other counts; graphs are only compared for what they searched.
     """
-    small = [one for one in ran if one.outcome.statistics.generated <= most]
+    small = [result for result in ran if result.outcome.statistics.generated <= most]
     equivalent = not otherwise and len(small) == len(ran)
-    # A search that stops at a problem says nothing about what lies beyond.
-    whole = [one for one in small if one.outcome.verdict is Verdict.OK]
+    # A search that stops at a problem says nothing about the rest.
+    whole = [result for result in small if result.outcome.verdict is Verdict.OK]
     for before in otherwise or whole:
-        made = _made(program, before)
-        if made is None:
+        job = _made(program, before)
+        if job is None:
             return Fate.REFUSED, None
-        # The states and steps are the same whatever is owed to whom.
-        equivalent &= _owed(made.model) == _owed(before.job.model)
-        found, ended = compared(before.job.model, made.model, most)
-        if found is not None:
-            return Fate.SURVIVED, (before.job.title, found)
+        # Fairness does not affect states and steps.
+        equivalent &= _owed(job.model) == _owed(before.job.model)
+        difference, ended = compared(before.job.model, job.model, most)
+        if difference is not None:
+            return Fate.SURVIVED, (before.job.title, difference)
         equivalent &= ended
     return Fate.EQUIVALENT if equivalent and whole else Fate.SURVIVED, None
 
 
 def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[str, ...] | None:
-    """The parts of the state but for which all graphs of these checks are alike, if they are."""
+    """The parts of the state without which all graphs of these checks are bisimilar, or None."""
     hidden: set[str] = set()
-    # Small graphs first: most of the changes make a difference in each.
-    for before in sorted(apart, key=lambda one: one.outcome.statistics.generated):
-        made = _made(program, before)
-        if made is None or before.outcome.statistics.generated > most:
+    # Small graphs first, since most changes make a difference in each.
+    for before in sorted(apart, key=lambda result: result.outcome.statistics.generated):
+        job = _made(program, before)
+        if job is None or before.outcome.statistics.generated > most:
             return None
-        if _owed(made.model) != _owed(before.job.model):
+        if _owed(job.model) != _owed(before.job.model):
             return None
-        parts = alike_but_for(before.job.model, made.model, most, before.job.properties)
+        parts = alike_but_for(before.job.model, job.model, most, before.job.properties)
         if parts is None:
             return None
         hidden.update(parts)
@@ -277,7 +279,7 @@ def _counts(result: CheckResult) -> tuple[object, ...]:
 
 
 def _noticed(result: CheckResult) -> str:
-    """What a check found that it should not have, or no longer finds."""
+    """A finding that the check does not expect, or that it no longer has."""
     if result.outcome.verdict is Verdict.OK:
         return f"{expected(result.job.check)} is no longer found"
     return found(result.job.model, result.outcome)

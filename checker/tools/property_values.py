@@ -1,5 +1,5 @@
-"""What the properties of a model say of one state, or of one step: for those who look at a model
-by hand. A search has its own account.
+"""Evaluation of a model's properties in a single state or step, for interactive tools. A search has
+its own account.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Properties by number: those that are ``violated``, and those that have no value, with the
-    site of the evaluation error. ``outside``: a constraint is false, or has no value.
+    """The properties that are ``violated``, and those that are undefined, with the error's site.
+
+    ``outside``: a constraint is false or undefined.
     """
 
     violated: tuple[int, ...] = ()
@@ -23,32 +24,32 @@ class Judgement:
 
     @property
     def bad(self) -> bool:
-        """Whether there is anything wrong."""
+        """Whether any property is violated or undefined."""
         return bool(self.violated or self.failed)
 
 
 def sentences(model: Model, judgement: Judgement) -> list[str]:
-    """What is wrong by a judgement, a sentence for each property."""
+    """A sentence for each problem."""
     properties, sites = model.properties, model.sites
-    found = [f"violates {properties[number].title}" for number in judgement.violated]
-    found += [
+    texts = [f"violates {properties[number].title}" for number in judgement.violated]
+    texts += [
         f"{properties[number].title} has no value: {sites[site].message}"
         for number, site in judgement.failed
     ]
-    return found
+    return texts
 
 
 NOTHING = Judgement()
-"""There is nothing to be said."""
+"""The judgement without problems."""
 
 
 def judge(runner: Runner, before: State | None, state: State) -> Judgement:
-    """What is to be said of ``state``, and of the step to it from ``before`` if that is given."""
+    """Judges ``state``, and the step to it from ``before`` if that is given."""
     return _judged(runner, before, state, steps_only=False)
 
 
 def judge_step(runner: Runner, before: State, state: State) -> Judgement:
-    """What is to be said of the step alone."""
+    """Judges only the step."""
     return _judged(runner, before, state, steps_only=True)
 
 

@@ -1,7 +1,6 @@
-"""A saved trace run again on a spec: as far as it fits, and why it goes no further.
+"""Replays a saved trace on a spec, and explains where it stops fitting.
 
-Values of the file are compared with values of the model in the form of the file, so a variable
-that only one of them has is simply not compared. It does not read files.
+Values are compared in the file's form, and variables that only one side has are ignored.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
 from fencepost.spec.text.problem import suggestion
 
 MOST_STATES = 1000
-"""States that a step may lead to, as far as the file says; more are not followed."""
+"""Maximum number of candidate states per step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a step cannot be taken: a sentence, and of an action that is not enabled the guards
-    that were false. ``differences`` are variables with the value of the file and that of the spec.
+    """Why a step cannot be taken: a sentence, and for a disabled action its false guards.
+    ``differences`` lists variables with the file's value and the spec's.
     """
 
     position: int
@@ -42,12 +41,13 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How a trace went: ``steps`` of it fit. ``unknown`` are variables that only the file has,
-    ``missing`` those that only the spec has. ``violated`` says whether the property that was
-    asked about is false at the end, or of the behaviour that goes on for ever (None: none was,
-    there is none, or the trace does not fit). ``owed`` names what the spec promises by now and what
-    goes on for ever does not keep. ``states`` are those that a trace that fits can end in, more
-    than one where it does not tell all variables.
+    """The result of a replay; ``steps`` of the trace fit.
+
+    ``unknown`` names variables that only the file has, ``missing`` those that only the spec has.
+    ``violated`` says whether the given property is false at the end, or of the infinite behaviour;
+    None if unknown. ``owed`` names the actions with a fairness constraint that the infinite
+    behaviour does not satisfy. ``states`` are the possible final states; several if the trace does
+    not determine all variables.
     """
 
     steps: int
@@ -62,8 +62,8 @@ class Replayed:
 def replay(
     model: Model, steps: Sequence[ShownStep], prop: str = "", loop: int | None = None
 ) -> Replayed:
-    """Runs the steps one after the other; ``prop`` is the property that the trace violates, and
-    ``loop`` the position of the first step that comes again and again, if the trace has one.
+    """Replays ``steps``; ``prop`` is the property that the trace violates, and ``loop`` the
+    position of the first step of its cycle, if it has one.
     """
     return _Replay(model, steps).run(prop, loop)
 
@@ -94,25 +94,25 @@ def _ordered(value: Json) -> Json:
 
 
 class _Replay:
-    """One run. ``shared`` are the variables that both the file and the model have."""
+    """A replay. ``shared`` are the variables that both sides have."""
 
     def __init__(self, model: Model, steps: Sequence[ShownStep]) -> None:
         self.model = model
         self.steps = steps
         self.runner = Runner(model)
-        told = {name for step in steps for name in step.data or ()}
+        recorded = {name for step in steps for name in step.data or ()}
         names = [variable.name for variable in model.variables]
-        self.shared = [(n, v) for n, v in enumerate(model.variables) if v.name in told]
-        self.unknown = tuple(sorted(told - set(names)))
-        self.missing = tuple(name for name in names if name not in told)
+        self.shared = [(n, v) for n, v in enumerate(model.variables) if v.name in recorded]
+        self.unknown = tuple(sorted(recorded - set(names)))
+        self.missing = tuple(name for name in names if name not in recorded)
 
     def run(self, prop: str, loop: int | None) -> Replayed:
         levels: list[list[State]] = []
         for position, step in enumerate(self.steps):
-            found = self.next(position, step, levels[-1] if levels else [])
-            if isinstance(found, Misfit):
-                return Replayed(position, found, self.unknown, self.missing)
-            levels.append(found)
+            result = self.next(position, step, levels[-1] if levels else [])
+            if isinstance(result, Misfit):
+                return Replayed(position, result, self.unknown, self.missing)
+            levels.append(result)
         violated = self.violated(prop, levels, loop) if prop else None
         owed = self.owed(levels, loop) if violated is False and loop is not None else ()
         last = tuple(levels[-1]) if levels else ()
@@ -153,34 +153,34 @@ class _Replay:
         return Misfit(position, reason, tuple(sorted(guards)))
 
     def agrees(self, action: int, attempt: Attempt, step: ShownStep) -> bool:
-        """Whether the choices made, as far as they were made, are those of the file."""
+        """Whether the choices made so far are the file's."""
         if step.arguments is None:
             return True
-        made = dict(arguments(self.model, Step(action, attempt.choices, None)))
-        if attempt.guard is None and set(made) != set(step.arguments):
+        own_choices = dict(arguments(self.model, Step(action, attempt.choices, None)))
+        if attempt.guard is None and set(own_choices) != set(step.arguments):
             return False
         return all(
             name in step.arguments and self.same(choice, step.arguments[name])
-            for name, choice in made.items()
+            for name, choice in own_choices.items()
         )
 
-    def same(self, choice: Choice, told: Json) -> bool:
-        return canonical(encode(choice.value, choice.type)) == canonical(told)
+    def same(self, choice: Choice, recorded: Json) -> bool:
+        return canonical(encode(choice.value, choice.type)) == canonical(recorded)
 
     def agreeing(
         self, position: int, step: ShownStep, states: Sequence[State], reason: str
     ) -> list[State] | Misfit:
-        """Those of the states that are like the one of the file; a misfit where none is."""
+        """The states that match the file's; a misfit if there are none."""
         assert step.data is not None
         wanted = [canonical(step.data[v.name]) for _, v in self.shared if v.name in step.data]
         numbers = [(n, v) for n, v in self.shared if v.name in step.data]
-        found = [
+        matching = [
             state
             for state in dict.fromkeys(states)
             if [canonical(encode(state[n], v.type)) for n, v in numbers] == wanted
         ]
-        if found:
-            return found[:MOST_STATES]
+        if matching:
+            return matching[:MOST_STATES]
         if not states:
             return Misfit(position, "there is no initial state")
         nearest = min(
@@ -189,16 +189,16 @@ class _Replay:
         return Misfit(position, reason, differences=nearest)
 
     def differences(
-        self, state: State, told: Mapping[str, Json]
+        self, state: State, recorded: Mapping[str, Json]
     ) -> Iterator[tuple[str, Json, Json]]:
         for number, variable in self.shared:
-            if variable.name in told:
-                here = encode(state[number], variable.type)
-                if canonical(here) != canonical(told[variable.name]):
-                    yield variable.name, told[variable.name], here
+            if variable.name in recorded:
+                own = encode(state[number], variable.type)
+                if canonical(own) != canonical(recorded[variable.name]):
+                    yield variable.name, recorded[variable.name], own
 
     def violated(self, prop: str, levels: list[list[State]], loop: int | None) -> bool | None:
-        """Whether the property is false at the end, from any state that it may have reached."""
+        """Whether the property is false at the end, in any of the possible states."""
         number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
         if number is None or not levels:
             return None
@@ -219,16 +219,17 @@ class _Replay:
             return True
 
     def owed(self, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
-        """The actions to which the first of the lassos is not fair."""
+        """The actions whose fairness constraints the first of the lassos violates."""
         first = next(self.lassos(levels, loop), None)
         kept = {} if first is None else reasons(self.runner, first)
         late = dict.fromkeys(unit.action for unit, reason in kept.items() if reason is None)
         return tuple(self.model.actions[number].name for number in late)
 
     def lassos(self, levels: Sequence[Sequence[State]], loop: int) -> Iterator[Lasso]:
-        """The behaviours that go through a state of each level and then, again and again, through
-        those from position ``loop`` on. One that only stays in the last state has no cycle. Other
-        tools do not show the state twice from which the first step leads that comes again.
+        """The behaviours through a state of each level, with a cycle from position ``loop`` on.
+
+        A behaviour that stays in the last state has an empty cycle. In files of other tools, the
+        state at the start of the cycle may not be repeated at its end.
         """
         ways: list[tuple[State, ...]] = [(state,) for state in levels[0]]
         for states in levels[1:]:
@@ -244,5 +245,5 @@ class _Replay:
                 yield Lasso(way[: loop + 1], (*way[loop + 1 :], way[loop]))
 
     def leads(self, way: tuple[State, ...], state: State) -> bool:
-        """Whether a step leads from the end of a way to a state."""
+        """Whether a step leads from the end of a path to a state."""
         return any(step.state == state for step in self.runner.successors(way[-1]))

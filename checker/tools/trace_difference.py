@@ -1,7 +1,6 @@
-"""Two traces of one spec, and the first step at which they part.
+"""The first difference between two traces of a spec.
 
-Values are compared in the form of a trace file, so it makes no difference which tool wrote it. It
-knows traces, and neither files nor how a difference is shown.
+Values are compared in the form of trace files, so traces of different tools can be compared.
 """
 
 from __future__ import annotations
@@ -16,22 +15,21 @@ from fencepost.checker.trace.value_tree import Atom, Change, changes, text
 from fencepost.spec.records import dataclass
 
 Kind = OneOf["action", "arguments", "failure", "state", "length", "loop", "outcome"]
-"""In what two traces first differ: in who acts, in the choices made, in whether the step fails, in
-the state that it leads to; in their length, in what repeats for ever, or only in what is said of
-their end.
+"""The kind of the first difference: the action, its choices, whether the step fails, the state
+after it; the length, the cycle, or only the outcome.
 """
 
 
 UNTOLD = Atom("?")
-"""The value of a variable in a state that does not tell it."""
+"""The value of a variable that a state does not list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two traces part: in the step at ``position``, in which one of them may have ended.
+    """The first difference: the step at ``position``, which one of the traces may lack.
 
-    ``fields`` are the places of the state whose values differ behind that step, those of the first
-    trace as ``before``.
+    ``fields`` are the parts of the state that differ after the step, with the first trace's value
+    as ``before``.
     """
 
     kind: Kind
@@ -41,9 +39,10 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class TraceDifference:
-    """Two traces, compared. ``parting`` is None where they are alike. ``unshared`` are the
-    variables that only the first and only the second has: those are not compared. ``constants``
-    are those with different values.
+    """Two traces and their first difference, or None.
+
+    ``unshared`` holds the variables that only the first and only the second trace has, which are
+    not compared. ``constants`` lists those with different values.
     """
 
     left: TraceDocument
@@ -58,12 +57,12 @@ class TraceDifference:
 
 
 def variables(document: TraceDocument) -> tuple[str, ...]:
-    """The variables whose values a trace tells, in the order in which it shows them."""
+    """The variables of a trace, in order of appearance."""
     return tuple(dict.fromkeys(name for step in document.steps for name in step.data or ()))
 
 
 def difference(left: TraceDocument, right: TraceDocument) -> TraceDifference:
-    """Compares two traces that have a variable in common."""
+    """Compares two traces that share at least one variable."""
     ours, theirs = variables(left), variables(right)
     shared = frozenset(ours) & frozenset(theirs)
     unshared = (
@@ -95,13 +94,17 @@ def _parting(left: TraceDocument, right: TraceDocument, shared: frozenset[str]) 
 
 
 def _kind(ours: ShownStep, theirs: ShownStep) -> Kind | None:
-    """How a step differs from another, whatever state it leads to; None where it does not."""
-    one, other = ours.act.action, theirs.act.action
-    # A trace of another tool does not say which action was taken.
-    if one and other and one != other:
+    """The kind of difference between two steps, apart from their states, or None."""
+    our_action, their_action = ours.act.action, theirs.act.action
+    # Traces of other tools do not name actions.
+    if our_action and their_action and our_action != their_action:
         return "action"
-    made = ours.arguments, theirs.arguments
-    if one == other and None not in made and _told(made[0]) != _told(made[1]):
+    choices = ours.arguments, theirs.arguments
+    if (
+        our_action == their_action
+        and None not in choices
+        and _told(choices[0]) != _told(choices[1])
+    ):
         return "arguments"
     if (ours.data is None) != (theirs.data is None):
         return "failure"
@@ -121,10 +124,10 @@ def _fields(
         if name not in shared or _value(ours.data, name) == _value(theirs.data, name):
             continue
         value, other = ours.state.get(name, UNTOLD), theirs.state.get(name, UNTOLD)
-        # A set that two tools wrote in different orders has trees that differ elsewhere, too; and
-        # what differs may look the same.
-        found = tuple(changes(name, value, other, family=name in left.families))
-        yield from found or (Change(name, value, other),)
+        # Sets written in different orders have different trees, and different values may look
+        # alike.
+        all_changes = tuple(changes(name, value, other, family=name in left.families))
+        yield from all_changes or (Change(name, value, other),)
 
 
 def _value(data: Mapping[str, Json], name: str) -> str | None:

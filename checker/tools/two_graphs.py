@@ -1,8 +1,4 @@
-"""Two models with the same variables, step by step: whether their graphs are the same, and where
-they come apart first.
-
-It does not know why the models differ.
-"""
+"""Step-by-step comparison of the state graphs of two models with the same variables."""
 
 from __future__ import annotations
 
@@ -14,16 +10,16 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Failure, Runner
 
 COMPARED = 200_000
-"""The steps of two state graphs are compared one by one where there are at most this many."""
+"""Maximum number of steps of graphs that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """A state, reached by a shortest way in the one model, where the other model has other steps.
+    """A first state, on a shortest path, with different steps in the two models.
 
-    ``way`` names the actions that lead there. ``gone`` and ``new`` name the actions of which some
-    step is only in the one model, or only in the other; a step that fails is a step. ``changed``
-    are the variables in which steps of the same action lead elsewhere.
+    ``way`` names the actions on the path. ``gone`` and ``new`` name actions with a step in only one
+    of the models; a failing step counts. ``changed`` are the variables in which steps of the same
+    action differ.
     """
 
     way: tuple[str, ...]
@@ -33,19 +29,18 @@ class Parting:
 
 
 def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:
-    """Whether two models with the same variables have the same initial states, and the same steps
-    from every state that can be reached; False where that takes more than ``most`` steps to see.
-    """
+    """Whether the graphs are equal; False if that takes more than ``most`` steps to determine."""
     return compared(left, right, most) == (None, True)
 
 
 def compared(left: Model, right: Model, most: int) -> tuple[Parting | None, bool]:
-    """Where the graphs of two models with the same variables come apart first, and whether they
-    were compared to their end; (None, False) where that takes more than ``most`` steps to see.
+    """Returns the first difference or None, and whether the graphs were compared completely.
+
+    The result is (None, False) if that takes more than ``most`` steps.
     """
-    one, other = Runner(left), Runner(right)
-    first = {step.state: None for step in one.initial()}
-    if first.keys() != {step.state for step in other.initial()}:
+    left_runner, right_runner = Runner(left), Runner(right)
+    first = {step.state: None for step in left_runner.initial()}
+    if first.keys() != {step.state for step in right_runner.initial()}:
         return Parting((), ("init",), ("init",), ()), False
     if None in first:
         return None, False
@@ -56,7 +51,7 @@ def compared(left: Model, right: Model, most: int) -> tuple[Parting | None, bool
     while level:
         below: list[State] = []
         for state in level:
-            steps, others = _steps(one, state), _steps(other, state)
+            steps, others = _steps(left_runner, state), _steps(right_runner, state)
             if set(steps) != set(others):
                 way = tuple(reversed([*_way(before, state)]))
                 return _apart(left, way, steps, others), False
@@ -72,18 +67,18 @@ def compared(left: Model, right: Model, most: int) -> tuple[Parting | None, bool
 
 
 def _steps(runner: Runner, state: State) -> list[tuple[int, State | None]]:
-    """The steps from a state, each once, in order; None: the step fails."""
+    """The distinct steps from a state, in order; None as the target of a failing step."""
     steps = ((action, _completed(step)) for action, step in runner.steps(state))
     return [*dict.fromkeys(steps)]
 
 
 def _completed(step: State | Failure) -> State | None:
-    # Where a step fails has another number in each model.
+    # The index of a failing site differs between models.
     return None if isinstance(step, Failure) else step
 
 
 def _way(before: dict[State, tuple[State, str] | None], state: State) -> Iterator[str]:
-    """The actions on the way to a state, the last one first."""
+    """The actions on the path to a state, in reverse."""
     while (step := before[state]) is not None:
         state, name = step
         yield name
@@ -100,8 +95,8 @@ def _apart(
     changed = {
         variable.name
         for action, left in gone
-        for other, right in new
-        if action == other and left is not None and right is not None
+        for action_of_right, right in new
+        if action == action_of_right and left is not None and right is not None
         for variable, a, b in zip(model.variables, left, right, strict=True)
         if a != b
     }
@@ -109,5 +104,5 @@ def _apart(
         way,
         tuple(dict.fromkeys(model.actions[action].name for action, _ in gone)),
         tuple(dict.fromkeys(model.actions[action].name for action, _ in new)),
-        tuple(one.name for one in model.variables if one.name in changed),
+        tuple(variable.name for variable in model.variables if variable.name in changed),
     )

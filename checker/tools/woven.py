@@ -1,7 +1,6 @@
-"""All changes of a spec in one program, of which each check is translated once.
+"""All changes of a spec in one program, so that each check is compiled once.
 
-With one search more it knows which changes cannot matter to a check. It does not know which changes
-are tried, nor what becomes of them.
+An additional search per check finds out which changes cannot affect it.
 """
 
 from __future__ import annotations
@@ -23,38 +22,44 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 BEYOND = 2
-"""Levels behind a problem in which a search that stopped at it may have evaluated something."""
+"""Number of levels after a problem in which a search that stopped there may have evaluated
+something.
+"""
 
 OF_STATES = frozenset(["depth", "max-states"])
-"""The limits at which a search ends in the same place each time."""
+"""Limits that end a search at the same place each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """The model of a check with all changes, and the numbers of those that it speaks of."""
+    """The model of a check with all changes, and the numbers of those it includes."""
 
     model: Model
     spoken: frozenset[int]
 
 
 class Woven:
-    """The changes ``every`` of a program; see `schemata`."""
+    """All changes ``every`` of a program; see `schemata`."""
 
     def __init__(self, program: Program, every: Sequence[Mutant]) -> None:
         self._schema = schema(program, every)
-        self._numbers = {id(one): place for place, one in enumerate(self._schema.mutants, 1)}
+        self._numbers = {
+            id(mutant): number for number, mutant in enumerate(self._schema.mutants, 1)
+        }
         self._checks: dict[str, _Check | None] = {}
         self._families: dict[str, Family | None] = {}
         self._apart: dict[str, frozenset[int] | None] = {}
 
     def speaks(self, before: CheckResult, mutant: Mutant) -> bool:
-        """Whether the model of a check has the change; True where that is not known."""
+        """Whether the model of a check includes the change; True if unknown."""
         number, check = self._numbers.get(id(mutant)), self._check(before.job)
         return number is None or check is None or number in check.spoken
 
     def matters(self, before: CheckResult, mutant: Mutant, limits: Limits) -> bool:
-        """Whether the change may make a difference to a check. Where it does not, a search of the
-        spec as it is has shown that whatever the check evaluates has the same value with it.
+        """Whether the change may affect a check.
+
+        If not, a search of the original has shown that everything the check evaluates has the same
+        value with the change.
         """
         number, title = self._numbers.get(id(mutant)), before.job.title
         if number is None or self._check(before.job) is None:
@@ -65,7 +70,7 @@ class Woven:
         return apart is None or number in apart
 
     def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | None:
-        """What a check finds with the change; None where the change has to be made by itself."""
+        """The outcome of a check with the change, or None if the change must be made separately."""
         number, job = self._numbers.get(id(mutant)), before.job
         if number is None or self._check(job) is None:
             return None
@@ -98,14 +103,14 @@ class Woven:
             return None
 
     def _observed(self, before: CheckResult, limits: Limits) -> frozenset[int] | None:
-        """The changes that may make a difference to a check; None: that is not known."""
+        """The changes that may affect a check, or None if unknown."""
         job, check = before.job, self._checks[before.job.title]
         assert check is not None
         engine = engines.load(job.engine)
         if (
             not engines.visits_states(job.engine)
             or isinstance(engine, OnCluster)
-            or any(one.abstract is not None for one in check.model.properties)
+            or any(prop.abstract is not None for prop in check.model.properties)
         ):
             return None
         watch = observed(check.model)
@@ -117,16 +122,16 @@ class Woven:
         if outcome is None or (outcome.cut is not None and outcome.cut.kind not in OF_STATES):
             return None
         if (outcome.cut or outcome.coverage.cut) and _asks_what_is_enabled(job.model):
-            # States at a limit and outside a constraint are looked at, and no step from them is.
+            # States at a limit or outside a constraint are examined, but not expanded.
             return None
         return watch.apart(outcome.coverage.marks)
 
 
 def _wider(request: Request, before: CheckResult) -> Request | None:
-    """A request for a search of all that a check evaluates; None: there is none.
+    """A request that covers everything a check evaluates, or None if there is none.
 
-    Of a search that stops at a problem, properties may have asked what is enabled in states from
-    which no step was made.
+    In a search that stops at a problem, properties may have evaluated `enabled` in unexpanded
+    states.
     """
     job, verdict = before.job, before.outcome.verdict
     if verdict in (Verdict.OK, Verdict.UNREACHED):
@@ -137,11 +142,11 @@ def _wider(request: Request, before: CheckResult) -> Request | None:
     if first.property is not None and job.model.properties[first.property].kind.of_behaviours:
         return replace(request, keep_going=False)
     depth = first.depth + BEYOND
-    given = request.limits.depth
-    within = replace(request.limits, depth=depth if given is None else min(depth, given))
+    limit = request.limits.depth
+    within = replace(request.limits, depth=depth if limit is None else min(depth, limit))
     return replace(request, keep_going=True, limits=within)
 
 
 def _asks_what_is_enabled(model: Model) -> bool:
-    bodies = tuple(one.body for one in model.properties)
+    bodies = tuple(prop.body for prop in model.properties)
     return any(isinstance(node, Enabled) for node in walk(bodies))
