@@ -29,7 +29,9 @@ class TooLarge(Exception):
 
 
 class Work:
-    """The operations spent on one formula. A count, and no time, so every run ends alike."""
+    """Counts the operations spent on a formula. Not a time, so results do not depend on the
+    machine.
+    """
 
     def __init__(self, pause: Callable[[], None]) -> None:
         self._pause = pause
@@ -59,7 +61,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """``right`` holds some day, and ``left`` till then."""
+    """``right`` holds eventually, and ``left`` until then."""
 
     left: int
     right: int
@@ -67,7 +69,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Often:
-    """``body`` holds again and again."""
+    """``body`` holds infinitely often."""
 
     body: int
 
@@ -104,8 +106,8 @@ class Forms:
 
     def tails(self, form: int) -> frozenset[int]:
         """The forms `Often` and their negations in a form."""
-        found = self._tails[form >> 1]
-        return frozenset(tail ^ 1 for tail in found) if form & 1 else found
+        inner = self._tails[form >> 1]
+        return frozenset(tail ^ 1 for tail in inner) if form & 1 else inner
 
     def is_tail(self, form: int) -> bool:
         """Whether the truth of a form is the same at every position of a behaviour."""
@@ -208,7 +210,7 @@ class Forms:
         return self.all([part ^ 1 for part in parts]) ^ 1
 
     def release(self, left: int, right: int) -> int:
-        """``right`` holds until ``left`` holds as well, or for ever."""
+        """``right`` holds until ``left`` holds as well, or forever."""
         return self.until(left ^ 1, right ^ 1) ^ 1
 
     def settled(self, body: int) -> int:
@@ -216,7 +218,7 @@ class Forms:
         return self.often(body ^ 1) ^ 1
 
     def until(self, left: int, right: int) -> int:
-        """``right`` holds some day, and ``left`` till then."""
+        """``right`` holds eventually, and ``left`` until then."""
         if self.is_tail(right) or left in (FALSE, right):
             return right
         if left == right ^ 1:
@@ -227,7 +229,7 @@ class Forms:
         options: list[int] = []
         for option in self.disjuncts(right):
             node = self.node(option)
-            # (p until q) until r: what is sought may begin at once.
+            # (p until q) until r: the search for r may begin at once.
             if isinstance(node, Until) and option & 1 == 0 and left in (TRUE, node.left):
                 options.append(node.right)
             else:
@@ -235,13 +237,13 @@ class Forms:
         if set(options) != set(self.disjuncts(right)):
             return self.until(left, self.any(options))
         bodies = [self._always(part) for part in self.conjuncts(right)]
-        known = [body for body in bodies if body is not None]
-        if left == TRUE and len(known) == len(bodies):
-            return self.all([self.settled(body) for body in known])
+        operands = [body for body in bodies if body is not None]
+        if left == TRUE and len(operands) == len(bodies):
+            return self.all([self.settled(body) for body in operands])
         return self._entered(Until(left, right))
 
     def often(self, body: int) -> int:
-        """``body`` holds again and again."""
+        """``body`` holds infinitely often."""
         if self.is_tail(body):
             return body
         if self.is_state(body):
@@ -268,22 +270,22 @@ class Forms:
 
     def _often_all(self, body: int, parts: tuple[int, ...]) -> int:
         now = [part for part in parts if self.is_state(part)]
-        found = [self.often(self.all(now))]
+        conjunction = [self.often(self.all(now))]
         for part in parts:
             if self.is_state(part):
                 continue
             always, node = self._always(part), self.node(part)
             if always is not None:
-                found.append(self.settled(always))
+                conjunction.append(self.settled(always))
             elif isinstance(node, Until) and part & 1 == 0 and node.left == TRUE:
-                found.append(self.often(node.right))
+                conjunction.append(self.often(node.right))
             elif isinstance(node, All):
                 rest = [other for other in parts if other != part]
                 options = [self.all([*rest, option]) for option in self.disjuncts(part)]
                 return self.any(map(self.often, options))
             else:
                 return self._entered(Often(body))
-        return self.all(found)
+        return self.all(conjunction)
 
     def _always(self, form: int) -> int | None:
         """The operand if a form is ``always`` something."""
@@ -303,13 +305,14 @@ class Forms:
         return min((tail for form in forms for tail in self.tails(form)), default=None)
 
     def _pulled(
-        self, tail: int, operands: tuple[int, ...], made: Callable[[list[int]], int]
+        self, tail: int, operands: tuple[int, ...], build: Callable[[list[int]], int]
     ) -> int:
-        """A temporal operator with a tail outside of it. Operators are monotone, so the case in
-        which the tail is false needs no condition.
+        """Moves a tail out of a temporal operator.
+
+        Operators are monotone, so the case in which the tail is false needs no condition.
         """
         holds, fails = (
-            made([self._replaced(operand, tail, truth) for operand in operands])
+            build([self._replaced(operand, tail, truth) for operand in operands])
             for truth in (TRUE, FALSE)
         )
         if any(tail ^ 1 in self.tails(operand) for operand in operands):
@@ -317,7 +320,7 @@ class Forms:
         return self.any([self.all([tail, holds]), fails])
 
     def _replaced(self, form: int, tail: int, truth: int) -> int:
-        """A form with a constant in place of a tail."""
+        """Replaces a tail by a constant."""
         if form | 1 == tail | 1:
             return truth ^ (form != tail)
         if tail not in self.tails(form) and tail ^ 1 not in self.tails(form):
@@ -326,10 +329,10 @@ class Forms:
         return self.all(parts) ^ (form & 1)
 
     def _entered(self, node: Node) -> int:
-        """The number of a node, which is stored if it is new."""
-        known = self._numbers.get(node)
-        if known is not None:
-            return known
+        """The number of a node, which is added if it is new."""
+        existing = self._numbers.get(node)
+        if existing is not None:
+            return existing
         self.work.spend(10)
         number = self._numbers[node] = 2 * len(self._nodes)
         tails: frozenset[int] = frozenset()

@@ -1,7 +1,7 @@
-"""Units of fairness: which step counts for which, and what is shown of them.
+"""Units of fairness: which steps count for which fairness constraint.
 
-A unit is an action, or one instance of it, or (`each`) one choice of its parameters and message. A
-step counts if it changes a variable that is no ghost; ghost fields are no part of anything here.
+A unit is an action, an instance of it, or (with `each`) a choice of its parameters and message. A
+step counts if it changes a variable that is not a ghost; ghost fields are ignored.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MOST_UNITS = 4_096
-"""Engines that number the units of an action beforehand refuse it with more."""
+"""Engines that number the units of an action in advance refuse actions with more."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unit:
-    """The steps of action number ``action`` whose first choices are ``choices``."""
+    """The steps of an action whose choices begin with ``choices``."""
 
     action: int
     choices: tuple[Value, ...]
 
 
 Seen: TypeAlias = Callable[[State], object]
-"""What is left of a state without its ghosts; equal for states between which no step counts."""
+"""Maps a state to its part without ghosts; a step between states with equal images does not
+count.
+"""
 
 
 def without_ghosts(model: Model) -> Seen:
-    """The function that takes the ghosts out of the states of a model."""
+    """Returns the function that removes ghosts from states."""
     kept = [
         (number, variable.type if has_ghost(variable.type) else None)
         for number, variable in enumerate(model.variables)
@@ -49,7 +51,7 @@ def without_ghosts(model: Model) -> Seen:
 
 
 def plain(value: Value, kind: Type) -> Value:
-    """``value`` without its ghost fields."""
+    """Removes ghost fields from a value."""
     if not has_ghost(kind):
         return value
     assert isinstance(value, tuple)
@@ -80,18 +82,20 @@ def _plain_fields(payload: tuple[Value, ...], fields: tuple[Field, ...]) -> tupl
 
 
 def unit_of(model: Model, action: int, choices: tuple[Choice, ...]) -> Unit | None:
-    """The unit to which a step with these choices belongs; None: nothing is owed to its action."""
+    """The unit of a step with these choices, or None if its action has no fairness constraint."""
     fairness = model.actions[action].fairness
     if fairness is None:
         return None
-    return Unit(action, tuple(plain(one.value, one.type) for one in choices[: fairness.choices]))
+    return Unit(
+        action, tuple(plain(choice.value, choice.type) for choice in choices[: fairness.choices])
+    )
 
 
 def steps(
     runner: Runner, seen: Seen, state: State
 ) -> Iterator[tuple[State, Unit | None, tuple[Choice, ...]]]:
-    """The completed steps from a state, in order, those out of the constraints included; each with
-    the unit for which it counts, if it does for one, and its choices.
+    """The completed steps from a state, in order, including those that leave the constraints: the
+    target, the unit that the step counts for (or None), and the choices.
     """
     here = seen(state)
     for step in runner.successors(state):
@@ -102,12 +106,12 @@ def steps(
 
 
 Outgoing: TypeAlias = tuple[dict[State, frozenset[Unit]], frozenset[Unit]]
-"""What `outgoing` says of a state."""
+"""The result of `outgoing`."""
 
 
 def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
-    """The other states that steps from a state lead to, ascending, each with the units for which
-    such a step counts; and the units of which some step counts.
+    """Returns the other successors of a state in ascending order, each with the units that such a
+    step counts for, and all units with a step that counts.
     """
     to: dict[State, set[Unit]] = {}
     for after, unit, _ in steps(runner, seen, state):
@@ -120,9 +124,7 @@ def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
 
 
 def first_choices(model: Model, action: int) -> tuple[Pick, ...]:
-    """The choices by which steps of an action belong to one unit or another; of one to which
-    something is owed.
-    """
+    """The choices that determine the unit of a step of an action with a fairness constraint."""
     fairness = model.actions[action].fairness
     assert fairness is not None
     visible = (
@@ -134,31 +136,31 @@ def first_choices(model: Model, action: int) -> tuple[Pick, ...]:
 
 
 def chosen_type(pick: Pick) -> Type:
-    """The type of what is chosen."""
+    """The type of the chosen value."""
     return types.as_collection(pick.domain.type).element
 
 
 def most_units(model: Model, action: int) -> int:
-    """How many units an action has at most."""
+    """The maximum number of units of an action."""
     return prod(types.cardinality(chosen_type(pick)) for pick in first_choices(model, action))
 
 
 def units_of(model: Model, action: int) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
-    """The units that an action may have, with the choices that make them: with ghost fields, the
-    same one several times.
+    """The possible units of an action with choices that yield them; with ghost fields, a unit may
+    occur several times.
     """
     picks = first_choices(model, action)
-    for found in product(*(types.values(chosen_type(pick)) for pick in picks)):
-        pairs = zip(picks, found, strict=True)
-        choices = tuple(Choice(one.label or "", chosen_type(one), value) for one, value in pairs)
+    for values in product(*(types.values(chosen_type(pick)) for pick in picks)):
+        pairs = zip(picks, values, strict=True)
+        choices = tuple(Choice(pick.label or "", chosen_type(pick), value) for pick, value in pairs)
         unit = unit_of(model, action, choices)
         assert unit is not None
         yield unit, choices
 
 
 def declared_units(model: Model) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
-    """The units that a model has whatever its states are, those of actions without `each`; and the
-    choices that make them.
+    """The units of actions without `each`, which do not depend on the states, with choices that
+    yield them.
     """
     for number, action in enumerate(model.actions):
         if action.fairness is not None and not action.fairness.each:

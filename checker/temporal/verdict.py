@@ -1,6 +1,6 @@
-"""What comes of a search when the properties of behaviours have been decided, too.
+"""Turns the outcome of a search into one that includes properties of behaviours.
 
-It knows when they are decided and what is reported; how is the business of an engine.
+It defines when these are decided and what is reported; an engine decides them.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ NOT_JUDGED = Fact(
 )
 
 _WHOLE_LEVELS = ("depth", "max-states")
-"""The limits up to which every run searches the same levels."""
+"""Limits at which every run has searched the same levels."""
 
 
 def expanded_levels(outcome: Outcome) -> int | None:
-    """How many levels of states were expanded as a whole; None: all."""
+    """The number of completely expanded levels; None means all."""
     cut = outcome.search_cut
     if cut is None:
         return None
-    begun = len(outcome.statistics.transitions)
-    return begun if cut.kind in _WHOLE_LEVELS else max(0, begun - 1)
+    levels = len(outcome.statistics.transitions)
+    return levels if cut.kind in _WHOLE_LEVELS else max(0, levels - 1)
 
 
 def judged(
@@ -56,10 +56,11 @@ def judged(
     decision: Decision,
     started: float,
 ) -> Outcome:
-    """The outcome of a search with what is found of the behaviours asked for. ``decide`` finds the
-    lasso that violates a property, among the states that were expanded; it may raise `Cut`, and
-    `KeyboardInterrupt` where the limit is the user's. ``started`` is the monotonic time at which
-    the search started, so that its seconds include the moment between search and decision.
+    """Returns the outcome of a search with the results for the requested properties of behaviours.
+
+    ``decide`` returns a lasso among the expanded states that violates a property, or None; it may
+    raise `Cut`, and `KeyboardInterrupt`. ``started`` is the monotonic time of the search's start,
+    so that the seconds include the moment between search and decision.
     """
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
@@ -89,31 +90,31 @@ def _judged(
         return replace(outcome, notes=(*outcome.notes, NOT_JUDGED))
     if outcome.cut is not None and outcome.cut.kind not in _WHOLE_LEVELS:
         return outcome
-    found: list[Finding] = []
+    violations: list[Finding] = []
     limit, undecided = outcome.cut, None
-    for place, number in enumerate(behaviours):
+    for index, number in enumerate(behaviours):
         decision.begin(number)
         try:
             lasso = decide(number, decision)
         except TooLarge:
             raise _too_large(request.model, number) from None
         except Cut as cut:
-            limit, undecided = cut.limit, Undecided(tuple(behaviours[place:]), outcome.cut)
+            limit, undecided = cut.limit, Undecided(tuple(behaviours[index:]), outcome.cut)
             break
         if lasso is not None:
-            found.append(finding(runner, number, lasso))
+            violations.append(finding(runner, number, lasso))
             if not request.keep_going:
                 break
     interrupted = outcome.interrupted or limit == INTERRUPTED
     outcome = replace(outcome, cut=limit, interrupted=interrupted, undecided=undecided)
-    if found:
-        depth = found[0].depth
+    if violations:
+        depth = violations[0].depth
         before = outcome.search_cut
         notes = outcome.notes if before is None else (*outcome.notes, others(before))
         return replace(
             outcome,
             verdict=Verdict.VIOLATED,
-            findings=(*found, *(outcome.findings if request.keep_going else ())),
+            findings=(*violations, *(outcome.findings if request.keep_going else ())),
             statistics=replace(outcome.statistics, depth=depth),
             notes=notes,
         )
@@ -125,7 +126,7 @@ def _judged(
 
 
 def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
-    """Raises `Unsupported` if the formula of a property is too large to be decided. Calls ``pause``
+    """Raises `Unsupported` if a property's formula is too large to be decided. Calls ``pause``
     often, which may raise.
     """
     formula = model.properties[number].formula
@@ -137,13 +138,13 @@ def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
 
 
 def _too_large(model: Model, number: int) -> Unsupported:
-    what = "it does not decide a formula with so many operators"
+    message = "it does not decide a formula with so many operators"
     instead = "split it into several properties, each with fewer operators"
-    return Unsupported(what, model.properties[number].span, instead)
+    return Unsupported(message, model.properties[number].span, instead)
 
 
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
-    """What is reported of a lasso that violates a property; its stem is made as short as the
+    """The finding for a lasso that violates a property; its stem is shortened as far as the
     behaviour allows.
     """
     lasso, model = lasso.rotated(), runner.model
