@@ -1,1 +1,1 @@
-"""Kafka's logs as recordings, and Kafka's brokers as a system that can be driven."""
+"""Kafka: recordings of its logs, and brokers as a system that can be driven."""

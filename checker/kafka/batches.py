@@ -1,6 +1,6 @@
-"""Record batches of Kafka's logs (format 2): their headers, and the keys and values of records.
+"""Record batches of Kafka's log format 2: headers, and keys and values of records.
 
-It does not know what keys and values mean. A payload is looked at only where `records` is called.
+Payloads are only read by `records`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from fencepost.spec.records import dataclass
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _LENGTH_FROM = 12
-"""The length of a batch is counted from behind its own field."""
+"""The length field of a batch does not count the bytes up to its own end."""
 _CHECKED_FROM = 21
-"""The checksum is of what stands behind it."""
+"""The checksum covers the bytes from here on."""
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _POLYNOMIAL = 0x82F63B78
 
 
 class Undecodable(Exception):
-    """Bytes are no log that this program knows; the text says why."""
+    """The bytes are not a log of a known format; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A record batch. ``time`` is its latest, in ms since 1970; ``count`` is of records.
+    """A record batch. ``time`` is the latest timestamp in ms since 1970; ``count`` is the number of
+    records.
 
-    ``start`` and ``end`` are where it stands in the bytes that it was read from.
+    ``start`` and ``end`` are its position in the bytes it was read from.
     """
 
     offset: int
@@ -57,7 +58,7 @@ class Batch:
 
     @property
     def whole(self) -> bool:
-        """Whether it has all of its records, and compaction has taken none."""
+        """Whether compaction has removed none of its records."""
         return self.count == self.last_offset - self.offset + 1
 
 
@@ -71,7 +72,7 @@ class Record:
 
 
 def batches(data: bytes | memoryview, start: int = 0) -> Iterator[Batch]:
-    """The batches in some bytes, up to one that is not there whole, or to zeros. Raises
+    """The complete batches in ``data``, up to the first incomplete one or zeros. Raises
     `Undecodable`.
     """
     while start + _HEADER.size <= len(data):
@@ -96,7 +97,7 @@ def batches(data: bytes | memoryview, start: int = 0) -> Iterator[Batch]:
 
 
 def records(data: bytes | memoryview, batch: Batch) -> Iterator[Record]:
-    """The records of a batch that is not compressed. Raises `Undecodable`."""
+    """The records of an uncompressed batch. Raises `Undecodable`."""
     whole = bytes(data[batch.start : batch.end])
     if batch.compressed:
         raise Undecodable(f"the batch of offset {batch.offset} is compressed")
@@ -118,18 +119,18 @@ def records(data: bytes | memoryview, batch: Batch) -> Iterator[Record]:
 
 
 class Reader:
-    """Reads the types of Kafka's protocol from some bytes. Raises `Undecodable` at their end."""
+    """Reads the types of Kafka's protocol. Raises `Undecodable` at the end of the data."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
     def number(self, size: int) -> int:
-        """A number of ``size`` bytes with a sign."""
+        """A signed number of ``size`` bytes."""
         return int.from_bytes(self.take(size), "big", signed=True)
 
     def varint(self) -> int:
-        """A number without a sign, 7 bits in a byte."""
+        """An unsigned varint."""
         value = shift = 0
         while shift < 70:
             (byte,) = self.take(1)
@@ -140,12 +141,12 @@ class Reader:
         raise Undecodable("a number is longer than ten bytes")
 
     def zigzag(self) -> int:
-        """A number with a sign, 7 bits in a byte."""
+        """A signed (zigzag) varint."""
         value = self.varint()
         return value >> 1 ^ -(value & 1)
 
     def some(self, size: int) -> bytes | None:
-        """So many bytes, or None for -1."""
+        """``size`` bytes, or None if ``size`` is -1."""
         return None if size < 0 else self.take(size)
 
     def take(self, size: int) -> bytes:
@@ -175,7 +176,7 @@ _TABLE = _table()
 
 
 def _crc32c(data: bytes) -> int:
-    """The checksum of a batch: Castagnoli's CRC-32."""
+    """Castagnoli's CRC-32, the checksum of batches."""
     value = 0xFFFFFFFF
     for byte in data:
         value = _TABLE[(value ^ byte) & 255] ^ value >> 8

@@ -1,6 +1,7 @@
-"""Brokers of Kafka as a system that can be driven: the requests of `conform_answers_v1` and
-`conform_answers_v2`, one after the other, each when the brokers have come to rest, and what befalls
-brokers between them.
+"""Kafka brokers as a driven system.
+
+It sends the requests of `conform_answers_v1` and `conform_answers_v2` one at a time, each after the
+brokers have settled, and injects outages between them.
 """
 
 from __future__ import annotations
@@ -24,39 +25,42 @@ from fencepost.checker.kafka.transaction_log import written
 from fencepost.checker.printing.json_values import Json
 
 PARTITIONS = 2
-"""Of the topic; the next number is the partition that has the records of the group."""
+"""The number of partitions of the topic; the next number denotes the group's partition of
+`__consumer_offsets`.
+"""
 REST, LONG = 3.0, 30.0
-"""Seconds after which a transaction that is not complete stays so: one whose marker a partition may
-have refused, and any.
+"""Seconds after which an incomplete transaction is considered settled: if a partition may have
+refused its marker, and in all cases.
 """
 AT_ONCE = 200
-"""Requests that are sent before their answers are read, where none depends on another's answer."""
+"""Maximum number of pipelined requests whose answers are independent."""
 LEVELS = {"V1": 1, "V2": 2}
 """``transaction.version`` for each protocol of the models."""
 _FEATURE = "transaction.version"
 _WRITE_TXN_MARKERS = 27
-"""The number of this kind of request."""
+"""The API key of WriteTxnMarkers."""
 _TIMEOUT = 900_000
-"""The transactions' own timeout in ms, the longest that a broker takes as it is shipped."""
+"""The transaction timeout in ms: the maximum of the default configuration."""
 _PENDING = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 BEFALLS = ("killed", "put", "stopped", "continued", "level", "joined", "left", "moved")
 OF_GROUPS = ("add_offsets", "txn_offset_commit", "fetch_offsets", "joined", "left")
 _OF_LEADERS = ("produce", "marker", "late_marker", "txn_offset_commit")
 _OFTEN = {"txn_offset_commit": 5.0, "fetch_offsets": 0.5, "joined": 0.4, "left": 0.2}
-"""How often something is asked of a group: most commits are refused for what they name."""
+"""Weights of requests to a group; most commits are refused because of their arguments."""
 _OBSERVER = "observer"
-"""Who asks for the state of a transaction."""
+"""The client that describes transactions."""
 
 
 class Brokers:
-    """The cluster at ``bootstrap`` (HOST:PORT), with a ``topic`` of two partitions, which is made
-    if it is not there. A history is a transactional id of its own, with two instances at a time:
-    who asks for a producer id without naming one is new, and replaces the one before the last.
+    """The cluster at ``bootstrap`` (HOST:PORT), with a ``topic`` of two partitions, created if
+    necessary.
 
-    ``first_epoch`` is the epoch of its producer id in the beginning, reached by real requests.
-    ``stranger`` is the number that stands for an id that nobody has: MaxProducerId of the checks.
-    With ``groups=yes`` each history has a consumer group as well, which commits offsets in its
-    transactions. The other options are those of `Outages`.
+    Each history uses a transactional id of its own with two client instances at a time: an
+    InitProducerId without a producer id comes from a new instance, which replaces the older one.
+    ``first_epoch`` is the initial epoch of its producer id, reached by requests. ``stranger`` is
+    the number of a producer id that does not exist: MaxProducerId of the checks. With
+    ``groups=yes`` each history has a consumer group that commits offsets in its transactions. The
+    other options are those of `Outages`.
     """
 
     def __init__(
@@ -110,7 +114,7 @@ class Brokers:
     # ------------------------------------------------------------ what a driver asks
 
     def reset(self) -> None:
-        """A fresh transactional id, whose first producer id is number 0."""
+        """Starts a history with a new transactional id, whose first producer id has number 0."""
         with plainly():
             self._repair()
             self._name = self._fresh_name()
@@ -118,15 +122,17 @@ class Brokers:
             if self._grouped:
                 self._find_group()
             coordinator = self._coordinator.connection(_OBSERVER)
-            given = self._nodes.done(
+            init_answer = self._nodes.done(
                 coordinator, lambda: requests.init_producer_id(self._name, timeout=_TIMEOUT)
             )
-            self._ids = Identities(self._stranger, self._first_epoch, given.producer_id)
+            self._ids = Identities(self._stranger, self._first_epoch, init_answer.producer_id)
             for first in range(0, self._first_epoch, AT_ONCE):
                 epochs = range(first, min(first + AT_ONCE, self._first_epoch))
                 for epoch in epochs:
                     coordinator.send(
-                        requests.init_producer_id(self._name, given.producer_id, epoch, _TIMEOUT)
+                        requests.init_producer_id(
+                            self._name, init_answer.producer_id, epoch, _TIMEOUT
+                        )
                     )
                 for _ in epochs:
                     check(coordinator, coordinator.take())
@@ -134,21 +140,21 @@ class Brokers:
             self._was_put = False
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        said = cast("Mapping[str, Any]", fields)
+        arguments = cast("Mapping[str, Any]", fields)
         with plainly():
             if request in BEFALLS:
-                return {} if self._befalls(request, said) else None
-            if not self._sayable(request, said):
+                return {} if self._befalls(request, arguments) else None
+            if not self._sayable(request, arguments):
                 return None
             if request == "fetch_offsets":
                 return self._group.fetched(_OBSERVER)
-            who = self._ids.who(request, _pair(request, said))
-            connection = self._connection(request, said, who)
-            answer = connection.ask(self._made(request, said))
+            who = self._ids.who(request, _pair(request, arguments))
+            connection = self._connection(request, arguments, who)
+            answer = connection.ask(self._made(request, arguments))
             error = connection.error(answer)
             if request in _OF_LEADERS and error == "NONE":
-                where = said.get("p", PARTITIONS), self._ids.id_of(said["pid"])
-                self._epochs[where] = max(self._epochs.get(where, -1), said["epoch"])
+                where = arguments.get("p", PARTITIONS), self._ids.id_of(arguments["pid"])
+                self._epochs[where] = max(self._epochs.get(where, -1), arguments["epoch"])
             self._come_to_rest()
             if request not in ("init", "end"):
                 return {"error": error}
@@ -161,7 +167,7 @@ class Brokers:
         return ()
 
     def weight(self, request: str) -> float:
-        """How often something is asked or befalls brokers; what takes seconds is seldom."""
+        """The relative frequency of a request or outage; slow ones are rare."""
         if request in OF_GROUPS and not self._grouped:
             return 0.0
         return _OFTEN.get(request) or self._outages.weight(request)
@@ -175,42 +181,46 @@ class Brokers:
 
     # ------------------------------------------------------------ requests
 
-    def _sayable(self, request: str, said: Mapping[str, Any]) -> bool:
-        """Whether somebody can say that, of a group only where there is one."""
-        if not self._grouped and (request in OF_GROUPS or said.get("p") == PARTITIONS):
+    def _sayable(self, request: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether the request can be made: its identity exists, and the history has a group if
+        required.
+        """
+        if not self._grouped and (request in OF_GROUPS or arguments.get("p") == PARTITIONS):
             return False
-        pair = _pair(request, said)
+        pair = _pair(request, arguments)
         return pair is None or self._ids.may_say(pair)
 
-    def _connection(self, request: str, said: Mapping[str, Any], who: str) -> Connection:
+    def _connection(self, request: str, arguments: Mapping[str, Any], who: str) -> Connection:
         if request in _OF_LEADERS:
-            return self._nodes.to(self._leader(said.get("p", PARTITIONS)), who)
+            return self._nodes.to(self._leader(arguments.get("p", PARTITIONS)), who)
         return self._coordinator.connection(who)
 
-    def _made(self, request: str, said: Mapping[str, Any]) -> Any:
+    def _made(self, request: str, arguments: Mapping[str, Any]) -> Any:
         if request == "init":
-            expected = said["expected"]
+            expected = arguments["expected"]
             pair = (-1, -1)
             if expected is not None:
                 pair = self._ids.id_of(expected["producer_id"]), expected["epoch"]
             return requests.init_producer_id(self._name, *pair, _TIMEOUT)
-        who = self._ids.id_of(said["pid"]), said["epoch"]
+        who = self._ids.id_of(arguments["pid"]), arguments["epoch"]
         if request == "end":
-            return requests.end_txn(self._name, *who, said["commit"], self._version_of_end)
+            return requests.end_txn(self._name, *who, arguments["commit"], self._version_of_end)
         if request == "add_offsets":
             return group_requests.add_offsets(self._name, *who, self._group.name)
         if request == "txn_offset_commit":
             version = self._version_of_commit
-            return self._group.commit((self._name, *who), dict(said), version)
-        where = self._where(said["p"])
+            return self._group.commit((self._name, *who), dict(arguments), version)
+        where = self._where(arguments["p"])
         if request == "add":
             return requests.add_partition(self._name, *who, *where)
         if request == "addv5":
             return requests.add_for_client(self._name, *who, *where, verify=self._protocol != 2)
         if request == "produce":
-            return requests.produce(self._name, *who, said["seq"], *where, self._version_of_produce)
+            return requests.produce(
+                self._name, *who, arguments["seq"], *where, self._version_of_produce
+            )
         if request in ("marker", "late_marker"):
-            commit, level = said["commit"], self._protocol
+            commit, level = arguments["commit"], self._protocol
             sender = level, self._coordinator.epoch - (request == "late_marker")
             return requests.write_marker(*who, commit, *where, *sender, self._newest_marker)
         raise ValueError(f"{request} is no request of conform_answers_v1 or v2")
@@ -228,7 +238,7 @@ class Brokers:
         return 5 if self._protocol == 2 else 3
 
     def _leader(self, p: int) -> int:
-        """The broker that leads a partition, by its number in the model."""
+        """The leader of a partition by its number in the model."""
         return self._group.leader if p == PARTITIONS else self._leaders[p]
 
     def _where(self, p: int) -> tuple[str, int]:
@@ -236,29 +246,29 @@ class Brokers:
 
     # ------------------------------------------------------------ what befalls brokers
 
-    def _befalls(self, what: str, said: Mapping[str, Any]) -> bool:
-        """Whether it does: nobody may have said how."""
-        match what:
+    def _befalls(self, outage: str, arguments: Mapping[str, Any]) -> bool:
+        """Injects an outage; returns whether the options allow it."""
+        match outage:
             case "killed":
                 return self._killed()
             case "put":
-                return self._put(said)
+                return self._put(arguments)
             case "stopped":
-                return self._stop(said["p"])
+                return self._stop(arguments["p"])
             case "continued":
-                return self._continue(said["p"])
+                return self._continue(arguments["p"])
             case "joined" | "left":
-                return self._rebalance(said)
+                return self._rebalance(arguments)
             case "moved":
                 return self._move()
             case _:
-                return self._outages.levels and self._set_level(LEVELS[said["to"]])
+                return self._outages.levels and self._set_level(LEVELS[arguments["to"]])
 
     def _killed(self) -> bool:
         if not self._outages.kill:
             return False
         watched = self._nodes.first
-        # Noted before it is done, so that `_repair` undoes it if this is interrupted.
+        # Noted first, so that `_repair` undoes it after an interrupt.
         self._down = True
         run(self._outages.kill)
         until(watched.is_closed, f"`{self._outages.kill}` has killed the broker")
@@ -271,7 +281,7 @@ class Brokers:
         return True
 
     def _start_again(self, by_command: bool) -> None:
-        """Waits until the broker does what it is asked for; ``by_command``: it is started first."""
+        """Waits until the broker is ready; it is started first if ``by_command`` is set."""
         self._nodes.close()
         if by_command:
             run(self._outages.start)
@@ -279,41 +289,43 @@ class Brokers:
         self._nodes.again()
         self._begin()
 
-    def _put(self, said: Mapping[str, Any]) -> bool:
-        """A record in the log of transactions, which the coordinator reads when it is started."""
-        known = said["previous"] == -1 or self._ids.knows(said["previous"])
-        if not self._outages.kill or not self._ids.knows(said["pid"]) or not known:
+    def _put(self, arguments: Mapping[str, Any]) -> bool:
+        """Writes a record into the transaction log and restarts the coordinator, which reads it."""
+        previous_known = arguments["previous"] == -1 or self._ids.knows(arguments["previous"])
+        if not self._outages.kill or not self._ids.knows(arguments["pid"]) or not previous_known:
             return False
-        if PARTITIONS in said["partitions"] and not self._grouped:
+        if PARTITIONS in arguments["partitions"] and not self._grouped:
             return False
         successor = -1
-        if said["successor"]:
+        if arguments["successor"]:
             name = f"{self._name}-successor-{len(self._ids)}"
-            given = self._nodes.done(self._nodes.first, lambda: requests.init_producer_id(name))
-            successor = given.producer_id
+            init_answer = self._nodes.done(
+                self._nodes.first, lambda: requests.init_producer_id(name)
+            )
+            successor = init_answer.producer_id
             self._ids.number_of(successor)
         record = written(
             self._name,
-            said["state"],
-            self._ids.id_of(said["pid"]),
-            said["epoch"],
-            [self._where(p) for p in said["partitions"]],
-            -1 if said["previous"] == -1 else self._ids.id_of(said["previous"]),
+            arguments["state"],
+            self._ids.id_of(arguments["pid"]),
+            arguments["epoch"],
+            [self._where(p) for p in arguments["partitions"]],
+            -1 if arguments["previous"] == -1 else self._ids.id_of(arguments["previous"]),
             successor,
-            2 if said["of"] == "V2" else 0,
+            2 if arguments["of"] == "V2" else 0,
             _TIMEOUT,
             time.time_ns() // 1_000_000,
         )
         coordinator = self._coordinator.connection(_OBSERVER)
-        asked = requests.put_record(*record, TRANSACTION_LOG, self._coordinator.partition)
-        check(coordinator, coordinator.ask(asked, ADMINISTRATOR))
+        request = requests.put_record(*record, TRANSACTION_LOG, self._coordinator.partition)
+        check(coordinator, coordinator.ask(request, ADMINISTRATOR))
         self._was_put = True
         return self._killed()
 
     def _stop(self, p: int) -> bool:
         if self._second is None or self._leader(p) != self._second:
             return False
-        # Noted before it is done, so that `_repair` undoes it if this is interrupted.
+        # Noted first, so that `_repair` undoes it after an interrupt.
         self._stopped.add(p)
         run(self._outages.pause)
         return True
@@ -326,11 +338,11 @@ class Brokers:
         self._come_to_rest()
         return True
 
-    def _rebalance(self, said: Mapping[str, Any]) -> bool:
+    def _rebalance(self, arguments: Mapping[str, Any]) -> bool:
         if not self._grouped:
             return False
-        if "member" in said:
-            self._group.joined(said["member"])
+        if "member" in arguments:
+            self._group.joined(arguments["member"])
         else:
             self._group.left()
         return True
@@ -346,28 +358,32 @@ class Brokers:
     def _set_level(self, level: int) -> bool:
         first = self._nodes.first
         lowered = level < self._level
-        # Noted before it is known to be done, so that `_repair` undoes it if this is interrupted.
+        # Noted first, so that `_repair` undoes it after an interrupt.
         self._level = level
         check(first, first.ask(requests.set_feature(_FEATURE, level, lowered)))
-        running = [one for one in self._nodes.numbers if one != self._second or not self._stopped]
+        running = [
+            node_id
+            for node_id in self._nodes.numbers
+            if node_id != self._second or not self._stopped
+        ]
         for node in running:
             until(partial(self._has_level, node, level), f"{_FEATURE} is {level}")
         return True
 
     def _has_level(self, node: int, level: int) -> bool:
-        said = self._nodes.to(node, _OBSERVER).ask(requests.features())
-        return _transaction_version(said) == level
+        answer = self._nodes.to(node, _OBSERVER).ask(requests.features())
+        return _transaction_version(answer) == level
 
     def _repair(self) -> None:
-        """What has befallen the brokers is over."""
+        """Undoes outages."""
         if self._down:
-            # Whether it was killed, and is started again, is not known.
+            # The broker may or may not have been killed and restarted.
             self._start_again(bool(self._outages.start) and not self._nodes.answer())
         if self._stopped:
             run(self._outages.resume)
             self._stopped = set()
         if self._level != self._protocol:
-            # On the connections there may be answers that nobody has waited for.
+            # The connections may have pending answers.
             self._nodes.close()
             self._nodes.again()
             self._set_level(self._protocol)
@@ -376,8 +392,8 @@ class Brokers:
     # ------------------------------------------------------------ the cluster
 
     def _begin(self) -> None:
-        """Waits until the brokers do what they are asked for: one that has just started does not
-        yet, nor one that leads a topic which has just been made.
+        """Waits until the brokers are ready: a new broker is not at first, nor the leaders of a new
+        topic.
         """
         numbers = self._first_numbers()
         where = [[numbers[0]], [numbers[0] if self._second is None else self._second]]
@@ -388,18 +404,18 @@ class Brokers:
             return len(self._leaders) >= PARTITIONS and min(self._leaders) >= 0
 
         until(led, f"{self._topic} has {PARTITIONS} partitions, each with a leader")
-        wanted = [one[0] for one in where]
+        wanted = [replicas[0] for replicas in where]
         if self._second is not None and self._leaders[:PARTITIONS] != wanted:
-            found = f"{self._topic} is led by {self._leaders}, and not by {wanted}"
-            raise Unreachable(f"{found}; topic=NAME is another topic")
+            message = f"{self._topic} is led by {self._leaders}, and not by {wanted}"
+            raise Unreachable(f"{message}; topic=NAME is another topic")
         self._warm_up(self._fresh_name())
 
     def _warm_up(self, name: str) -> None:
-        """A transaction of its own id, which writes to both partitions."""
+        """Runs a transaction of another id that writes to both partitions."""
         done = self._nodes.done
         coordinator = self._nodes.to(self._nodes.coordinator(name), _OBSERVER)
-        given = done(coordinator, partial(requests.init_producer_id, name))
-        who = name, given.producer_id, given.producer_epoch
+        init_answer = done(coordinator, partial(requests.init_producer_id, name))
+        who = name, init_answer.producer_id, init_answer.producer_epoch
         for p, leader in enumerate(self._leaders[:PARTITIONS]):
             where = self._topic, p
             if self._protocol != 2:
@@ -409,7 +425,7 @@ class Brokers:
         done(coordinator, partial(requests.end_txn, *who, False, self._version_of_end))
 
     def _first_numbers(self) -> list[int]:
-        """The brokers, the one that leads the first partition first."""
+        """The brokers, with the leader of the first partition first."""
         self._nodes.coordinator(self._name)
         self._nodes.leaders(TRANSACTION_LOG)
         numbers = self._nodes.numbers
@@ -417,7 +433,7 @@ class Brokers:
             raise Unreachable(f"there is no broker {self._second}; known are {numbers}")
         if self._outages.kill and len(numbers) > 1:
             raise Unreachable(f"kill is for a cluster of one broker; this one has {numbers}")
-        return [one for one in numbers if one != self._second] or numbers
+        return [number for number in numbers if number != self._second] or numbers
 
     def _fresh_name(self) -> str:
         """A transactional id that the second broker does not coordinate."""
@@ -429,7 +445,7 @@ class Brokers:
         raise Unreachable(f"broker {self._second} coordinates all transactional ids")
 
     def _find_group(self) -> None:
-        """A group that the second broker does not coordinate."""
+        """Creates a group that the second broker does not coordinate."""
         for number in range(100):
             self._group = Group(self._nodes, f"{self._name}-{number}", self._topic)
             self._group.find()
@@ -438,9 +454,10 @@ class Brokers:
         raise Unreachable(f"broker {self._second} coordinates all groups")
 
     def _come_to_rest(self) -> None:
-        """Waits until the transaction is complete. A partition may refuse the coordinator's marker,
-        which ends its efforts: a transaction that stays where it is has come to rest there. So has
-        one whose markers all wait for a leader that is stopped.
+        """Waits until the transaction is complete or cannot progress.
+
+        If a partition refuses a marker, the coordinator gives up, so a transaction whose state
+        stays the same has settled, as has one whose markers all wait for a stopped leader.
         """
         began = time.monotonic()
         coordinator = self._coordinator.connection(_OBSERVER)
@@ -448,12 +465,20 @@ class Brokers:
             answer = self._nodes.done(
                 coordinator, lambda: requests.describe_transaction(self._name)
             )
-            [found] = answer.transaction_states
-            now = (found.transaction_state, found.producer_id, found.producer_epoch)
+            [description] = answer.transaction_states
+            now = (
+                description.transaction_state,
+                description.producer_id,
+                description.producer_epoch,
+            )
             if now[0] not in _PENDING:
-                # One that the coordinator has taken by itself has its number from here.
-                self._ids.number_of(found.producer_id)
-            open_ = {self._numbered(one, p) for one in found.topics for p in one.partitions}
+                # A producer id that the coordinator chose by itself gets a number.
+                self._ids.number_of(description.producer_id)
+            open_ = {
+                self._numbered(pending_topic, p)
+                for pending_topic in description.topics
+                for p in pending_topic.partitions
+            }
             waits = bool(open_) and open_ <= self._stopped
             if now[0] not in _PENDING or now == self._stuck or waits:
                 self._check_lead()
@@ -468,31 +493,37 @@ class Brokers:
         return p if topic.topic == self._topic else PARTITIONS
 
     def _may_be_refused(self, partitions: set[int], id_: int, epoch: int) -> bool:
-        """Whether a partition has heard of an epoch that the coordinator's marker is not above."""
-        known = max((self._epochs.get((p, id_), -1) for p in partitions), default=-1)
-        return self._was_put or known >= epoch + (self._protocol == 1)
+        """Whether a partition has seen an epoch that is not below the marker's."""
+        highest = max((self._epochs.get((p, id_), -1) for p in partitions), default=-1)
+        return self._was_put or highest >= epoch + (self._protocol == 1)
 
     def _check_lead(self) -> None:
-        """A cluster that has given up a broker which is stopped goes on without it."""
+        """Raises `Unreachable` if the cluster has replaced the stopped broker as a leader."""
         if not self._stopped:
             return
         leaders = [node for node, _ in self._nodes.leaders(self._topic)]
         lost = [p for p in sorted(self._stopped) if p < PARTITIONS and leaders[p] != self._second]
         if lost:
-            what = f"the cluster has given up broker {self._second}, which is stopped: it does not"
+            message = (
+                f"the cluster has given up broker {self._second}, which is stopped: it does not"
+            )
             why = "a longer broker.session.timeout.ms keeps it from that"
-            raise Unreachable(f"{what} lead {self._topic}-{lost[0]} any more; {why}")
+            raise Unreachable(f"{message} lead {self._topic}-{lost[0]} any more; {why}")
 
 
-def _pair(request: str, said: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The producer id and the epoch that a request names, if it does."""
+def _pair(request: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The producer id and epoch that a request names, if any."""
     if request == "init":
-        return cast("Mapping[str, Any] | None", said["expected"])
-    return {"producer_id": said["pid"], "epoch": said["epoch"]} if "pid" in said else None
+        return cast("Mapping[str, Any] | None", arguments["expected"])
+    return (
+        {"producer_id": arguments["pid"], "epoch": arguments["epoch"]}
+        if "pid" in arguments
+        else None
+    )
 
 
 def _transaction_version(answer: Any) -> int:
-    """The level that a broker says it has. Raises `Unreachable`."""
+    """The broker's level of the feature. Raises `Unreachable`."""
     levels = {one.name: one.max_version_level for one in answer.finalized_features or ()}
     level = int(levels.get(_FEATURE, 0))
     if level not in LEVELS.values():

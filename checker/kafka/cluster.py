@@ -1,6 +1,7 @@
-"""A running cluster as any client may read it: Fetch, read uncommitted, control records included.
+"""Read-only access to a running cluster: Fetch with read_uncommitted, including control records.
 
-The one home of the client library's connections; what it gives has types from here on.
+The client library's connections are confined to this module; its results are converted to typed
+values.
 """
 
 from __future__ import annotations
@@ -18,26 +19,24 @@ from fencepost.checker.kafka.recorder import Round
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
 MAX_ANSWER = 100 << 20
-"""Bytes of the largest answer that is read; the client library allocates what a broker announces.
-A broker answers Fetch with the first batch whatever its size, so this limits batches, too.
+"""Maximum size of a response in bytes, since the client library allocates what a broker announces.
+Fetch returns the first batch whatever its size, so this also limits batches.
 """
 _PATIENCE = 30_000
 GREETING = 10.0
-"""Seconds in which the first broker that is asked has to answer for the first time: one that is
-stopped accepts connections, and says nothing.
+"""Seconds for the first response of the first broker: a stopped process accepts connections, but
+does not answer.
 """
 _USUAL_PORT = 9092
 MOST_PORT = 65_535
 
 
 class Unreachable(Exception):
-    """The cluster does not answer, or not as it should; the text says what was asked."""
+    """The cluster does not answer properly; the text says what was requested."""
 
 
 def address(where: str) -> tuple[str, int]:
-    """The host and the port of HOST:PORT; an address of IPv6 stands in brackets. Raises
-    `Unreachable`.
-    """
+    """Parses HOST:PORT, with IPv6 addresses in brackets. Raises `Unreachable`."""
     host, colon, port = where.strip().rpartition(":")
     inner = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     named = colon and inner and (":" not in inner or inner != host)
@@ -47,12 +46,14 @@ def address(where: str) -> tuple[str, int]:
 
 
 def _someone_listens(bootstrap: Sequence[str]) -> None:
-    """The client library only says that it has not reached any of them, and not why."""
+    """Raises `Unreachable` with the reasons unless some address accepts a connection: the client
+    library does not report reasons.
+    """
     reasons: list[str] = []
     for where in bootstrap:
         try:
-            there = address(where) if ":" in where else (where.strip(), _USUAL_PORT)
-            socket.create_connection(there, GREETING).close()
+            endpoint = address(where) if ":" in where else (where.strip(), _USUAL_PORT)
+            socket.create_connection(endpoint, GREETING).close()
         except Unreachable as why:
             reasons.append(str(why))
         except TimeoutError:
@@ -65,12 +66,12 @@ def _someone_listens(bootstrap: Sequence[str]) -> None:
 
 
 def silent(where: str, seconds: float) -> str:
-    """What to say of a broker that does not answer."""
+    """The message for a broker that does not answer."""
     return f"{where} has not answered within {seconds:.0f} s: is the broker stopped?"
 
 
 class Cluster:
-    """A connection to a cluster, through which nothing is written."""
+    """A connection to a cluster that only reads."""
 
     def __init__(self, bootstrap: Sequence[str], settings: Mapping[str, str]) -> None:
         self._fetch: Any = import_module("kafka.protocol.consumer.fetch")
@@ -97,22 +98,20 @@ class Cluster:
         self._client.close()
 
     def partitions(self, topics: Sequence[str]) -> list[str]:
-        """The partitions of topics, those of the transaction log among them, as sources are named.
-        Raises `Unreachable`.
+        """The partitions of topics and of the transaction log, as names of sources. Raises
+        `Unreachable`.
         """
-        found: list[str] = []
+        sources: list[str] = []
         for topic in sorted({TRANSACTION_LOG, *topics}):
             numbers = self._numbers(topic)
             if not numbers:
                 raise Unreachable(f"the cluster has no topic {topic}")
-            found += [f"{topic}-{number}" for number in sorted(numbers)]
-        return found
+            sources += [f"{topic}-{number}" for number in sorted(numbers)]
+        return sources
 
     def ends(self, sources: Sequence[str], at: int = LATEST) -> dict[str, int]:
-        """Where logs end, or (``EARLIEST``) begin, for readers of what is not committed. Raises
-        `Unreachable`.
-        """
-        found: dict[str, int] = {}
+        """The end offsets of logs, or the start offsets with ``EARLIEST``. Raises `Unreachable`."""
+        offsets: dict[str, int] = {}
         leaders: dict[int, list[str]] = {}
         for source in sources:
             leaders.setdefault(self._leader(source), []).append(source)
@@ -124,7 +123,7 @@ class Cluster:
             for source in own:
                 topic, number = _split(source)
                 topics.setdefault(topic, []).append(number)
-            asked = request[4](
+            query = request[4](
                 replica_id=-1,
                 isolation_level=0,
                 topics=[
@@ -140,28 +139,28 @@ class Cluster:
                     for topic, numbers in topics.items()
                 ],
             )
-            for topic in self._ask(leader, asked, "asking for the ends of logs").topics:
-                for one in topic.partitions:
-                    source = f"{topic.name}-{one.partition_index}"
-                    self._check(one.error_code, f"asking for the end of {source}")
-                    found[source] = one.offset
-        return found
+            for topic in self._ask(leader, query, "asking for the ends of logs").topics:
+                for partition in topic.partitions:
+                    source = f"{topic.name}-{partition.partition_index}"
+                    self._check(partition.error_code, f"asking for the end of {source}")
+                    offsets[source] = partition.offset
+        return offsets
 
     def rounds(self, sources: Sequence[str], count: int) -> list[Round]:
-        """Where the logs end, ``count`` times."""
+        """The end offsets of logs, ``count`` times."""
         mine = [source for source in sources if of_transactions(source)]
         others = [source for source in sources if not of_transactions(source)]
-        found: list[Round] = []
+        result: list[Round] = []
         before = self.ends(mine)
         for _ in range(count):
             data = self.ends(others)
             after = self.ends(mine)
-            found.append(Round(before, data, after))
+            result.append(Round(before, data, after))
             before = after
-        return found
+        return result
 
     def read(self, source: str, end: int) -> Iterator[tuple[Batch, list[Entry]]]:
-        """The batches of a log up to an offset, and what each says. Raises `Unreachable` and
+        """The batches of a log up to an offset, with their entries. Raises `Unreachable` and
         `Undecodable`.
         """
         topic, number = _split(source)
@@ -169,7 +168,7 @@ class Cluster:
         offset = self.ends([source], EARLIEST)[source]
         size = _AT_ONCE
         while offset < end:
-            asked = request[11](
+            query = request[11](
                 replica_id=-1,
                 max_wait_ms=100,
                 min_bytes=0,
@@ -194,14 +193,14 @@ class Cluster:
                 forgotten_topics_data=[],
                 rack_id="",
             )
-            answer = self._ask(self._leader(source), asked, f"reading {source}")
-            one = answer.responses[0].partitions[0]
-            self._check(one.error_code, f"reading {source}")
+            answer = self._ask(self._leader(source), query, f"reading {source}")
+            partition = answer.responses[0].partitions[0]
+            self._check(partition.error_code, f"reading {source}")
             went_on = False
             try:
-                for batch, found in entries(bytes(one.records or b""), source):
+                for batch, batch_entries in entries(bytes(partition.records or b""), source):
                     if batch.last_offset >= offset and batch.offset < end:
-                        yield batch, found
+                        yield batch, batch_entries
                     went_on = went_on or batch.last_offset >= offset
                     offset = max(offset, batch.last_offset + 1)
             except Undecodable as why:
@@ -225,24 +224,24 @@ class Cluster:
             raise Unreachable(f"{source} has no leader")
         return int(leader)
 
-    def _ask(self, node: int, request: Any, what: str) -> Any:
-        with self._asking(what):
+    def _ask(self, node: int, request: Any, purpose: str) -> Any:
+        with self._asking(purpose):
             return self._client.send_and_receive(node, request, timeout_ms=_PATIENCE)
 
-    def _check(self, code: int, what: str) -> None:
+    def _check(self, code: int, purpose: str) -> None:
         if code:
-            raise Unreachable(f"{what}: {self._errors.for_code(code).__name__}")
+            raise Unreachable(f"{purpose}: {self._errors.for_code(code).__name__}")
 
     @contextmanager
-    def _asking(self, what: str) -> Generator[None]:
+    def _asking(self, purpose: str) -> Generator[None]:
         try:
             yield
         except (self._errors.KafkaError, OSError) as error:
-            raise Unreachable(f"{what}: {error or type(error).__name__}") from None
+            raise Unreachable(f"{purpose}: {error or type(error).__name__}") from None
 
 
 class ClusterLog:
-    """The log of one partition of a running cluster, up to an offset."""
+    """The log of a partition of a running cluster, up to an offset."""
 
     def __init__(self, cluster: Cluster, source: str, end: int) -> None:
         self.source = source

@@ -1,5 +1,7 @@
-"""The coordinator of a transactional id: the broker that leads the partition of the transaction log
-with its records. It can be moved to another broker that has the log, too.
+"""The coordinator of a transactional id, and the numbering of producer ids.
+
+The coordinator is the broker that leads the id's partition of the transaction log. It can be moved
+to another broker.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from fencepost.checker.kafka.requests import Connection
 from fencepost.checker.kafka.transaction_log import partition_of
 
 STRANGERS = 1 << 60
-"""Producer ids from here on no coordinator gives away."""
+"""Coordinators do not assign producer ids from here on."""
 BROKER = "broker"
-"""Who asks in the name of a broker."""
+"""The client name for requests that brokers make."""
 
 
 class Coordinator:
-    """That of one id at a time. ``partition`` has its records; ``epoch`` is that of its leader."""
+    """The coordinator of one id at a time. ``partition`` has its records; ``epoch`` is the leader
+    epoch.
+    """
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
@@ -41,12 +45,14 @@ class Coordinator:
         return self._nodes.to(self._node, who)
 
     def move(self) -> None:
-        """Has the next broker lead the partition, and waits until it has read it."""
+        """Makes the next broker the leader of the partition, and waits until it has loaded the
+        log.
+        """
         self._nodes.leaders(TRANSACTION_LOG)
-        others = [one for one in self._nodes.numbers if one != self._node]
+        others = [node for node in self._nodes.numbers if node != self._node]
         if not others:
             raise Unreachable("a coordinator moves in a cluster of two brokers or more")
-        target = next((one for one in others if one > self._node), others[0])
+        target = next((node for node in others if node > self._node), others[0])
         where = TRANSACTION_LOG, self.partition
         first = self._nodes.first
         check(first, first.ask(requests.reassign(*where, [target, self._node])))
@@ -61,7 +67,7 @@ class Coordinator:
             return self._nodes.leaders(TRANSACTION_LOG)[self.partition][0] == target
 
         until(leads, f"broker {target} leads the log of transactions")
-        # The one that led it may say for a while that it does.
+        # The previous leader may still claim to be the coordinator for a while.
         until(lambda: self._nodes.coordinator(self._name) == target, f"broker {target} coordinates")
         self.find(self._name)
         self._nodes.done(
@@ -70,14 +76,16 @@ class Coordinator:
 
 
 class Identities:
-    """Those of a history whose producer id has an ``epoch`` in the beginning. ``stranger`` is the
-    number that stands for an id that nobody has.
+    """The producer ids of a history by the model's numbers, and the instances they were given to.
+
+    ``epoch`` is the initial epoch of the first producer id. ``stranger`` is the number of an id
+    that does not exist.
     """
 
     def __init__(self, stranger: int, epoch: int, first: int = -1) -> None:
         self._stranger = stranger
         self._numbers = {first: 0}
-        # Partitions remember what they have heard of.
+        # Unique, since partitions remember the ids they have seen.
         self._nobody = STRANGERS + time.time_ns()
         self._given = {(0, epoch): 0}
         self._instance = 0
@@ -86,28 +94,30 @@ class Identities:
         return len(self._numbers)
 
     def knows(self, number: int) -> bool:
-        """Whether an id with this number has appeared."""
+        """Whether an id with this number has been assigned."""
         return 0 <= number < len(self._numbers)
 
     def id_of(self, number: int) -> int:
-        """The producer id that a number of the model stands for."""
-        known = {own: id_ for id_, own in self._numbers.items()}
-        return known.get(number, self._nobody)
+        """The producer id with a number of the model."""
+        ids = {own: id_ for id_, own in self._numbers.items()}
+        return ids.get(number, self._nobody)
 
     def number_of(self, id_: int) -> int:
-        """Producer ids are numbered in the order in which they appear."""
+        """The number of a producer id, in order of first use."""
         return self._numbers.setdefault(id_, len(self._numbers))
 
     def may_say(self, pair: Mapping[str, Any]) -> bool:
-        """Whether a client can name a producer id and an epoch: an id that it knows, or that nobody
-        has. What number an id will have that is given away later, nobody knows yet.
+        """Whether a client can name this producer id and epoch: an assigned id, or one that does
+        not exist.
+
+        The numbers of ids assigned later are unknown.
         """
         number = pair["producer_id"]
         return bool((self.knows(number) or number == self._stranger) and pair["epoch"] >= 0)
 
     def who(self, request: str, pair: Mapping[str, Any] | None) -> str:
-        """The instance that asks: a new one, or the one that was given the pair. A pair that nobody
-        was given is the older one's.
+        """The instance that makes a request: a new one, or the one that was given the pair. An
+        unassigned pair belongs to the older instance.
         """
         if request in ("addv5", "marker", "late_marker"):
             return BROKER
@@ -117,7 +127,7 @@ class Identities:
         return str(self._given.get((pair["producer_id"], pair["epoch"]), 1 - self._instance))
 
     def give(self, id_: int, epoch: int, who: str) -> int:
-        """Notes that an instance was answered with a pair; the number of the id."""
+        """Records the answer to an instance; returns the number of the id."""
         number = self.number_of(id_)
         self._given[number, epoch] = self._instance if who == BROKER else int(who)
         return number

@@ -1,8 +1,7 @@
-"""The log of one partition as lines of a recording: what the transaction coordinator has recorded,
-and the headers of transactional batches and markers.
+"""The log of a partition as lines of a recording: records of the transaction coordinator, and
+headers of transactional batches and markers.
 
-No payload is in a line; of offsets that are committed it has the group. It does not know where the
-bytes of a log come from.
+Lines contain no payloads; for committed offsets they contain the group.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ Json = int | str | bool | list[str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a log: its place, and the line of a recording that says it.
+    """A log entry: its offset, and the line of a recording that describes it.
 
-    ``id`` is the transactional id of the coordinator's record, None in a partition with data. An
-    empty ``line`` says that the coordinator has forgotten the id (a tombstone).
+    ``id`` is the transactional id of a coordinator's record; None in a data partition. An empty
+    ``line`` is a tombstone: the coordinator has forgotten the id.
     """
 
     offset: int
@@ -37,17 +36,17 @@ def topic_of(source: str) -> str:
 
 
 def of_transactions(source: str) -> bool:
-    """Whether a partition is one of the transaction coordinator's log."""
+    """Whether a source is a partition of the transaction log."""
     return topic_of(source) == TRANSACTION_LOG
 
 
 def entries(data: bytes | memoryview, source: str) -> Iterator[tuple[Batch, list[Entry]]]:
-    """The batches in some bytes of a log, and what each says. Of one that compaction has emptied
-    nothing is said. Raises `Undecodable`.
+    """The batches in ``data`` with their entries; none for an empty or non-transactional batch.
+    Raises `Undecodable`.
     """
-    known = of_transactions(source)
+    is_coordinator_log = of_transactions(source)
     for batch in batches(data):
-        if known:
+        if is_coordinator_log:
             yield batch, list(_of_coordinator(data, batch, source))
         elif batch.transactional and batch.count:
             yield batch, [_of_partition(data, batch, source)]
@@ -96,7 +95,9 @@ def _of_partition(data: bytes | memoryview, batch: Batch, source: str) -> Entry:
 
 
 def _group(key: bytes | None) -> str | None:
-    """The consumer group of an offset (OffsetCommitKey 0 and 1), None for a key of another kind."""
+    """The consumer group of an offset's key (OffsetCommitKey 0 and 1); None for other kinds of
+    keys.
+    """
     if key is None:
         return None
     reader = Reader(key)

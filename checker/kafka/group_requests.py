@@ -1,4 +1,4 @@
-"""Requests about a consumer group and its offsets, as `requests` has those of transactions."""
+"""Requests to consumer groups; `requests` has those of transactions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 _PROTOCOL = "consumer", "range"
 _LONG = 1_800_000
-"""How long a member may say nothing, in ms: the most that a broker allows as it is shipped."""
+"""The session timeout in ms: the maximum of the default configuration."""
 
 
 def _groups() -> Any:
@@ -62,15 +62,13 @@ def commit_offset(
 def fetch_offset(group: str, topic: str) -> Any:
     """OffsetFetch of the stable offset of partition 0."""
     request = _groups().OffsetFetchRequest
-    one = request.OffsetFetchRequestGroup
-    topics = [one.OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
-    return request[8](groups=[one(group_id=group, topics=topics)], require_stable=True)
+    group_type = request.OffsetFetchRequestGroup
+    topics = [group_type.OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
+    return request[8](groups=[group_type(group_id=group, topics=topics)], require_stable=True)
 
 
 def join(group: str, member: str, metadata: bytes) -> Any:
-    """JoinGroup; a ``member`` that has no id yet is empty. Other ``metadata`` than before make a
-    rebalance of it.
-    """
+    """JoinGroup; ``member`` is "" for a new member. Changed ``metadata`` triggers a rebalance."""
     kind, protocol = _PROTOCOL
     request = _groups().JoinGroupRequest
     return request[5](
@@ -98,5 +96,5 @@ def sync(group: str, member: str, generation: int) -> Any:
 
 def leave(group: str, member: str) -> Any:
     request = _groups().LeaveGroupRequest
-    one = request.MemberIdentity(member_id=member, group_instance_id=None)
-    return request[3](group_id=group, members=[one])
+    identity = request.MemberIdentity(member_id=member, group_instance_id=None)
+    return request[3](group_id=group, members=[identity])

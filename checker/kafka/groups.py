@@ -1,5 +1,5 @@
-"""The consumer group of a history: its members, one at a time, and its generations, as the model
-numbers them; and the partition that has its records.
+"""The consumer group of a history: at most one member at a time, with members and generations
+numbered as in the model.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from fencepost.checker.kafka.requests import Connection
 from fencepost.checker.kafka.transaction_log import partition_of
 
 _STRANGE = 1_000
-"""Generations from here on above the last no group has."""
+"""Offset for numbers of generations that do not exist."""
 _LOADED = ("NONE", "UNSTABLE_OFFSET_COMMIT")
 _ID_REQUIRED = "MEMBER_ID_REQUIRED"
 
 
 class Group:
-    """A group that nobody has heard of yet. ``leader`` is the broker that coordinates it, and
-    ``partition`` the one of `__consumer_offsets` that has its records.
+    """A new group. ``leader`` is its coordinator, ``partition`` its partition of
+    `__consumer_offsets`.
     """
 
     def __init__(self, nodes: Nodes, name: str, topic: str) -> None:
@@ -34,7 +34,7 @@ class Group:
         self.leader, self.partition = 0, 0
 
     def find(self) -> None:
-        """Waits until it has a coordinator that has read its log."""
+        """Waits for a coordinator that has loaded its log."""
         self.leader = self._nodes.group_coordinator(self.name)
         self.partition = partition_of(self.name, len(self._nodes.leaders(OFFSETS)))
         self._nodes.done(
@@ -44,22 +44,22 @@ class Group:
         )
 
     def member(self, number: int) -> str:
-        """The id of a member: the last it had, if it has left; -1 is none."""
+        """The id of a member, also after it has left; -1 denotes none."""
         return "" if number == -1 else self._ids.get(number, f"nobody-{number}")
 
     def generation(self, number: int) -> int:
-        """The generation that a number of the model stands for."""
+        """The generation with a number of the model."""
         if number < len(self._generations):
             return -1 if number == -1 else self._generations[number]
         return max(self._generations, default=0) + _STRANGE + number
 
     def joined(self, number: int) -> None:
-        """A member joins, and is the only one then."""
+        """Makes a member join, as the only member."""
         if self._member != number:
             self.left()
             self._ids.pop(number, None)
         connection = self._connection(f"member-{number}")
-        # Other metadata each time: so one that is a member already begins a new generation, too.
+        # Changed metadata, so that a rejoining member starts a new generation, too.
         metadata = len(self._generations).to_bytes(4, "big")
         id_ = self._ids.get(number, "")
         answer = connection.ask(group_requests.join(self.name, id_, metadata))
@@ -73,7 +73,7 @@ class Group:
         check(connection, connection.ask(synced))
 
     def left(self) -> None:
-        """The member leaves, if there is one."""
+        """Makes the member leave, if there is one."""
         if self._member is not None:
             connection = self._connection(f"member-{self._member}")
             left = group_requests.leave(self.name, self._ids[self._member])
@@ -81,25 +81,29 @@ class Group:
             self._member = None
 
     def fetched(self, who: str) -> dict[str, Any]:
-        """What a fetch of the stable offset is answered."""
+        """The answer to a fetch of the stable offset."""
         connection = self._connection(who)
         answer = connection.ask(group_requests.fetch_offset(self.name, self._topic))
         error = connection.error(answer)
         if error != "NONE":
-            # Where the error is that of the group, nothing is said of its partitions.
+            # An error of the group has no partitions.
             return {"error": error, "offset": -1}
         every = (group.topics for group in answer.groups)
-        found = [one for topics in every for topic in topics for one in topic.partitions]
-        if len(found) != 1:
-            what = f"OffsetFetch: {len(found)} offsets of {self.name} are in the answer, and not 1"
-            raise Unreachable(what)
-        return {"error": error, "offset": found[0].committed_offset}
+        offsets = [one for topics in every for topic in topics for one in topic.partitions]
+        if len(offsets) != 1:
+            count = len(offsets)
+            message = f"OffsetFetch: {count} offsets of {self.name} are in the answer, and not 1"
+            raise Unreachable(message)
+        return {"error": error, "offset": offsets[0].committed_offset}
 
-    def commit(self, who: tuple[str, int, int], said: dict[str, Any], version: int) -> Any:
-        """TxnOffsetCommit of a transactional id, a producer id and its epoch."""
-        member, generation = self.member(said["member"]), self.generation(said["generation"])
-        what = self._topic, said["offset"], version
-        return group_requests.commit_offset(*who, self.name, member, generation, *what)
+    def commit(self, who: tuple[str, int, int], arguments: dict[str, Any], version: int) -> Any:
+        """TxnOffsetCommit for a transactional id, producer id and epoch."""
+        member, generation = (
+            self.member(arguments["member"]),
+            self.generation(arguments["generation"]),
+        )
+        offset_arguments = self._topic, arguments["offset"], version
+        return group_requests.commit_offset(*who, self.name, member, generation, *offset_arguments)
 
     def _connection(self, who: str) -> Connection:
         return self._nodes.to(self.leader, who)

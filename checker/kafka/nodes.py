@@ -1,7 +1,6 @@
-"""The brokers of a cluster, by their numbers, and connections to them.
+"""The brokers of a cluster by number, and the connections to them.
 
-Who asks has a connection of its own to each broker, as clients and brokers have. This knows who
-leads a partition and who coordinates an id, and nothing of transactions.
+Each client has its own connection to each broker, as real clients and brokers do.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from fencepost.checker.kafka.requests import Connection
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 60.0
-"""Seconds in which a broker has to do what it says it cannot do yet."""
+"""Seconds for retriable errors."""
 PAUSE = 0.02
 _KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
 
 
 class Nodes:
-    """The cluster at ``bootstrap``, HOST:PORT of one of its brokers; ``greeting`` is what this said
-    last of its features when it was connected to. Raises `Unreachable`.
+    """The cluster at ``bootstrap``, HOST:PORT of a broker; ``greeting`` is that broker's latest
+    ApiVersions response. Raises `Unreachable`.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -38,16 +37,16 @@ class Nodes:
 
     @property
     def numbers(self) -> list[int]:
-        """The brokers that were known when partitions were last asked for."""
+        """The brokers known since the last metadata response."""
         return sorted(self._addresses)
 
     def close(self) -> None:
-        for one in (self.first, *self._open.values()):
-            one.close()
+        for connection in (self.first, *self._open.values()):
+            connection.close()
         self._open = {}
 
     def again(self) -> None:
-        """Connects anew, as soon as there is somebody who answers."""
+        """Reconnects as soon as a broker answers."""
 
         def connected() -> bool:
             try:
@@ -59,77 +58,79 @@ class Nodes:
         until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
 
     def answer(self) -> bool:
-        """Whether there is somebody who answers."""
+        """Whether a broker answers."""
         try:
-            made, _ = self._greeted()
+            connection, _ = self._greeted()
         except Unreachable:
             return False
-        made.close()
+        connection.close()
         return True
 
     def _greeted(self) -> tuple[Connection, Any]:
-        """A connection to the first broker, and its first answer: the levels of its features."""
-        made = Connection(*self._bootstrap, GREETING)
+        """Connects to the first broker; returns the connection and its ApiVersions response."""
+        connection = Connection(*self._bootstrap, GREETING)
         try:
-            answer = made.ask(requests.features())
+            answer = connection.ask(requests.features())
         except BaseException:
-            made.close()
+            connection.close()
             raise
-        made.wait(requests.PATIENCE)
-        return made, answer
+        connection.wait(requests.PATIENCE)
+        return connection, answer
 
     def to(self, node: int, who: str) -> Connection:
-        """The connection of somebody to a broker."""
+        """The connection of client ``who`` to a broker."""
         if (node, who) not in self._open:
             self._open[node, who] = Connection(*self._addresses[node])
         return self._open[node, who]
 
     def has_topic(self, name: str, replicas: list[list[int]]) -> None:
-        """Makes a topic, if it is not there."""
+        """Creates a topic, unless it exists."""
         self.done(self.first, lambda: requests.create_topic(name, replicas), _KNOWN)
 
     def leaders(self, topic: str) -> list[tuple[int, int]]:
-        """The brokers that lead the partitions of a topic, -1 where there is none, and the epoch of
-        each leader.
-        """
-        return [(one.leader_id, one.leader_epoch) for one in self._partitions(topic)]
+        """The leader of each partition of a topic (-1 if none) and its leader epoch."""
+        return [
+            (partition.leader_id, partition.leader_epoch) for partition in self._partitions(topic)
+        ]
 
     def in_sync(self, topic: str, partition: int) -> list[int]:
-        """The brokers that have all of a partition."""
-        return [int(one) for one in self._partitions(topic)[partition].isr_nodes]
+        """The in-sync replicas of a partition."""
+        return [int(replica) for replica in self._partitions(topic)[partition].isr_nodes]
 
     def _partitions(self, topic: str) -> list[Any]:
         answer = self.done(self.first, lambda: requests.metadata(topic))
-        self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
-        [found] = answer.topics
-        return sorted(found.partitions, key=lambda one: one.partition_index)
+        self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        [topic_metadata] = answer.topics
+        return sorted(topic_metadata.partitions, key=lambda broker: broker.partition_index)
 
     def coordinator(self, name: str) -> int:
-        """The broker that coordinates a transactional id."""
+        """The coordinator of a transactional id."""
         return self._found(lambda: requests.find_coordinator(name))
 
     def group_coordinator(self, name: str) -> int:
-        """The broker that coordinates a consumer group."""
+        """The coordinator of a consumer group."""
         return self._found(lambda: group_requests.find_coordinator(name))
 
     def _found(self, request: Callable[[], Any]) -> int:
         answer = self.done(self.first, request)
-        [found] = answer.coordinators
-        self._addresses[found.node_id] = (found.host, found.port)
-        return int(found.node_id)
+        [coordinator] = answer.coordinators
+        self._addresses[coordinator.node_id] = (coordinator.host, coordinator.port)
+        return int(coordinator.node_id)
 
     def done(
         self,
         where: Connection,
         request: Callable[[], Any],
-        said: tuple[str, ...] = ("NONE",),
+        accepted: tuple[str, ...] = ("NONE",),
     ) -> Any:
-        """Asks until the answer has no error: a broker that has just started says "not yet"."""
+        """Repeats a request until its error is accepted: a starting broker returns retriable
+        errors.
+        """
         end = time.monotonic() + PATIENCE
         while True:
             answer = where.ask(request())
             error = where.error(answer)
-            if error in said:
+            if error in accepted:
                 return answer
             if time.monotonic() > end:
                 raise Unreachable(f"{type(answer).__name__}: {error}")
@@ -138,7 +139,7 @@ class Nodes:
 
 @contextmanager
 def plainly() -> Generator[None]:
-    """What the cluster does not do is said without a place in this program."""
+    """Turns `Unreachable` into a problem without a location."""
     try:
         yield
     except Unreachable as why:
@@ -146,16 +147,16 @@ def plainly() -> Generator[None]:
 
 
 def check(connection: Connection, answer: Any) -> None:
-    """Raises `Unreachable` where an answer is an error."""
+    """Raises `Unreachable` if a response has an error."""
     error = connection.error(answer)
     if error != "NONE":
         raise Unreachable(f"{type(answer).__name__}: {error}")
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
-    """Waits until something holds. Raises `Unreachable`."""
+def until(holds: Callable[[], bool], condition: str) -> None:
+    """Waits until a condition holds. Raises `Unreachable`."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            raise Unreachable(f"not within {PATIENCE:.0f} s: {what}")
+            raise Unreachable(f"not within {PATIENCE:.0f} s: {condition}")
         time.sleep(PAUSE)

@@ -1,4 +1,4 @@
-"""What may befall brokers while they are driven: the commands of their owner, and how often."""
+"""Outages of driven brokers: the user's commands, and their frequencies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fencepost.checker.kafka.nodes import PATIENCE
 
 OFTEN = "0.02"
 _MOVES = 0.3
-"""How often the coordinator moves, which takes a second."""
+"""Relative frequency of moving the coordinator, which takes a second."""
 
 
 class Outages:
-    """Options of a driver, as the command line gives them. Raises `Unreachable`.
+    """Options of a driver, as text from the command line. Raises `Unreachable`.
 
-    ``kill`` and ``start`` are commands that kill the only broker and start it again; without
-    ``start`` somebody else does so. ``second`` is the number of a broker that leads the second
-    partition, and ``pause`` and ``resume`` stop it and let it go on. With ``levels=yes``
-    transaction.version is changed, and with ``moves=yes`` another broker becomes the coordinator.
-    ``often`` says how often a broker is killed; 1 is as often as anything else is asked.
+    ``kill`` and ``start`` are commands that kill and start the only broker; without ``start``
+    something else restarts it. ``second`` is the number of the broker that leads the second
+    partition; ``pause`` and ``resume`` stop and continue it. ``levels=yes`` changes
+    transaction.version, and ``moves=yes`` moves the coordinator. ``often`` is the frequency of
+    kills relative to each request.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Outages:
             raise Unreachable("moves is for a cluster of which no broker is killed or stopped")
 
     def weight(self, request: str) -> float:
-        """How often something is asked or befalls brokers: what takes seconds is seldom."""
+        """The relative frequency of a request or outage; slow ones are rare."""
         if request in ("killed", "put"):
-            # Of records that are made up most are none that a coordinator would write.
+            # Most invented records are ones that a coordinator would not write.
             return self._often * (1 if request == "killed" else 4) if self.kill else 0.0
         if request == "moved":
             return _MOVES if self.moves else 0.0
@@ -62,8 +62,8 @@ class Outages:
 
 
 def run(command: str) -> None:
-    """Runs somebody's own command, in a shell. Raises `Unreachable`."""
-    # A file, not a pipe: what it leaves running behind it would keep a pipe open.
+    """Runs a command of the user in a shell. Raises `Unreachable`."""
+    # A file, not a pipe: a background process would keep a pipe open.
     with tempfile.TemporaryFile() as errors:
         try:
             done = subprocess.run(
@@ -73,31 +73,31 @@ def run(command: str) -> None:
         except subprocess.TimeoutExpired:
             raise Unreachable(f"`{command}` has not ended within {PATIENCE:.0f} s") from None
         errors.seek(0)
-        said = errors.read().decode(errors="replace").strip().splitlines()
+        output = errors.read().decode(errors="replace").strip().splitlines()
     if done.returncode:
-        why = f": {said[-1]}" if said else ""
+        why = f": {output[-1]}" if output else ""
         raise Unreachable(f"`{command}` ended with {done.returncode}{why}")
 
 
-def whole(name: str, said: str) -> int:
-    """The number of an option. Raises `Unreachable`."""
-    if not said.isdecimal():
-        raise Unreachable(f"{name}={said} is no number")
-    return int(said)
+def whole(name: str, text: str) -> int:
+    """Parses the number of an option. Raises `Unreachable`."""
+    if not text.isdecimal():
+        raise Unreachable(f"{name}={text} is no number")
+    return int(text)
 
 
-def yes(name: str, said: str) -> bool:
-    """The truth of an option. Raises `Unreachable`."""
-    if said not in ("yes", "no"):
-        raise Unreachable(f"{name}={said} is neither yes nor no")
-    return said == "yes"
+def yes(name: str, text: str) -> bool:
+    """Parses a yes/no option. Raises `Unreachable`."""
+    if text not in ("yes", "no"):
+        raise Unreachable(f"{name}={text} is neither yes nor no")
+    return text == "yes"
 
 
-def _share(name: str, said: str) -> float:
+def _share(name: str, text: str) -> float:
     try:
-        found = float(said)
+        share = float(text)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise Unreachable(f"{name}={said} is no number from 0 to 1")
-    return found
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise Unreachable(f"{name}={text} is no number from 0 to 1")
+    return share

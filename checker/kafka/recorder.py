@@ -1,7 +1,7 @@
-"""A recording of the logs of brokers: which of their entries belong to it, and where it is cut.
+"""Creates a recording from brokers' logs: selects entries and cuts histories.
 
-A history is a transactional id with the batches and markers of its producer ids. What it cannot
-have whole is left out, and the recorder says so.
+A history is a transactional id with the batches and markers of its producer ids. Incomplete
+histories are left out and reported.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text import inputs
 
 START = "start-of-"
-"""The source of a history's first line, where the log before it is compacted."""
+"""The source of a history's first line if the log before it is compacted."""
 COMPACTED = "compacted"
-"""The folder, inside that of the recording, of such histories that no mapping can begin with."""
+"""The folder within the recording for histories without a usable beginning."""
 BEFORE = "BEFORE"
-"""The kind of a line that says what a partition had when its history begins."""
+"""The kind of a line with the state of a partition before a history begins."""
 
 
 class Log(Protocol):
-    """The log of one partition."""
+    """The log of a partition."""
 
     @property
     def source(self) -> str: ...
 
     def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
-        """Its batches in the order of offsets, and what each says."""
+        """The batches in order of offsets, with their entries."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Ends of logs, each an offset, as they were asked for one after the other: those of the
-    coordinator's log ``before``, those of the other ``data``, and the coordinator's ``after``.
+    """End offsets of logs, requested one after the other: of the coordinator's log ``before``, of
+    other logs (``data``), and of the coordinator's log ``after``.
 
-    A transactional id of which nothing was recorded between ``before`` and ``after`` had one state
-    all the while, so everything up to there that concerns it goes together.
+    A transactional id without records between ``before`` and ``after`` had a constant state, so all
+    of its entries up to there are consistent.
     """
 
     before: Mapping[str, int]
@@ -55,10 +55,11 @@ class Round:
 
 @dataclass(slots=True)
 class Recorded:
-    """What a recording has. Of the histories that have lost their beginning to compaction, ``late``
-    ones begin with an InitProducerId that is there, and ``compacted`` ones have none. Left out: ids
-    that were ``busy`` all the while, those of which a partition has ``lost`` its beginning, and
-    ``absent`` ones, of which a partition was not read.
+    """The result of a recording.
+
+    Of the histories with a compacted beginning, ``late`` ones begin with an InitProducerId, and
+    ``compacted`` ones do not. Left out are ids that were ``busy`` in every round, those with a
+    ``lost`` beginning of a partition, and those with an ``absent`` partition.
     """
 
     histories: int = 0
@@ -72,9 +73,9 @@ class Recorded:
 
 @dataclass(slots=True)
 class _History:
-    """The records of a transactional id, and the round that it is cut at. If ``late``, the first of
-    them is an InitProducerId that has raised the epoch, and what partitions have of lower epochs
-    was before.
+    """The records of a transactional id, and the round at which it is cut. If it is ``late``, its
+    first record is an InitProducerId that raised the epoch, and entries with lower epochs precede
+    it.
     """
 
     records: list[Entry] = field(default_factory=list[Entry])
@@ -93,7 +94,7 @@ class _History:
         return {cast("int", line["producer_id"]) for line in self.lines}
 
     def was_before(self, line: Mapping[str, Json]) -> bool:
-        """Whether an entry of a partition is older than the first record of a late history."""
+        """Whether an entry of a partition precedes the first record of a late history."""
         first = self.records[0].line
         if line["producer_id"] == first["producer_id"]:
             return cast("int", line["epoch"]) < cast("int", first["epoch"])
@@ -102,63 +103,63 @@ class _History:
 
     @property
     def lines(self) -> Iterator[dict[str, Json]]:
-        """The records that are known to be next to each other, behind what compaction has left."""
+        """The records without gaps, after the one that compaction left."""
         if self.start is not None:
             yield self.start.line | {"source": f"{START}{self.start.line['source']}"}
         yield from (entry.line for entry in self.records)
 
     @property
     def partitions(self) -> set[str]:
-        found: set[str] = set()
+        sources: set[str] = set()
         for line in self.lines:
-            found.update(cast("list[str]", line["partitions"]))
-        return found
+            sources.update(cast("list[str]", line["partitions"]))
+        return sources
 
 
 def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Recorded:
-    """Writes the recording of some logs into a folder, a file for each source. Without ``rounds``
-    the logs are all there is, and nothing is added meanwhile.
+    """Writes the recording of logs into a folder, one file per source. Without ``rounds`` the logs
+    are complete and static.
 
-    Raises `Undecodable`, and what reading and writing raise.
+    Raises `Undecodable`, and the errors of reading and writing.
     """
-    found = Recorded()
+    result = Recorded()
     histories: dict[str, _History] = {}
     for log in logs:
         if of_transactions(log.source):
             _gather(log, histories)
     for name, history in list(histories.items()):
         if rounds and not _settle(history, rounds):
-            found.busy.append(name)
+            result.busy.append(name)
             del histories[name]
     for history in histories.values():
         _begin_late(history)
-    owners = {one: name for name, history in histories.items() for one in history.producers}
+    owners = {item: name for name, history in histories.items() for item in history.producers}
     data = [log for log in logs if not of_transactions(log.source)]
     read = {log.source: _write_data(log, histories, owners, folder) for log in data}
     for name, history in list(histories.items()):
         partitions = history.partitions
         left_out = None
         if partitions - read.keys():
-            left_out = found.absent
-        elif not all(read[one] for one in partitions):
-            left_out = found.lost
+            left_out = result.absent
+        elif not all(read[item] for item in partitions):
+            left_out = result.lost
         if left_out is not None:
             left_out.append(name)
             del histories[name]
     for log in data:
-        found.events += _keep(folder, log.source, histories, owners)
+        result.events += _keep(folder, log.source, histories, owners)
     for path, lines in _by_file(folder, histories).items():
         path.parent.mkdir(exist_ok=True)
         _write(path, lines)
-        found.events += len(lines)
-    found.histories = len(histories)
-    found.late = sum(one.late for one in histories.values())
-    found.compacted = sum(not one.whole for one in histories.values())
-    return found
+        result.events += len(lines)
+    result.histories = len(histories)
+    result.late = sum(item.late for item in histories.values())
+    result.compacted = sum(not item.whole for item in histories.values())
+    return result
 
 
 def _gather(log: Log, histories: dict[str, _History]) -> None:
-    """Adds the histories that a partition of the coordinator's log has."""
+    """Adds the histories in a partition of the coordinator's log."""
     own: dict[str, _History] = {}
     lives: dict[str, int] = {}
     expected = 0
@@ -171,33 +172,33 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
             if entry.id is None:
                 continue
             if not entry.line:
-                # An id that is forgotten and comes again is another one.
+                # A forgotten id that reappears is another one.
                 lives[entry.id] = lives.get(entry.id, 1) + 1
                 continue
             life = lives.get(entry.id, 1)
             name = entry.id if life == 1 else f"{entry.id} ({life})"
-            one = Entry(entry.offset, name, entry.line | {"id": name})
+            renamed = Entry(entry.offset, name, entry.line | {"id": name})
             if name in own:
-                own[name].records.append(one)
+                own[name].records.append(renamed)
             elif holed:
-                # What was before may be missing: compaction may have left this one in its place.
-                own[name] = _History(start=one)
+                # Earlier records may be missing: compaction may have left only this one.
+                own[name] = _History(start=renamed)
             else:
-                own[name] = _History([one])
+                own[name] = _History([renamed])
         if not batch.whole:
             _compacted(own)
         expected = batch.last_offset + 1
     for history in own.values():
         start = history.start
         if start is not None and start.line["state"] == "Empty" and start.line["epoch"] == 0:
-            # Nothing was before: so InitProducerId leaves an id that it has just been given.
+            # This is the state after the first InitProducerId of an id, so nothing precedes it.
             history.start = None
             history.records.insert(0, start)
     histories.update(own)
 
 
 def _compacted(histories: Mapping[str, _History]) -> None:
-    """Something is missing here, so of what was before no more than the last record counts."""
+    """Reduces histories to their last records, since entries are missing after them."""
     for history in histories.values():
         if history.records:
             history.start = history.records[-1]
@@ -205,33 +206,33 @@ def _compacted(histories: Mapping[str, _History]) -> None:
 
 
 def _begin_late(history: _History) -> None:
-    """Has a history that has lost its beginning begin with the first InitProducerId that raises the
-    epoch or has a new producer id: the record before it says what the coordinator knew, and nothing
+    """Makes a history with a lost beginning start at the first InitProducerId that raises the epoch
+    or changes the producer id: the record before it has the coordinator's state, and no transaction
     was open.
     """
     if history.start is None:
         return
     every = [history.start, *history.records]
-    for n, (before, one) in enumerate(pairwise(every), start=1):
-        raised = before.line["producer_id"] != one.line["producer_id"] or (
-            cast("int", before.line["epoch"]) < cast("int", one.line["epoch"])
+    for n, (before, current) in enumerate(pairwise(every), start=1):
+        raised = before.line["producer_id"] != current.line["producer_id"] or (
+            cast("int", before.line["epoch"]) < cast("int", current.line["epoch"])
         )
-        if one.line["state"] == "Empty" and raised:
+        if current.line["state"] == "Empty" and raised:
             history.start, history.records, history.late = before, every[n:], True
             return
 
 
 def _settle(history: _History, rounds: Sequence[Round]) -> bool:
-    """Cuts a history at the last round in which nothing of it was recorded, if there is one."""
+    """Cuts a history at the last round without a record of it; returns whether there is one."""
     every = ([] if history.start is None else [history.start]) + history.records
     source = cast("str", every[0].line["source"])
-    for one in reversed(rounds):
-        before, after = one.before[source], one.after[source]
+    for candidate in reversed(rounds):
+        before, after = candidate.before[source], candidate.after[source]
         if every[0].offset < before and not any(before <= e.offset < after for e in every):
             if history.start is not None and history.start.offset >= before:
                 continue
             history.records = [entry for entry in history.records if entry.offset < before]
-            history.cut = one
+            history.cut = candidate
             return True
     return False
 
@@ -239,8 +240,8 @@ def _settle(history: _History, rounds: Sequence[Round]) -> bool:
 def _write_data(
     log: Log, histories: Mapping[str, _History], owners: Mapping[int, str], folder: Path
 ) -> bool:
-    """Writes the entries of one partition that belong to a history; whether all of the partition
-    is there, from its beginning on.
+    """Writes the entries of a partition that belong to histories; returns whether the log is
+    complete from its beginning.
     """
     whole, expected = True, 0
     before: dict[str, dict[str, Json]] = {}
@@ -272,7 +273,7 @@ def _write_data(
 
 
 def _before(last: Mapping[str, Json]) -> dict[str, Json]:
-    """The line for what was before, of which ``last`` is the last entry."""
+    """The line for the state before, from the ``last`` entry."""
     same = {name: last[name] for name in ("source", "offset", "producer_id", "epoch")}
     return {**same, "kind": BEFORE, "in_transaction": last["kind"] == "DATA"}
 
@@ -280,8 +281,8 @@ def _before(last: Mapping[str, Json]) -> dict[str, Json]:
 def _keep(
     folder: Path, source: str, histories: Mapping[str, _History], owners: Mapping[int, str]
 ) -> int:
-    """Leaves in the file of a source only lines of histories, and moves those that no mapping can
-    begin with; how many lines there are. A file without any is removed.
+    """Keeps the lines of histories in a source's file, and moves those without a usable beginning.
+    Returns the number of lines; an empty file is removed.
     """
     path = _file(folder, source)
     whole, compacted = path.with_name(f".{path.name}"), _file(folder / COMPACTED, source)
@@ -307,15 +308,15 @@ def _keep(
 
 
 def _by_file(folder: Path, histories: Mapping[str, _History]) -> dict[Path, list[dict[str, Json]]]:
-    """The records of all histories, file by file, in the order of offsets."""
-    found: dict[Path, list[dict[str, Json]]] = {}
+    """The records of all histories by file, in order of offsets."""
+    files: dict[Path, list[dict[str, Json]]] = {}
     for history in histories.values():
-        place = folder if history.whole else folder / COMPACTED
+        target_folder = folder if history.whole else folder / COMPACTED
         for line in history.lines:
-            found.setdefault(_file(place, cast("str", line["source"])), []).append(line)
-    for lines in found.values():
+            files.setdefault(_file(target_folder, cast("str", line["source"])), []).append(line)
+    for lines in files.values():
         lines.sort(key=lambda line: cast("int", line["offset"]))
-    return found
+    return files
 
 
 def _file(folder: Path, source: str) -> Path:

@@ -1,7 +1,6 @@
-"""Requests to a broker over a socket of one's own: any request, at any version, in any order.
+"""Requests to a broker over a raw socket: any request, version and order.
 
-The client library has the classes of the protocol and encodes them; there is no logic of a client.
-What comes back has types from here on.
+The client library only encodes and decodes the protocol's messages; its client is not used.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Any
 from fencepost.checker.kafka.cluster import MAX_ANSWER, Unreachable, silent
 
 PATIENCE = 30.0
-"""Seconds that an answer is waited for."""
+"""Response timeout in seconds."""
 ADMINISTRATOR = "__admin_client"
-"""The client id that may write to topics of the brokers' own."""
+"""The client id that may write to internal topics."""
 _SIZE = 4
 _BLOCK = 1 << 16
-"""Bytes that are received at a time, whatever size a broker announces."""
+"""Bytes per receive, whatever size a broker announces."""
 
 
 def _transactions() -> Any:
@@ -27,10 +26,10 @@ def _transactions() -> Any:
 
 
 class Connection:
-    """A socket to one broker. Requests may be sent before earlier ones are answered."""
+    """A socket to a broker. Requests may be pipelined."""
 
     def __init__(self, host: str, port: int, patience: float = PATIENCE) -> None:
-        """``patience``: the seconds that an answer is waited for."""
+        """``patience`` is the response timeout in seconds."""
         self._registry: Any = import_module("kafka.protocol.api_header").ResponseClassRegistry
         self._errors: Any = import_module("kafka.errors")
         self._where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -47,7 +46,7 @@ class Connection:
         self._socket.close()
 
     def wait(self, patience: float) -> None:
-        """From now on an answer is waited for so many seconds."""
+        """Sets the response timeout, in seconds."""
         self._patience = patience
         self._socket.settimeout(patience)
 
@@ -57,12 +56,14 @@ class Connection:
         return Unreachable(f"{self._where}: {error.strerror or error}")
 
     def ask(self, request: Any, client: str = "fencepost") -> Any:
-        """Sends a request and waits for its answer; none may be under way. Raises `Unreachable`."""
+        """Sends a request and waits for its response; no other may be pending. Raises
+        `Unreachable`.
+        """
         self.send(request, client)
         return self._taken(self._sent)
 
     def is_closed(self) -> bool:
-        """Whether the broker has closed the connection, or is gone; nothing may be under way."""
+        """Whether the broker has closed the connection; no request may be pending."""
         self._socket.settimeout(0.0)
         try:
             return not self._socket.recv(1)
@@ -74,7 +75,7 @@ class Connection:
             self._socket.settimeout(self._patience)
 
     def send(self, request: Any, client: str = "fencepost") -> None:
-        """Sends a request; `take` has its answer, after those of earlier ones."""
+        """Sends a request; `take` returns its response, after those of earlier requests."""
         self._sent += 1
         request.with_header(correlation_id=self._sent, client_id=client)
         self._waiting[self._sent] = (request.API_KEY, request.API_VERSION)
@@ -84,26 +85,26 @@ class Connection:
             raise self._unreachable(error) from None
 
     def take(self) -> Any:
-        """The answer to the first request that has none yet. Raises `Unreachable`."""
+        """The response to the oldest pending request. Raises `Unreachable`."""
         return self._taken(next(iter(self._waiting)))
 
     def _taken(self, number: int) -> Any:
-        """The next answer, which has to be that to a request: brokers answer a connection in
-        order.
-        """
+        """The next response, which must belong to this request: brokers answer in order."""
         size = int.from_bytes(self._exactly(_SIZE), "big")
         if size > MAX_ANSWER:
             raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
         data = self._exactly(size)
-        found = int.from_bytes(data[:_SIZE], "big")
-        if found != number:
-            raise Unreachable(f"{self._where}: request {found} is answered, and not {number}")
+        correlation_id = int.from_bytes(data[:_SIZE], "big")
+        if correlation_id != number:
+            raise Unreachable(
+                f"{self._where}: request {correlation_id} is answered, and not {number}"
+            )
         key, version = self._waiting.pop(number)
-        known: Any = self._registry._response_class_registry
-        return known[key].decode(data, version=version, header=True)
+        registry: Any = self._registry._response_class_registry
+        return registry[key].decode(data, version=version, header=True)
 
     def error(self, response: Any) -> str:
-        """The name of the first error that an answer has, NONE if it has none."""
+        """The name of the first error in a response, or NONE."""
         code = _error(response)
         return _NAMES.get(code) or str(self._errors.for_code(code).message)
 
@@ -121,7 +122,7 @@ class Connection:
 
 
 _NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}
-"""Errors that the client library calls something else than the brokers do."""
+"""Errors that the client library names differently from brokers."""
 _INSIDE = (
     "responses",
     "partition_responses",
@@ -168,7 +169,7 @@ def init_producer_id(
 
 
 def add_partition(name: str, producer_id: int, epoch: int, topic: str, partition: int) -> Any:
-    """AddPartitionsToTxn as clients send it: version 3."""
+    """AddPartitionsToTxn version 3, as clients send it."""
     request = _transactions().AddPartitionsToTxnRequest
     return request[3](
         v3_and_below_transactional_id=name,
@@ -181,7 +182,7 @@ def add_partition(name: str, producer_id: int, epoch: int, topic: str, partition
 def add_for_client(
     name: str, producer_id: int, epoch: int, topic: str, partition: int, verify: bool
 ) -> Any:
-    """AddPartitionsToTxn as leaders send it: version 5."""
+    """AddPartitionsToTxn version 5, as partition leaders send it."""
     request = _transactions().AddPartitionsToTxnRequest
     return request[5](
         transactions=[
@@ -205,13 +206,15 @@ def produce(
     partition: int,
     version: int = 12,
 ) -> Any:
-    """One record, in a batch of a transaction."""
+    """Produce with one transactional record."""
     who = True, producer_id, epoch, sequence
     return _produce(version, name, _batch(who, None, b"x"), topic, partition)
 
 
 def put_record(key: bytes, value: bytes, topic: str, partition: int) -> Any:
-    """One record of no transaction, into a log that may be the brokers' own (`ADMINISTRATOR`)."""
+    """Produce with one non-transactional record, possibly to an internal topic
+    (`ADMINISTRATOR`).
+    """
     return _produce(9, None, _batch((False, -1, -1, -1), key, value), topic, partition)
 
 
@@ -254,8 +257,8 @@ def write_marker(
     coordinator: int,
     version: int = 2,
 ) -> Any:
-    """WriteTxnMarkers as a coordinator with this ``transaction.version``, whose epoch is
-    ``coordinator``, sends it; before version 2 it does not say which.
+    """WriteTxnMarkers as sent by a coordinator with this ``transaction.version`` and coordinator
+    epoch. Before version 2 it does not contain the former.
     """
     request = _transactions().WriteTxnMarkersRequest
     marker = request.WritableTxnMarker
@@ -287,7 +290,7 @@ def find_coordinator(name: str) -> Any:
 
 
 def metadata(topic: str) -> Any:
-    """Who leads the partitions of a topic, as far as the broker knows."""
+    """Metadata of a topic."""
     request: Any = import_module("kafka.protocol.metadata").MetadataRequest
     return request[8](
         topics=[request.MetadataRequestTopic(name=topic)],
@@ -298,7 +301,7 @@ def metadata(topic: str) -> Any:
 
 
 def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) -> Any:
-    """A topic with a partition for each list of the brokers that have it."""
+    """CreateTopics with a partition for each list of replicas."""
     request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
     topic = request.CreatableTopic
     configs = [topic.CreatableTopicConfig(name="cleanup.policy", value="compact")]
@@ -321,7 +324,7 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
 
 
 def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
-    """AlterPartitionReassignments: who has a partition, the preferred leader first."""
+    """AlterPartitionReassignments; the first broker is the preferred leader."""
     request: Any = import_module("kafka.protocol.admin.topics").AlterPartitionReassignmentsRequest
     kind = request.ReassignableTopic
     partitions = [kind.ReassignablePartition(partition_index=partition, replicas=brokers)]
@@ -329,14 +332,14 @@ def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
 
 
 def elect(topic: str, partition: int) -> Any:
-    """ElectLeaders: the preferred leader of a partition."""
+    """ElectLeaders: makes the preferred leader of a partition its leader."""
     request: Any = import_module("kafka.protocol.admin.topics").ElectLeadersRequest
-    wanted = [request.TopicPartitions(topic=topic, partitions=[partition])]
-    return request[1](election_type=0, topic_partitions=wanted, timeout_ms=10_000)
+    partitions = [request.TopicPartitions(topic=topic, partitions=[partition])]
+    return request[1](election_type=0, topic_partitions=partitions, timeout_ms=10_000)
 
 
 def features() -> Any:
-    """ApiVersions, whose answer has the levels of features."""
+    """ApiVersions; the response has the levels of features."""
     metadata: Any = import_module("kafka.protocol.metadata")
     return metadata.ApiVersionsRequest[3](
         client_software_name="fencepost", client_software_version="1"
@@ -344,7 +347,7 @@ def features() -> Any:
 
 
 def set_feature(name: str, level: int, lower: bool) -> Any:
-    """UpdateFeatures, as an upgrade or as a safe downgrade."""
+    """UpdateFeatures, as an upgrade or a safe downgrade."""
     request: Any = import_module("kafka.protocol.admin.cluster").UpdateFeaturesRequest
     update = request.FeatureUpdateKey(
         feature=name, max_version_level=level, upgrade_type=2 if lower else 1

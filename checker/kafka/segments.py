@@ -1,4 +1,4 @@
-"""Logs in the folders of a broker that does not run."""
+"""Logs in the data folders of a stopped broker."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _PARTITION = re.compile(r"(?P<topic>[\w.-]+)-\d+", re.ASCII)
 
 
 class SegmentLog:
-    """The segment files of one partition, in the order of their offsets."""
+    """The segment files of a partition, in order of offsets."""
 
     def __init__(self, source: str, paths: list[Path]) -> None:
         self.source = source
         self.paths = paths
         self.torn: list[Path] = []
-        """Files that end inside a batch, which is left out."""
+        """Files that end with an incomplete batch, which is left out."""
 
     def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
-        """Raises `Undecodable` and `OSError`."""
+        """The batches with their entries. Raises `Undecodable` and `OSError`."""
         for path in self.paths:
             with ExitStack() as closing:
                 file = closing.enter_context(inputs.opened(path, inputs.Kind.SEGMENT))
@@ -36,10 +36,10 @@ class SegmentLog:
                 data = closing.enter_context(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
                 view = memoryview(data)
                 try:
-                    for batch, found in entries(view, self.source):
+                    for batch, batch_entries in entries(view, self.source):
                         end = batch.end
-                        yield batch, found
-                    # Zeros are room that was reserved.
+                        yield batch, batch_entries
+                    # Preallocated files end with zeros.
                     if any(view[end : end + 17]):
                         self.torn.append(path)
                 except Undecodable as why:
@@ -49,16 +49,16 @@ class SegmentLog:
 
 
 def logs(folder: Path, topics: frozenset[str]) -> list[SegmentLog]:
-    """The logs in a folder that a broker has in ``log.dirs``: those of transactions, and of some
-    topics (none: all).
+    """The logs in a folder of ``log.dirs``: of the transaction log, and of ``topics`` (all if
+    empty).
     """
-    found: list[SegmentLog] = []
-    for one in sorted(folder.iterdir()):
-        named = _PARTITION.fullmatch(one.name)
-        if named is None or not one.is_dir() or named["topic"].startswith("__cluster_metadata"):
+    result: list[SegmentLog] = []
+    for entry in sorted(folder.iterdir()):
+        named = _PARTITION.fullmatch(entry.name)
+        if named is None or not entry.is_dir() or named["topic"].startswith("__cluster_metadata"):
             continue
         if named["topic"] == TRANSACTION_LOG or not topics or named["topic"] in topics:
-            paths = sorted(path for path in one.iterdir() if path.suffix == ".log")
+            paths = sorted(path for path in entry.iterdir() if path.suffix == ".log")
             if paths:
-                found.append(SegmentLog(one.name, paths))
-    return found
+                result.append(SegmentLog(entry.name, paths))
+    return result

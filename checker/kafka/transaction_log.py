@@ -23,14 +23,12 @@ _TAGGED = {
     2: ("client_transaction_version", 2),
     3: ("next_epoch", 2),
 }
-"""Fields of version 1 that are there if they are not as usual, and their sizes in bytes."""
+"""Optional fields of version 1, which are absent if they have their defaults, and their sizes."""
 Value = int | str | list[str]
 
 
 def transactional_id(key: bytes | None) -> str | None:
-    """The transactional id of a record, or None where its key is of another kind. Raises
-    `Undecodable`.
-    """
+    """The transactional id of a record, or None for keys of other kinds. Raises `Undecodable`."""
     if key is None:
         return None
     reader = Reader(key)
@@ -38,15 +36,13 @@ def transactional_id(key: bytes | None) -> str | None:
 
 
 def metadata(value: bytes) -> dict[str, Value]:
-    """The fields of a record of the transaction coordinator, as a recording has them. Raises
-    `Undecodable`.
-    """
+    """The fields of a coordinator's record, as in a recording. Raises `Undecodable`."""
     reader = Reader(value)
     version = reader.number(2)
     if version not in (0, 1):
         raise Undecodable(f"TransactionLogValue has version {version}; known are 0 and 1")
     flexible = version == 1
-    said: dict[str, Value] = {
+    fields: dict[str, Value] = {
         "version": version,
         "producer_id": reader.number(8),
         "epoch": reader.number(2),
@@ -63,18 +59,16 @@ def metadata(value: bytes) -> dict[str, Value]:
             if expected not in (None, size):
                 raise Undecodable(f"{name} has {size} bytes")
             content = Reader(reader.take(size))
-            said[name] = content.data.hex() if expected is None else content.number(size)
-    return said
+            fields[name] = content.data.hex() if expected is None else content.number(size)
+    return fields
 
 
 def partition_of(name: str, count: int) -> int:
-    """The number of the partition that has the records of a transactional id, in a log of ``count``
-    partitions.
-    """
+    """The partition of a transaction log of ``count`` partitions that has the records of an id."""
     hashed = 0
     for unit in struct.iter_unpack(">H", name.encode("utf-16-be")):
         hashed = (hashed * 31 + unit[0]) & 0xFFFFFFFF
-    # The least number has no counterpart: brokers take 0 for it.
+    # The minimum has no absolute value; brokers use 0.
     return (0 if hashed == 1 << 31 else min(hashed, (1 << 32) - hashed)) % count
 
 
@@ -90,8 +84,8 @@ def written(
     timeout: int,
     now: int,
 ) -> tuple[bytes, bytes]:
-    """A key and a value of version 1; ``timeout`` and ``now`` are in milliseconds. A producer id of
-    -1 is none.
+    """Encodes a key and a value of version 1; ``timeout`` and ``now`` are in milliseconds. A
+    producer id of -1 means none.
     """
     key = struct.pack(">hh", 0, len(name)) + name.encode("ascii")
     value = struct.pack(">hqhib", 1, producer_id, epoch, timeout, STATES.index(state))
@@ -99,19 +93,23 @@ def written(
     for topic, number in partitions:
         value += _unsigned(len(topic) + 1) + topic.encode("ascii")
         value += _unsigned(2) + struct.pack(">i", number) + _unsigned(0)
-    # A coordinator takes it for impossible that a transaction ends which has not begun.
-    begun = bool(partitions) or state.startswith("Prepare")
-    value += struct.pack(">qq", now, now if begun else -1)
+    # A coordinator rejects a completed transaction without a start time.
+    started = bool(partitions) or state.startswith("Prepare")
+    value += struct.pack(">qq", now, now if started else -1)
     tagged = [(0, ">q", previous, -1), (1, ">q", successor, -1), (2, ">h", client_version, 0)]
-    there = [(tag, struct.pack(form, said)) for tag, form, said, usual in tagged if said != usual]
-    value += _unsigned(len(there))
-    for tag, content in there:
+    present = [
+        (tag, struct.pack(form, field_value))
+        for tag, form, field_value, usual in tagged
+        if field_value != usual
+    ]
+    value += _unsigned(len(present))
+    for tag, content in present:
         value += _unsigned(tag) + _unsigned(len(content)) + content
     return key, value
 
 
 def _unsigned(number: int) -> bytes:
-    """A number without a sign, seven bits in a byte."""
+    """An unsigned varint."""
     more = number >> 7
     return bytes([number & 127 | (128 if more else 0)]) + (_unsigned(more) if more else b"")
 
@@ -123,17 +121,17 @@ def _state(number: int) -> str:
 
 
 def _partitions(reader: Reader, flexible: bool) -> list[str]:
-    found: list[str] = []
+    sources: list[str] = []
     for _ in range(_count(reader, flexible)):
         topic = reader.text(reader.varint() - 1 if flexible else reader.number(2))
-        found += [f"{topic}-{reader.number(4)}" for _ in range(_count(reader, flexible))]
+        sources += [f"{topic}-{reader.number(4)}" for _ in range(_count(reader, flexible))]
         if flexible:
             for _ in range(reader.varint()):
                 reader.varint()
                 reader.take(reader.varint())
-    return found
+    return sources
 
 
 def _count(reader: Reader, flexible: bool) -> int:
-    """How many elements a list has; one that is null has none."""
+    """The number of elements of a list; null counts as empty."""
     return max(0, reader.varint() - 1 if flexible else reader.number(4))
