@@ -1,1 +1,1 @@
-"""The engine `spark`: the search in machine code, spread over the partitions of RDDs."""
+"""The engine `spark`: the compiled search over the partitions of RDDs."""

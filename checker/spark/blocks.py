@@ -1,8 +1,8 @@
 # pyright: basic
-"""RDDs whose elements are bytes for Spark, too: sent, kept and counted without being pickled.
+"""RDDs of bytes that Spark sends, keeps and counts without pickling them.
 
-PySpark has no public way to do so, and the hidden one has been the same since its beginnings; it is
-used in this module only. It does not know what the bytes mean.
+PySpark has no public interface for this; its internal one has been stable for years, and only this
+module uses it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 Blocks: TypeAlias = "RDD[bytes]"
 ERRORS = (Py4JError, PySparkException, ConnectionError, EOFError)
-"""What a call raises when Spark fails, or its Java is gone."""
+"""Exceptions of calls when Spark fails or its JVM has exited."""
 
 
 def kept(blocks: Blocks) -> Blocks:
-    """Has Spark keep an RDD, and forget how it was made: what is lost, it cannot make anew."""
+    """Persists an RDD and truncates its lineage, so Spark cannot recompute lost blocks."""
     blocks.persist(StorageLevel.MEMORY_AND_DISK)
     _java(blocks).rdd().localCheckpoint()
     return blocks
 
 
 def raw(blocks: Blocks) -> Blocks:
-    """An RDD whose elements stay as they are. It must not have been used before."""
+    """Marks the elements of an RDD as raw bytes. The RDD must not have been used before."""
     hidden: Any = blocks
     hidden._jrdd_deserializer = NoOpSerializer()
     return blocks
 
 
 def only_column(spark: SparkContext, table: DataFrame) -> Blocks:
-    """The bytes that a table has in its only column, as they are."""
+    """The binary values of a table's only column."""
     hidden: Any = table
     jvm: Any = spark._jvm
     typed = getattr(hidden._jdf, "as")(jvm.org.apache.spark.sql.Encoders.BINARY())
@@ -47,9 +47,9 @@ def only_column(spark: SparkContext, table: DataFrame) -> Blocks:
 
 
 def sent(keyed: Blocks, partitions: int) -> Blocks:
-    """Each element in the partition whose number, as 8 bytes, is the element before it.
+    """Moves each element to the partition whose number, as 8 bytes, precedes it.
 
-    This is what `RDD.partitionBy` does, without making Python objects of the elements.
+    This is `RDD.partitionBy` without creating Python objects of the elements.
     """
     hidden: Any = keyed
     hidden._bypass_serializer = True
@@ -64,33 +64,33 @@ def sent(keyed: Blocks, partitions: int) -> Blocks:
 
 
 def near(blocks: Blocks) -> Blocks:
-    """Nothing, where an RDD is: what is united with it is made there, and reads none of it."""
-    # A sample of nothing does not ask for an element, and knows where its RDD is.
+    """An empty RDD with the same partition locations, so that a union with it is computed there."""
+    # A sample of size zero reads no elements, but has the RDD's locations.
     return RDD(_java(blocks).sample(True, 0.0, 0), blocks.ctx, NoOpSerializer())
 
 
 def count(blocks: Blocks) -> int:
-    """How many elements there are; none of them is brought to Python."""
+    """The number of elements, counted in the JVM."""
     return int(_java(blocks).count())
 
 
 def be_patient(spark: SparkContext, seconds: float) -> None:
-    """How long a task waits for the executor that it would rather run on.
+    """Sets how long a task waits for its preferred executor.
 
-    Too short, and an idle executor takes tasks from where their tables are; too long, and the tasks
-    of an executor that is lost wait for it. So it depends on how long tasks take.
+    If it is too short, idle executors take tasks away from their tables; if it is too long, the
+    tasks of a lost executor wait for it. So it depends on the duration of tasks.
     """
     hidden: Any = spark
     hidden._jsc.sc().conf().set("spark.locality.wait", f"{int(1000 * seconds)}ms")
 
 
 def ui(spark: SparkContext) -> str | None:
-    """Where the user interface of Spark is; None: it is off."""
+    """The URL of Spark's user interface, or None if it is off."""
     return spark.uiWebUrl
 
 
 def told(error: BaseException) -> str:
-    """What an error says. Where Java is gone, it cannot be asked."""
+    """The text of an exception; without a JVM only its type is known."""
     try:
         return str(error)
     except ERRORS:
@@ -98,10 +98,10 @@ def told(error: BaseException) -> str:
 
 
 def running(spark: SparkContext) -> int:
-    """How many tasks run. Those of a job that has failed go on for a while."""
+    """The number of running tasks, including those of failed jobs."""
     hidden: Any = spark
-    found = hidden._jsc.sc().statusTracker().getExecutorInfos()
-    return sum(int(one.numRunningTasks()) for one in found)
+    executors = hidden._jsc.sc().statusTracker().getExecutorInfos()
+    return sum(int(executor.numRunningTasks()) for executor in executors)
 
 
 def _java(blocks: Blocks) -> Any:
@@ -109,5 +109,5 @@ def _java(blocks: Blocks) -> Any:
 
 
 def _itself(key: int) -> int:
-    """Elements are sent to the number that comes with them."""
+    """The partition function: keys are partition numbers."""
     return key

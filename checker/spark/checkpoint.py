@@ -1,11 +1,10 @@
 """Checkpoints: the states found so far and the account of the search, in a folder.
 
-States are records in sequence files, one folder of them for the levels since the checkpoint before,
-with the digests of its records; a manifest in JSON, written last, names the folders and the digests
-of these digests, and has a MAC. Only the driver has the key: when a checkpoint is written, tasks
-return the digests of their records, and when it is read, they compare each record with the digests
-that the driver sends them. Loading executes nothing, and every number and byte is looked at. It
-does not know what the account says.
+States are records in sequence files, one folder for the levels since the previous checkpoint,
+together with the digests of its records. A JSON manifest, written last, names the folders with
+digests of their digest files, and has a MAC. Only the driver has the key: when a checkpoint is
+written, tasks return the digests of their records; when it is read, they compare each record with
+the digests from the driver. Loading executes no code and validates everything.
 """
 
 from __future__ import annotations
@@ -45,27 +44,27 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 UNSIGNED_FORMAT = 3
-"""The format before signatures, which is still read: each record follows its checksum."""
+"""The format before signatures, which can still be read: a checksum precedes each record."""
 DIGESTS = "_digests"
-"""The file with the SHA-256 of each record of a folder, sorted."""
+"""The file with the sorted SHA-256 digests of a folder's records."""
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 CHECKSUM = struct.Struct("<I")
 KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWritable"
 PLAIN = {"mapreduce.output.fileoutputformat.compress": "false"}
 BEGINNING = b"SEQ\x06" + b"".join(bytes([len(c)]) + c.encode() for c in (KEY, VALUE)) + bytes(6)
-"""How a sequence file of ours begins: classes that hold a number and bytes, nothing compressed, no
-further names. Hadoop makes objects of whatever classes a file names.
+"""The header of our sequence files: classes for an integer and bytes, no compression, no metadata.
+Hadoop instantiates whatever classes a file names.
 """
 Digests: TypeAlias = dict[int, list[bytes]]
 """The digests of records, by partition."""
 FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
-"""The names of the folders for states."""
+"""Matches the names of folders for states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a manifest says: the last level, how many states were seen, the folders that hold them,
-    and the account. ``unsigned`` if it relies on a checkpoint that was not signed.
+    """The content of a manifest: the last level, the number of states seen, the folders, and the
+    account. ``unsigned`` if it depends on an unsigned checkpoint.
     """
 
     level: int
@@ -76,14 +75,14 @@ class Saved:
 
 
 class SavedFolder(NamedTuple):
-    """A folder of states, and the SHA-256 of its file of digests; None in the older format."""
+    """A folder of states, and the SHA-256 of its digest file, or None in the older format."""
 
     name: str
     digest: str | None
 
 
 class Checkpoints:
-    """The checkpoints of one search in one folder. Raises `Rejected` where that cannot be used."""
+    """The checkpoints of a search in a folder. Raises `Rejected` if the folder cannot be used."""
 
     def __init__(self, spark: SparkContext, url: str, identity: Identity, model: Model) -> None:
         self._spark = spark
@@ -104,13 +103,14 @@ class Checkpoints:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a checkpoint already."""
+        """Whether there is a checkpoint."""
         return any(name.startswith("manifest-") for name in self._names)
 
     def latest(self, account: Account, sizes: Sizes, *, unsigned: bool) -> Saved | None:
-        """The last checkpoint that is complete; None: there is none. ``account`` is that of a
-        search that begins, ``sizes`` those of its machine code. ``unsigned``: it need not be
-        signed.
+        """The last complete checkpoint, or None.
+
+        ``account`` is that of a new search, ``sizes`` those of its machine code. ``unsigned``
+        accepts an unsigned checkpoint.
         """
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
@@ -124,7 +124,9 @@ class Checkpoints:
         return None
 
     def save(self, level: int, seen: int, new: Blocks, account: Notes) -> Start:
-        """Adds the records of the levels since the last checkpoint; the levels may begin there."""
+        """Saves the records since the last checkpoint. Returns a start from which the levels can be
+        rebuilt.
+        """
         folder = f"states-{level:06}-{uuid.uuid4().hex[:12]}"
         digests = self._spark.accumulator({}, ByPartition())
         try:
@@ -134,7 +136,9 @@ class Checkpoints:
             by_partition: Digests = digests.value
             if len(by_partition) != new.getNumPartitions():
                 raise Failed(f"Incomplete: {len(by_partition)} tasks returned digests")
-            every = b"".join(sorted(one for found in by_partition.values() for one in found))
+            every = b"".join(
+                sorted(digest for task_digests in by_partition.values() for digest in task_digests)
+            )
             Folder(self._spark, self._folder.at(folder)).write(DIGESTS, every)
             folders = (*self._folders, SavedFolder(folder, hashlib.sha256(every).hexdigest()))
             manifest = self._identity.notes | {
@@ -148,10 +152,10 @@ class Checkpoints:
         return self._start(folders, level, seen, tuple(account["levels"]))
 
     def start(self, saved: Saved) -> Start:
-        """Levels that begin with a checkpoint."""
+        """The start of levels from a checkpoint."""
         start = self._start(saved.folders, saved.level, saved.seen, saved.account.levels)
         self._unsigned, self.level = saved.unsigned, saved.level
-        # The next save writes the states of the older format again, with digests.
+        # The states of the older format are saved again with digests next time.
         self._folders = saved.folders if start.reused else ()
         return start
 
@@ -169,39 +173,41 @@ class Checkpoints:
         returned: list[Accumulator[Digests]] = []
 
         def states(partitions: int) -> RDD[States]:
-            found: RDD[tuple[int, bytearray]] = self._spark.sequenceFile(
+            pairs: RDD[tuple[int, bytearray]] = self._spark.sequenceFile(
                 ",".join(files), KEY, VALUE, minSplits=partitions
             )
             returned[:] = [self._spark.accumulator({}, ByPartition())]
-            return found.mapPartitionsWithIndex(partial(unsealed, shipped, returned[0]))
+            return pairs.mapPartitionsWithIndex(partial(unsealed, shipped, returned[0]))
 
         def intact() -> bool:
-            every = [one for found in returned[0].value.values() for one in found]
+            every = [digest for pairs in returned[0].value.values() for digest in pairs]
             return digests is None or sorted(every) == digests
 
         return Start(level, states, seen, sizes, True, reused, intact)
 
     def _digests(self, folders: Iterable[SavedFolder]) -> list[bytes]:
         """The sorted digests of all records of some folders. Raises `Refused` and `Rejected`."""
-        found: list[bytes] = []
+        all_digests: list[bytes] = []
         for name, digest in folders:
             content = Folder(self._spark, self._folder.at(name)).read(DIGESTS)
             if hashlib.sha256(content).hexdigest() != digest:
                 raise unusable(self.url, f"it is damaged: the digest of {name} does not fit")
-            found += [content[place : place + 32] for place in range(0, len(content), 32)]
-        return sorted(found)
+            all_digests += [content[offset : offset + 32] for offset in range(0, len(content), 32)]
+        return sorted(all_digests)
 
     def _files(self, name: str) -> list[str]:
-        """The files with states in a folder, each of which begins as it must."""
+        """The state files of a folder, after checking their headers."""
         folder = Folder(self._spark, self._folder.at(name))
-        names = [one for one in folder.names() or [] if not one.startswith(("_", "."))]
-        for one in names:
-            if folder.beginning(one, len(BEGINNING)) != BEGINNING:
-                raise unusable(self.url, f"{name}/{one} is no file of states of this format")
-        return [folder.at(one) for one in names]
+        names = [
+            file_name for file_name in folder.names() or [] if not file_name.startswith(("_", "."))
+        ]
+        for file_name in names:
+            if folder.beginning(file_name, len(BEGINNING)) != BEGINNING:
+                raise unusable(self.url, f"{name}/{file_name} is no file of states of this format")
+        return [folder.at(file_name) for file_name in names]
 
     def tidy(self, saved: Saved) -> None:
-        """Removes what runs that were killed have left half-written, but nothing of ``saved``."""
+        """Removes incomplete checkpoints of killed runs, but nothing that ``saved`` uses."""
         left = [name for name in self._names if name.startswith("states-")]
         for name in {*left, *self._incomplete} - {folder.name for folder in saved.folders}:
             self._folder.remove(name)
@@ -209,27 +215,27 @@ class Checkpoints:
     def _accepted(
         self, manifest: Manifest, account: Account, sizes: Sizes, unsigned: bool
     ) -> Saved:
-        found = manifest.notes
-        differs = self._identity.difference(found)
+        content = manifest.notes
+        differs = self._identity.difference(content)
         if differs is not None:
             raise unusable(self.url, differs)
         if manifest.unsigned is not None and not unsigned:
             raise unusable(self.url, manifest.unsigned, RESUME_UNSIGNED)
         try:
-            noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
+            noted = notes.read(content.get("account"), account, Layout(self._model), sizes)
             level, seen = len(noted.levels), sum(noted.levels) + noted.outside
-            if found.get("level") != level:
-                raise Malformed(f"its account has {level} levels, and it {found.get('level')}")
-            if found.get("seen") != seen:
+            if content.get("level") != level:
+                raise Malformed(f"its account has {level} levels, and it {content.get('level')}")
+            if content.get("seen") != seen:
                 raise Malformed("its account counts other states than it has")
-            folders = _folders(found)
+            folders = _folders(content)
         except Malformed as malformed:
             raise unusable(self.url, str(malformed)) from None
         return Saved(level, seen, folders, noted, manifest.relies_on_unsigned)
 
 
 def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
-    """The folders that a manifest names. Raises `Malformed`."""
+    """The folders named by a manifest. Raises `Malformed`."""
     listed: Any = manifest.get("folders")
     older = manifest["format"] == UNSIGNED_FORMAT
     try:
@@ -246,31 +252,31 @@ def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
 
 
 class ByPartition(AccumulatorParam["Digests"]):
-    """The digests that tasks return, by the number of the partition."""
+    """Collects the digests of tasks by partition."""
 
     def zero(self, value: Digests) -> Digests:
         return {}
 
-    # The name is PySpark's.
+    # The name is defined by PySpark.
     def addInPlace(self, value1: Digests, value2: Digests) -> Digests:  # noqa: N802
         value1.update(value2)
         return value1
 
 
 def sealed(
-    digests: Accumulator[Digests], partition: int, given: Iterable[bytes]
+    digests: Accumulator[Digests], partition: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, bytearray]]:
-    """Records as they are saved, with the keys that a sequence file needs. ``digests`` receives
-    their digests when all are written.
+    """Yields records for saving, with the keys that a sequence file requires. ``digests`` receives
+    their digests after the last one.
     """
     written: list[bytes] = []
-    for data in given:
+    for data in blocks:
         kind, level, _ = records.head(data)
         if kind in records.SAVED:
-            # Who owns the states depends on the number of partitions, which may be another one.
-            found = records.record(kind, level, 0, data[records.HEAD.size :])
-            written.append(hashlib.sha256(found).digest())
-            yield 0, bytearray(found)
+            # The owner of states depends on the number of partitions, which may change.
+            sealed_record = records.record(kind, level, 0, data[records.HEAD.size :])
+            written.append(hashlib.sha256(sealed_record).digest())
+            yield 0, bytearray(sealed_record)
     digests.add({partition: written})
 
 
@@ -278,30 +284,32 @@ def unsealed(
     shipped: Broadcast[tuple[Model, frozenset[bytes] | None]],
     returned: Accumulator[Digests],
     partition: int,
-    given: Iterable[tuple[int, bytearray]],
+    rows: Iterable[tuple[int, bytearray]],
 ) -> Iterator[States]:
-    """The states of records, of which ``shipped`` has the digests; None: they follow their
-    checksums, as in the older format. They must hold states of the model and nothing else.
-    ``returned`` receives their digests when all are read. Raises `Damaged`.
+    """Yields the states of records, after checking digests and states.
+
+    ``shipped`` has the model and the expected digests; without these, a checksum precedes each
+    record, as in the older format. ``returned`` receives the digests after the last record. Raises
+    `Damaged`.
     """
     model, digests = shipped.value
     layout = Layout(model)
     lawful = text(layout)
     read: list[bytes] = []
-    for _, data in given:
-        found = bytes(data)
+    for _, data in rows:
+        record_data = bytes(data)
         if digests is None:
-            checksum, found = found[: CHECKSUM.size], found[CHECKSUM.size :]
-            right = checksum == CHECKSUM.pack(zlib.crc32(found))
+            checksum, record_data = record_data[: CHECKSUM.size], record_data[CHECKSUM.size :]
+            right = checksum == CHECKSUM.pack(zlib.crc32(record_data))
         else:
-            read.append(hashlib.sha256(found).digest())
+            read.append(hashlib.sha256(record_data).digest())
             right = read[-1] in digests
-        if len(found) < records.HEAD.size or not right:
+        if len(record_data) < records.HEAD.size or not right:
             raise Damaged("a record of the checkpoint is damaged")
-        kind, level, rest = records.HEAD.unpack_from(found)
+        kind, level, rest = records.HEAD.unpack_from(record_data)
         if kind not in [*records.SAVED] or rest:
             raise Damaged(f"a record of the checkpoint is of kind {kind}, and holds no states")
-        states = found[records.HEAD.size :]
+        states = record_data[records.HEAD.size :]
         try:
             look_at(program.lawful(lawful), layout, states)
         except Unlawful as unlawful:
@@ -311,9 +319,9 @@ def unsealed(
 
 
 class Damaged(Exception):
-    """What was read is not what was written."""
+    """The content differs from what was written."""
 
 
 def unusable(url: str, reason: str, *notes: str) -> Rejected:
-    """The folder cannot be used."""
+    """The problem of a checkpoint that cannot be used."""
     return identity.unusable(f"the checkpoint {url}", reason, *notes)

@@ -1,7 +1,6 @@
-"""What went wrong on a cluster, from what Spark says about it.
+"""Errors on a cluster, extracted from Spark's messages.
 
-Spark reports a failure as a text with the traces of Java and Python in it; what a user gets to see
-is one line.
+Spark reports a failure as text with Java and Python tracebacks; users see a single line.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from fencepost.checker.request import CannotRun
 from fencepost.spec.text.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
-"""What Spark says when a block is gone with the executor that had it."""
+"""Parts of messages about a block lost with its executor."""
 HOPELESS = (
     "No module named",
     "Damaged: ",
@@ -25,7 +24,7 @@ HOPELESS = (
     "stopped SparkContext",
     "Java is gone",
 )
-"""What does not get better by trying again."""
+"""Parts of messages about permanent errors."""
 CAUSE = re.compile(
     r"(?:^|Caused by: |\"main\" )"
     r"([\w.]+(?:Error|Exception|Incomplete|Missing|Lost|Broken|Damaged|Full)): (.+)"
@@ -46,11 +45,11 @@ WRONG_PYTHON = (
     ),
     (r'Cannot run program "([^"]+)"', 'its executors have no program "{}"'),
 )
-"""What Spark says if executors run the wrong Python: a pattern, the message and further notes."""
+"""Messages about a wrong Python on executors: a pattern, our message, and further notes."""
 
 
 class Failed(Exception):
-    """A job failed; the argument is what Spark says."""
+    """A job failed; the argument is Spark's message."""
 
     @property
     def text(self) -> str:
@@ -58,55 +57,57 @@ class Failed(Exception):
 
     @property
     def lost(self) -> bool:
-        """Whether blocks are gone."""
+        """Whether blocks were lost."""
         return any(words in self.text for words in LOST)
 
     @property
     def missing(self) -> bool:
-        """Whether a table was not where a task ran."""
+        """Whether a task did not find its table."""
         return "Missing: no table" in self.text
 
     @property
     def hopeless(self) -> bool:
-        """Whether it is not worth trying again."""
+        """Whether retrying is useless."""
         return any(words in self.text for words in HOPELESS)
 
 
 def unusable(reason: str, *notes: str) -> CannotRun:
-    """The cluster cannot be used."""
-    what = f'the engine "spark" cannot run here: {reason}'
-    return CannotRun([Problem("F034", None, what, tuple((None, note) for note in notes))])
+    """The problem of a cluster that cannot be used."""
+    message = f'the engine "spark" cannot run here: {reason}'
+    return CannotRun([Problem("F034", None, message, tuple((None, note) for note in notes))])
 
 
 def gave_up(failed: Failed) -> Rejected:
-    """The search cannot go on, because of the cluster, or of what it was to go on with."""
+    """The problem of a search that cannot continue because of the cluster or a damaged
+    checkpoint.
+    """
     damaged = re.search(r"Damaged: (.+)", failed.text)
     if damaged is not None:
         return identity.unusable("the checkpoint", damaged[1][:MOST_CHARACTERS])
-    for pattern, what, *notes in WRONG_PYTHON:
-        found = re.search(pattern, failed.text)
-        if found is not None:
-            parts = [part.replace(", ", ".") for part in found.groups()]
+    for pattern, message, *notes in WRONG_PYTHON:
+        match = re.search(pattern, failed.text)
+        if match is not None:
+            parts = [part.replace(", ", ".") for part in match.groups()]
             alone = [SHIP] if parts[0] == "fencepost" else []
-            return unusable(what.format(*parts), python_of_executors(), *notes, *alone)
+            return unusable(message.format(*parts), python_of_executors(), *notes, *alone)
     return Rejected(unusable(f"Spark gave up: {reason(failed.text)}").problems)
 
 
 def python_of_executors() -> str:
-    """Which Python executors run, and how to choose another."""
+    """The Python of executors, and how to change it."""
     name = os.environ.get("PYSPARK_PYTHON")
     now = "it is not set, so they run python3" if name is None else f"it is {name}"
     return f"PYSPARK_PYTHON names the Python of executors ({now}); that of fencepost is {HERE}"
 
 
 def reason(text: str) -> str:
-    """What went wrong in one line: the innermost cause that Spark names."""
+    """The reason for a failure in one line: the innermost cause that Spark names."""
     lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... "))]
-    causes = [found for line in lines if (found := CAUSE.search(line))]
+    causes = [match for line in lines if (match := CAUSE.search(line))]
     if not causes:
         return (lines or ["no reason is known"])[-1][:MOST_CHARACTERS]
-    # A failure of the code of this package stands in the middle of a tale of Spark's.
-    ours = [found for found in causes if found[1].startswith("fencepost.")]
-    kind, said = (ours or causes)[-1].groups()
-    return f"{kind.rpartition('.')[2]}: {said}"[:MOST_CHARACTERS]
+    # An exception of this package is nested within Spark's own ones.
+    ours = [match for match in causes if match[1].startswith("fencepost.")]
+    kind, cause = (ours or causes)[-1].groups()
+    return f"{kind.rpartition('.')[2]}: {cause}"[:MOST_CHARACTERS]

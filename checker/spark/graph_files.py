@@ -1,8 +1,5 @@
 # pyright: basic
-"""The state graph as Parquet, written by executors.
-
-It knows how tables are kept; which rows they have is a matter of `graph`.
-"""
+"""The state graph as Parquet files, written by executors; `graph_rows` defines the rows."""
 
 from __future__ import annotations
 
@@ -31,15 +28,17 @@ TRANSITION_COLUMNS = StructType(
 
 
 class Tables(Place):
-    """The place for the state graph of one search: the folder ``name`` in ``url``, which must not
-    be there, or be empty. Raises `Rejected`.
+    """The tables of a search's state graph, in the folder ``name`` in ``url``, which must be absent
+    or empty. Raises `Rejected`.
     """
 
     def __init__(self, spark: SparkContext, url: str, name: str) -> None:
         super().__init__(spark, "the states", url, name)
 
     def write(self, model: Model, statistics: Statistics, blocks: Blocks) -> None:
-        """Writes the tables beside their place: of all states in some records those that count."""
+        """Writes the tables to the temporary folder; records may contain states that do not
+        count.
+        """
         shipped = self._spark.broadcast(model)
         sizes = statistics.levels
         extent = Extent(sum(1 for size in sizes if size), len(statistics.transitions))
@@ -53,15 +52,15 @@ class Tables(Place):
 
     def _table(self, name: str, rows: RDD[Any], columns: StructType, count: int) -> None:
         session = SparkSession(self._spark)
-        place = self.at(name)
-        made = session.createDataFrame(rows, columns, verifySchema=False)
-        made.write.mode("overwrite").parquet(place)
-        found = session.read.schema(columns).parquet(place).count()
-        assert found == count, f"{found} {name} were saved of {count}"
+        folder = self.at(name)
+        frame = session.createDataFrame(rows, columns, verifySchema=False)
+        frame.write.mode("overwrite").parquet(folder)
+        saved = session.read.schema(columns).parquet(folder).count()
+        assert saved == count, f"{saved} {name} were saved of {count}"
 
 
 def state_columns(model: Model) -> StructType:
-    """The columns of the states of a model."""
+    """The columns of the table of states."""
     names = distinct((variable.name for variable in model.variables), ("id", "level"))
     variables = [
         StructField(name, column(variable.type).type)

@@ -1,9 +1,8 @@
-"""The states and steps of a model as rows of two tables; this runs on executors.
+"""The rows of the tables of states and transitions, computed on executors.
 
-A row of `states` is the state's identifier, its level and its variables; a row of `transitions` the
-identifiers of two states, the action that leads from one to the other, and its choices. Steps are
-made by the domain of Python values, which knows choices; machine code knows successors only. It
-does not know where tables are kept.
+A row of `states` has the state's identifier, its level and its variables; a row of `transitions`
+the identifiers of source and target, the action, and its choices. The domain of Python values
+computes the transitions, since machine code does not record choices.
 """
 
 from __future__ import annotations
@@ -28,28 +27,30 @@ Row: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a search counts: its levels of states, and how many of them were expanded."""
+    """The extent of a search: the number of levels, and how many of them were expanded."""
 
     levels: int
     expanded: int
 
 
-def states(shipped: Broadcast[Model], extent: Extent, given: Iterable[bytes]) -> Iterator[Row]:
+def states(shipped: Broadcast[Model], extent: Extent, blocks: Iterable[bytes]) -> Iterator[Row]:
     """The rows of the states in some records."""
     model = shipped.value
     layout = Layout(model)
     writes = [column(variable.type).write for variable in model.variables]
-    for level, packed in _packed(layout.words, extent.levels, given):
+    for level, packed in _packed(layout.words, extent.levels, blocks):
         state = layout.decode(packed)
         values = (write(value) for write, value in zip(writes, state, strict=True))
         yield (identifier(packed), level, *values)
 
 
-def transitions(shipped: Broadcast[Model], extent: Extent, given: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of the steps out of the states in some records: one for each vector of choices."""
+def transitions(
+    shipped: Broadcast[Model], extent: Extent, blocks: Iterable[bytes]
+) -> Iterator[Row]:
+    """The rows of the transitions from the states in some records, one per vector of choices."""
     model = shipped.value
     layout, runner = Layout(model), Runner(model)
-    for _, packed in _packed(layout.words, extent.expanded, given):
+    for _, packed in _packed(layout.words, extent.expanded, blocks):
         before = identifier(packed)
         for step in runner.successors(layout.decode(packed)):
             if step.state is not None and step.action is not None:
@@ -59,7 +60,7 @@ def transitions(shipped: Broadcast[Model], extent: Extent, given: Iterable[bytes
 
 
 def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
-    """The rows of the initial states, which no action leads to: one for each vector of choices."""
+    """The rows of initial states, which have no action: one per vector of choices."""
     layout = Layout(shipped.value)
     for step in Runner(shipped.value).initial():
         if step.state is not None:
@@ -68,7 +69,7 @@ def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
 
 
 def identifier(packed: Packed) -> str:
-    """The key of a state in its model: its packed words, in hexadecimal digits."""
+    """The identifier of a state: its packed words in hexadecimal."""
     return "".join(f"{word:016x}" for word in packed)
 
 
@@ -80,11 +81,11 @@ def parameters(role: str, choices: tuple[Choice, ...]) -> str:
     )
 
 
-def _packed(words: int, levels: int, given: Iterable[bytes]) -> Iterator[tuple[int, Packed]]:
-    """The states inside the constraints, with their levels."""
-    for data in given:
+def _packed(words: int, levels: int, blocks: Iterable[bytes]) -> Iterator[tuple[int, Packed]]:
+    """The states within the constraints, with their levels."""
+    for data in blocks:
         kind, level, _ = records.head(data)
         if kind in records.EXPANDED and level <= levels:
             numbers = memoryview(data)[records.HEAD.size :].cast("Q")
-            for place in range(0, len(numbers), words):
-                yield level, tuple(numbers[place : place + words])
+            for offset in range(0, len(numbers), words):
+                yield level, tuple(numbers[offset : offset + words])

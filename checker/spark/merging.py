@@ -1,7 +1,4 @@
-"""Merging successors into the visited sets of the owners of one task.
-
-It does not know where the records come from, nor where a visited set is between two tasks.
-"""
+"""Merges successors into the visited sets of a task's owners."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ from fencepost.checker.spark.table import Seen
 from fencepost.checker.spark.watching import Watch
 
 CHUNK_BYTES = 1 << 21
-"""New states are handed on when they take this many bytes, or their share of it where a task has
-several owners.
+"""New states are written out when they take this many bytes, divided by the number of owners in a
+task.
 """
 
 
 class Merger:
-    """The visited set of an owner, and what is new in it."""
+    """The visited set of an owner, and the new states in it."""
 
     def __init__(
         self,
@@ -48,7 +45,7 @@ class Merger:
         self._words = context.words
         self._native = 0.0
         self._state_bytes, self._entry_bytes = 8 * made.words, 8 * visited.entry_words
-        # The entries of new states; and room for the states, where they are something else.
+        # The entries of new states, and memory for the states if entries are something else.
         share = CHUNK_BYTES // len(made.owners(made.task(owner)))
         most = max(share // self._state_bytes, 1)
         self._chunk = memory.take(most * self._entry_bytes)
@@ -58,12 +55,12 @@ class Merger:
         self._seen = self._kept = 0
 
     def load(self, address: int, count: int) -> None:
-        """Adds states that were seen before."""
+        """Adds states of earlier levels."""
         for _ in self.merge(address, count, store=False):
             pass
 
     def loaded(self) -> None:
-        """All that was seen before is there now."""
+        """Checks the number of states of earlier levels."""
         expected = self._order.seen[self._owner]
         if self._visited.states != expected:
             raise Incomplete(
@@ -72,8 +69,8 @@ class Merger:
         self._open_chunk()
 
     def merge(self, address: int, left: int, store: bool = True) -> Iterator[bytes]:
-        """Adds states, ``left`` of them at an address; those that are new are stored, and handed on
-        when there are many.
+        """Adds ``left`` states from an address. New states are stored, and written out when there
+        are many.
         """
         if not store:
             self._open_chunk()
@@ -95,7 +92,7 @@ class Merger:
             self._native += time.thread_time() - began
 
     def hand_on(self) -> Iterator[bytes]:
-        """Looks at the new states, and makes records of them."""
+        """Examines the new states and turns them into records."""
         entries, level = self._chunk.address, self._order.level
         count = (self._words[Word.STORE] - entries) // self._entry_bytes
         if not count:
@@ -118,7 +115,7 @@ class Merger:
             yield records.record(Kind.FRONTIER, level, self._owner, inside)
 
     def account(self, expanded: Expanded | None) -> Merged:
-        """What was found, when everything has been taken in."""
+        """The result for the owner. Raises `Incomplete` if states are missing."""
         context, expected = self._context, self._order.seen[self._owner] + self._seen
         if self._visited.states != expected:
             raise Incomplete(f"partition {self._owner} has not seen {expected} states")
@@ -140,7 +137,7 @@ class Merger:
 
 
 class Delivery:
-    """What a task is given, distributed to the owners whose work it does."""
+    """Distributes the input of a task to its owners."""
 
     def __init__(
         self,
@@ -159,9 +156,9 @@ class Delivery:
         self._received = self._announced = self._ends = 0
         self._expanded: Expanded | None = None
 
-    def run(self, given: Iterable[bytes]) -> Iterator[bytes]:
-        """Takes in the records, and hands on those of the new level."""
-        for data in given:
+    def run(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Processes records, and yields those of the new level."""
+        for data in blocks:
             kind, level, number = records.head(data)
             if kind in (Kind.SUCCESSORS, Kind.PARCEL, Kind.END):
                 self._loaded()
@@ -189,7 +186,9 @@ class Delivery:
             )
 
     def accounts(self) -> dict[int, Merged]:
-        """What was found for each owner, when everything has been taken in."""
+        """The results of the owners. Raises `Incomplete` if the account of an expansion is
+        missing.
+        """
         if self._expanded is None:
             raise Incomplete(f"task {self._task} got no account")
         first = min(self._mergers)
@@ -204,7 +203,7 @@ class Delivery:
         return self._mergers[owner]
 
     def _states(self, kind: Kind, data: bytes) -> tuple[int, int]:
-        """Where the states of a record are, and how many."""
+        """The address and number of the states of a record."""
         if kind is Kind.PARCEL:
             return self._parcels.read(data)
         return records.address(data), records.count(data, self._made.words)

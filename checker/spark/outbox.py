@@ -1,7 +1,4 @@
-"""Successors on their way to their owners: a block for each owner, which machine code fills.
-
-It does not know what is done with the records that become of full blocks.
-"""
+"""Outgoing successors: a block per owner, filled by machine code."""
 
 from __future__ import annotations
 
@@ -16,14 +13,14 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, KEY, Kind
 
 BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
-"""The room for successors on their way to one owner, and to all of them."""
+"""The capacity for successors of one owner, and of all owners together."""
 
 
 class Called:
-    """A function that machine code calls with the number of an owner.
+    """A callback from machine code with the number of an owner.
 
-    Machine code cannot pass on what the function raises: it drops the state for which there is no
-    room, and goes on. So the exception is kept, and whoever called machine code has to `check`.
+    Machine code cannot propagate exceptions: it drops the state and continues. So the exception is
+    kept, and the caller of the machine code must call `check`.
     """
 
     def __init__(self, function: Callable[[int], None]) -> None:
@@ -38,21 +35,21 @@ class Called:
             self._error = error
 
     def check(self) -> None:
-        """Raises what the function has raised."""
+        """Raises the exception of the callback, if any."""
         if self._error is not None:
             raise self._error
 
 
 def no_successors(owner: int) -> None:
-    """For a context in which machine code has no successor to send."""
+    """The callback of a context without successors."""
     raise AssertionError(f"a successor for owner {owner} where none is made")
 
 
 class Outbox:
-    """Blocks of successors; a full one becomes a record of ``kind`` and ``level`` among those that
-    are ready; with ``parcels``, its states go there, and the record says where they are. ``sent``
-    counts the states that were put into records, by owner. ``context`` is what machine code is
-    given.
+    """Blocks of successors. A full block becomes a record of ``kind`` and ``level``.
+
+    With ``parcels``, states are written there and the record only refers to them. ``sent`` counts
+    states in records by owner. ``context`` is the context of the machine code.
     """
 
     def __init__(
@@ -81,20 +78,22 @@ class Outbox:
             self._open(owner)
 
     def flush(self) -> None:
-        """Makes records of all that is left."""
+        """Turns all remaining states into records."""
         for owner in range(len(self._starts)):
             self._deliver(owner)
 
     def take(self) -> list[bytes]:
-        """The records that are ready, before each the number of its owner's task. Raises what went
-        wrong while machine code filled the blocks, in which case states are missing.
+        """The finished records, each preceded by the number of its owner's task.
+
+        Raises the exception that occurred while machine code filled the blocks, in which case
+        states are missing.
         """
         self._full.check()
         taken, self._ready = self._ready, []
         return taken
 
     def _deliver(self, owner: int) -> None:
-        """Makes a record of what is in a block."""
+        """Turns the content of a block into a record."""
         start = self._starts[owner]
         used = self.context.words[Word.BLOCKS + 2 * owner] - start - HEAD.size
         if used:

@@ -1,9 +1,8 @@
-"""Successors in files, where all tasks run on one machine: what is sent says where they are.
+"""Successors in files, if all tasks run on one machine: records only refer to them.
 
-A task that expands writes one file, under a name that nobody else has, and each record that it
-sends names a part of it; so a record leads to what the attempt wrote that it comes from, or to
-nothing. The file of a task that fails goes at once, others when a later attempt to make a level
-begins. It does not know what a state means.
+An expanding task writes one file with a unique name, and its records refer to parts of it, so a
+record refers to the output of exactly its own attempt, or to nothing. A failed task removes its
+file at once; other files are removed by a later attempt.
 """
 
 from __future__ import annotations
@@ -22,61 +21,63 @@ from fencepost.checker.spark.records import HEAD, Broken, Kind, record
 from fencepost.spec.text import inputs
 
 PLACE = struct.Struct("<IIQQQQ")
-"""Where successors are: the attempt, the task and the name of its file (two words), the byte where
-they begin, and how many bytes they take.
+"""A reference to successors: attempt, task, the name of the file (two words), offset and size in
+bytes.
 """
 SENT = "sent"
-"""The folder of the files, in that of a search."""
+"""The subfolder for these files in a search's folder."""
 
 
 class Lost(Exception):
-    """A file does not have what a record says."""
+    """A file does not contain what a record refers to."""
 
 
 class Parcels:
-    """What a task writes in an attempt to make a level. Raises `OSError` where there is no room."""
+    """The output of a task in an attempt. Raises `OSError` if the disk is full."""
 
-    def __init__(self, made: Program, attempt: int, task: int) -> None:
+    def __init__(self, shipped: Program, attempt: int, task: int) -> None:
         self._attempt, self._task = attempt, task
         name = uuid.uuid4().int
         self._name = name >> 64, name & (1 << 64) - 1
-        folder = _folder(made, task)
+        folder = _folder(shipped, task)
         _forget(folder, attempt)
-        self._path = path = _path(made, attempt, task, *self._name)
+        self._path = path = _path(shipped, attempt, task, *self._name)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._size = 0
 
     def put(self, level: int, owner: int, address: int, size: int) -> bytes:
-        """Writes successors; the record that says where they are."""
+        """Writes successors; returns a record that refers to them."""
         left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
         while left:
             left = left[os.write(self._file, left) :]
-        place = PLACE.pack(self._attempt, self._task, *self._name, self._size, size)
+        reference = PLACE.pack(self._attempt, self._task, *self._name, self._size, size)
         self._size += size
-        return record(Kind.PARCEL, level, owner, place)
+        return record(Kind.PARCEL, level, owner, reference)
 
     def close(self, keep: bool = True) -> None:
-        """Nothing more is written; what was written goes, unless ``keep``."""
+        """Closes the file, and removes it unless ``keep`` is set."""
         os.close(self._file)
         if not keep:
             self._path.unlink(missing_ok=True)
 
 
 class Parceled:
-    """What other tasks wrote, for one that merges; ``memory`` is where it is read to."""
+    """Reads the output of other tasks into ``memory``, for a merging task."""
 
-    def __init__(self, made: Program, memory: Memory) -> None:
-        self._made = made
+    def __init__(self, shipped: Program, memory: Memory) -> None:
+        self._made = shipped
         self._memory = memory
         self._room: Region | None = None
-        # The file that was read last: there are as many as tasks, more than may be open at once.
+        # Only the last file stays open, since there are as many files as tasks.
         self._path: Path | None = None
         self._file = -1
 
     def read(self, data: bytes) -> tuple[int, int]:
-        """Where the states are that a record leads to, and how many, until the next call. Raises
-        `Broken`, or `Lost`.
+        """Returns the address and number of the states that a record refers to, valid until the
+        next call.
+
+        Raises `Broken` or `Lost`.
         """
         if len(data) != HEAD.size + PLACE.size:
             raise Broken(f"a record of {len(data)} bytes does not lead to states")
@@ -100,7 +101,7 @@ class Parceled:
         return room, states
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Closes the open file."""
         if self._path is not None:
             self._path = None
             os.close(self._file)
@@ -113,7 +114,7 @@ class Parceled:
         return self._file
 
     def _at_least(self, size: int) -> int:
-        """Room for this many bytes."""
+        """A region of at least this many bytes."""
         if self._room is None or self._room.size < size:
             if self._room is not None:
                 self._memory.give(self._room)
@@ -121,23 +122,23 @@ class Parceled:
         return self._room.address
 
 
-def clear(made: Program, task: int) -> None:
-    """Removes the files of a task, and of those that share its disk."""
-    shutil.rmtree(_folder(made, task), ignore_errors=True)
+def clear(shipped_program: Program, task: int) -> None:
+    """Removes the files of a task, and of others on the same disk."""
+    shutil.rmtree(_folder(shipped_program, task), ignore_errors=True)
 
 
 def _forget(folder: Path, attempt: int) -> None:
-    """Removes what attempts before left: their jobs are over."""
+    """Removes files of earlier attempts, whose jobs are over."""
     with suppress(FileNotFoundError):
         for other in folder.iterdir():
             if other.name.isdecimal() and int(other.name) < attempt:
                 shutil.rmtree(other, ignore_errors=True)
 
 
-def _folder(made: Program, task: int) -> Path:
-    return local_folder(made, task) / SENT
+def _folder(shipped: Program, task: int) -> Path:
+    return local_folder(shipped, task) / SENT
 
 
-def _path(made: Program, attempt: int, task: int, high: int, low: int) -> Path:
+def _path(shipped: Program, attempt: int, task: int, high: int, low: int) -> Path:
     name = f"{task}-{high:016x}{low:016x}"
-    return _folder(made, task) / str(attempt) / name
+    return _folder(shipped, task) / str(attempt) / name

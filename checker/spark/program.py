@@ -1,7 +1,8 @@
-"""What the driver ships to executors: the search for one model as LLVM's text, and its sizes.
+"""The program that the driver ships to executors: the search of a model as LLVM text, and its
+sizes.
 
-An executor makes machine code of it for its own processor, once in each process; where the search
-goes on, better code follows. The code of compressed visited sets is no model's, and is not shipped.
+Each process of an executor compiles it for its own processor, first quickly, and later with
+optimizations. The code of compressed visited sets does not depend on the model and is not shipped.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.spec.records import dataclass
 
 KEPT_BYTES = 1 << 25
-"""How much memory that is free a process keeps."""
+"""The amount of free memory that a process keeps."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
-"""The names of parameters of the allocator, as its header has them."""
+"""Parameters of ``mallopt``, as in its header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``run`` names the search, so that what it leaves on executors is kept apart from other
-    searches; ``partitions`` is the number of owners, and ``tasks`` that of the tasks of a stage,
-    each of which does the work of some owners. ``together``: all of them run on one machine, and
-    one reads files that another has written.
+    """A shipped program.
+
+    ``run`` identifies the search on executors. ``partitions`` is the number of owners, ``tasks``
+    the number of tasks per stage, each of which works for several owners. ``together``: all tasks
+    run on one machine and can read each other's files.
     """
 
     text: str
@@ -49,38 +51,38 @@ class Program:
 
     @property
     def words(self) -> int:
-        """The size of a packed state."""
+        """The number of words of a packed state."""
         return self.sizes.slots.words
 
     def task(self, owner: int) -> int:
-        """The task that does the work of an owner."""
+        """The task that works for an owner."""
         return owner % self.tasks
 
     def owners(self, task: int) -> range:
-        """The owners whose work a task does."""
+        """The owners that a task works for."""
         return range(task, self.partitions, self.tasks)
 
 
 @lru_cache(maxsize=2)
 def held(text: str) -> CodeInUse:
-    """What this process has of a text; it is kept as long as it works on the search."""
+    """The compiled code of a text in this process."""
     _keep_memory()
-    made = CodeInUse(Compilation(text))
-    # PySpark collects garbage behind every task, which takes long with all that is loaded.
+    code_in_use = CodeInUse(Compilation(text))
+    # PySpark collects garbage after every task, which is slow with many loaded modules.
     gc.freeze()
-    return made
+    return code_in_use
 
 
 def code(text: str) -> Code:
-    """The machine code to go on with; code that is in use stays good."""
+    """The best machine code available; code in use stays valid."""
     return held(text).now()
 
 
 def _keep_memory() -> None:
-    """Has this process keep what it frees, up to a bound, for the next records: else each is made
-    of pages that the system has to clear first.
+    """Makes the allocator keep freed memory, up to a limit: the system would have to clear new
+    pages.
     """
-    with suppress(OSError, AttributeError):  # Not the library of GNU.
+    with suppress(OSError, AttributeError):  # not glibc
         system = ctypes.CDLL(None)
         system.mallopt(MMAP_THRESHOLD, KEPT_BYTES // 2)
         system.mallopt(TRIM_THRESHOLD, KEPT_BYTES)
@@ -88,13 +90,13 @@ def _keep_memory() -> None:
 
 @lru_cache(maxsize=1)
 def _held_set() -> SetCodeInUse:
-    made = SetCodeInUse(SetCompilation(compressed.text()))
+    code_in_use = SetCodeInUse(SetCompilation(compressed.text()))
     gc.freeze()
-    return made
+    return code_in_use
 
 
 def set_code() -> SetCode:
-    """The machine code of compressed visited sets to go on with, as `code`."""
+    """The best machine code available for compressed visited sets."""
     return _held_set().now()
 
 
@@ -104,21 +106,19 @@ def _held_lawful(text: str) -> CodeInUse:
 
 
 def lawful(text: str) -> Code:
-    """The machine code that looks at states from files (`saving.lawful`), as `code`; it is no
-    search's, and is held beside theirs.
-    """
+    """The machine code that validates states from files (`saving.lawful`)."""
     return _held_lawful(text).now()
 
 
-def local_folder(made: Program, number: int) -> Path:
-    """The folder of a search among data that Spark removes with the executor; where there are
-    several disks, ``number`` says on which.
+def local_folder(shipped: Program, number: int) -> Path:
+    """The local folder of a search, which Spark removes with the executor; ``number`` selects one
+    of several disks.
     """
     folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
     home = folders[number % len(folders)] if folders else tempfile.gettempdir()
-    return Path(home) / f"fencepost-{made.run}"
+    return Path(home) / f"fencepost-{shipped.run}"
 
 
 def process() -> tuple[int, int]:
-    """The number of this process, and for how many searches it has begun to make code."""
+    """The id of this process, and the number of searches it has compiled code for."""
     return os.getpid(), held.cache_info().misses

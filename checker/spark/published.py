@@ -1,7 +1,4 @@
-"""Tables that appear whole or not at all: written beside their place, and moved there at the end.
-
-It does not know what the tables hold.
-"""
+"""Tables that appear atomically: written to a temporary folder, which is renamed at the end."""
 
 from __future__ import annotations
 
@@ -19,12 +16,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS, PATIENCE_SECONDS = 0.1, 10.0
 INCOMPLETE = "_incomplete-"
-"""How the name of a folder begins that is being written: Spark passes by what begins so."""
+"""The prefix of folders being written; Spark ignores names with an underscore."""
 
 
 class Place:
-    """The folder ``name`` in the folder ``url``, which must not be there, or be empty; for tables
-    of ``what``. Raises `Rejected`.
+    """The folder ``name`` in ``url``, which must be absent or empty, for tables of ``what``. Raises
+    `Rejected`.
     """
 
     def __init__(self, spark: SparkContext, what: str, url: str, name: str) -> None:
@@ -47,15 +44,15 @@ class Place:
 
     @property
     def url(self) -> str:
-        """Where the tables will be."""
+        """The final URL of the tables."""
         return self._target.url
 
     def at(self, name: str) -> str:
-        """Where a table is to be written."""
+        """The temporary URL of a table."""
         return self._temporary.at(name)
 
     def publish(self) -> None:
-        """Moves the tables, which are whole, to their place."""
+        """Renames the finished tables."""
         try:
             if self._empty is not None:
                 self._target.delete()
@@ -64,11 +61,11 @@ class Place:
             raise unusable(self._what, self._target.url, str(refused)) from None
 
     def discard(self) -> None:
-        """Removes what was not moved to its place, as far as it can be reached."""
+        """Removes the temporary folder, if it can be reached."""
         with suppress(Refused, *ERRORS):
             if self._temporary.names() is None:
                 return
-            # What still runs would make the folder anew.
+            # Running tasks would create the folder again.
             until = time.monotonic() + PATIENCE_SECONDS
             while running(self._spark) and time.monotonic() < until:
                 time.sleep(LOOK_SECONDS)
@@ -76,6 +73,6 @@ class Place:
 
 
 def unusable(what: str, url: str, reason: str, *notes: str) -> Rejected:
-    """The folder cannot be used."""
-    said = f"{what} cannot be saved in {url}: {reason}"
-    return Rejected([Problem("F036", None, said, tuple((None, note) for note in notes))])
+    """The problem of a folder that cannot be used."""
+    message = f"{what} cannot be saved in {url}: {reason}"
+    return Rejected([Problem("F036", None, message, tuple((None, note) for note in notes))])

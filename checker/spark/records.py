@@ -1,7 +1,7 @@
-"""Records: the bytes that partitions keep and send, a head and packed states behind it.
+"""Records: the bytes that partitions keep and exchange, a header followed by packed states.
 
-A partition is an iterator of records, never of states, and no record holds anything but numbers and
-packed states (and at the end of a task its account). It does not know who makes them.
+A partition is an iterator of records. Records contain only numbers and packed states, or, at the
+end of a task's output, its account.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 HEAD = struct.Struct("<IIQ")
-"""Kind, level, and a number: that of the owner, unless the kind says otherwise. The states behind
-it stay aligned.
+"""Kind, level, and the owner's number unless the kind defines it otherwise. The states after it are
+aligned.
 """
 KEY = struct.Struct("!q")
-"""The number of a task, as Spark reads it."""
+"""The number of a task, in Spark's byte order."""
 
 
 class Kind(IntEnum):
-    """What a record holds."""
+    """The kinds of records."""
 
     STATES = 1
-    """States of the level: they have been seen, and those of the last level will be expanded."""
+    """Visited states of the level; those of the last level will be expanded."""
     SEEN = 2
-    """States of the level which have been seen; some of them lie outside a constraint."""
+    """Visited states of the level, some of which are outside a constraint."""
     FRONTIER = 3
-    """Those among `SEEN` that lie inside all constraints."""
+    """The states of `SEEN` within all constraints."""
     SUCCESSORS = 4
-    """Successors of the level before, on their way to their owner."""
+    """Successors of the previous level, for their owner."""
     END = 5
-    """A task has sent all; the number says how many states came from it to the task that reads
-    this. Behind it, for one of those tasks, what the first one found."""
+    """The end of a task's output; the number counts its states for the reading task. One reader
+    also gets the task's account.
+    """
     PARCEL = 6
-    """Successors, as `SUCCESSORS`, in a file; behind the head, where (`parcels`)."""
+    """Like `SUCCESSORS`, with a reference to a file (`parcels`) instead of the states."""
 
 
 KEPT = (Kind.STATES, Kind.SEEN)
-"""The records that make up the visited set."""
+"""The records of the visited set."""
 EXPANDED = (Kind.STATES, Kind.FRONTIER)
-"""The records whose states are expanded."""
+"""The records of states that are expanded."""
 SAVED = (Kind.STATES, Kind.SEEN, Kind.FRONTIER)
-"""The records that outlive a job, and may come from a checkpoint: states, and nothing else."""
+"""The records that outlive a job and are saved in checkpoints."""
 
 
 class Head(NamedTuple):
-    """The head of a record."""
+    """The header of a record."""
 
     kind: Kind
     level: int
@@ -61,10 +62,10 @@ class Head(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """What a task that expands has found; ``sent`` counts the states that it sent to owners.
+    """The result of an expanding task; ``sent`` counts states sent to owners.
 
-    ``seconds`` are those of a processor, ``native`` those of them in machine code; ``process`` is
-    the number of the process, and how often it has begun to make code; ``sight`` is what it saw.
+    ``seconds`` is processor time, ``native`` the part spent in machine code. ``process`` is the
+    process id and its number of compilations; ``sight`` holds observations.
     """
 
     states: int
@@ -80,12 +81,12 @@ class Expanded(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What a task that merges has found for an owner: new states, and those of them inside the
+    """The result of a merging task for an owner: the number of new states, and of those within the
     constraints.
 
-    ``expanded`` is what one task that expands has handed on, and stands with the first owner of the
-    task that merges. ``native`` and what follows are as there; ``table_bytes`` is the size of the
-    owner's table.
+    ``expanded`` is the account of an expanding task, reported with the first owner of a merging
+    task. ``native`` and the following fields are as in `Expanded`; ``table_bytes`` is the size of
+    the table.
     """
 
     seen: int
@@ -100,25 +101,27 @@ class Merged(NamedTuple):
 
 
 def record(kind: Kind, level: int, number: int = 0, payload: bytes = b"") -> bytes:
-    """A record of these parts."""
+    """A record with these parts."""
     return HEAD.pack(kind, level, number) + payload
 
 
 def head(data: bytes) -> Head:
-    """The head of a record."""
+    """The header of a record."""
     kind, level, number = HEAD.unpack_from(data)
     return Head(Kind(kind), level, number)
 
 
 def address(data: bytes) -> int:
-    """Where the states of a record are in memory, for as long as the record lives."""
+    """The address of a record's states, valid while the record exists."""
     start = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
     assert start is not None
     return start + HEAD.size
 
 
 def count(data: bytes, words: int) -> int:
-    """How many states of ``words`` words a record holds. Raises `Broken` if the last one is cut."""
+    """The number of states of ``words`` words in a record. Raises `Broken` if the last is
+    incomplete.
+    """
     number, rest = divmod(len(data) - HEAD.size, 8 * words)
     if rest or number < 0:
         raise Broken(f"a record of {len(data)} bytes does not hold states of {words} words")
@@ -126,27 +129,25 @@ def count(data: bytes, words: int) -> int:
 
 
 class Broken(Exception):
-    """A record does not hold what its head says."""
+    """A record does not match its header."""
 
 
 # ---------------------------------------------------------------- the account of a task
 
 
-def written(found: Expanded) -> bytes:
-    """What a task found, as the bytes behind the head of an `END`: JSON, so that reading it makes
-    numbers and texts of it and nothing else.
-    """
-    parts = found._replace(tally=b"", sight=Sight())
-    return json.dumps([*parts[:3], found.tally.hex(), *parts[4:9], found.sight]).encode()
+def written(account: Expanded) -> bytes:
+    """Serializes an account as JSON, so that reading it only creates numbers and strings."""
+    parts = account._replace(tally=b"", sight=Sight())
+    return json.dumps([*parts[:3], account.tally.hex(), *parts[4:9], account.sight]).encode()
 
 
 def read(data: bytes) -> Expanded:
-    """What `written` has made, behind a head. Raises `Broken` where it is anything else."""
+    """Reads an account from a record. Raises `Broken`."""
     try:
         states, transitions, stuck, tally, reports, sent, seconds, native, process, sight = (
             json.loads(data[HEAD.size :])
         )
-        found, enough = sight
+        sights, enough = sight
         process_number, compiled = process
         return Expanded(
             _number(states),
@@ -162,7 +163,7 @@ def read(data: bytes) -> Expanded:
             float(native),
             (_number(process_number), _number(compiled)),
             Sight(
-                tuple((_number(n), tuple(_number(v) for v in values)) for n, values in found),
+                tuple((_number(n), tuple(_number(v) for v in values)) for n, values in sights),
                 enough is True,
             ),
         )
@@ -182,12 +183,12 @@ def _number(value: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked of all tasks of a level: to make level ``level``.
+    """The task of a level, given to all its tasks: to compute level ``level``.
 
-    ``frontier`` says how many states each owner has to expand, ``seen`` how many it has seen.
-    ``rebuild``: the visited set is among the records, and no table is looked for. ``attempt`` tells
-    the jobs of a search apart, also where they make the same level. ``observer`` looks on.
-    ``plan``: how tables keep states, None: whole.
+    ``frontier`` is the number of states to expand per owner, ``seen`` the number of visited states.
+    ``rebuild``: the visited set is in the records, and existing tables are ignored. ``attempt`` is
+    unique among the jobs of a search. ``observer`` receives observations. ``plan`` defines how
+    tables store states; None stores them whole.
     """
 
     level: int
@@ -202,4 +203,4 @@ class Order:
 
 
 class Incomplete(Exception):
-    """A task did not get what it was to get."""
+    """A task did not receive all its input."""

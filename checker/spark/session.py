@@ -1,8 +1,5 @@
 # pyright: basic
-"""A connection to Spark: the one that is there, or a new one with what this engine wants.
-
-It does not know what the connection is used for.
-"""
+"""The connection to Spark: an existing session, or a new one with suitable settings."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from fencepost.checker.request import Cluster
 from fencepost.checker.spark.failures import reason, unusable
 
 SHIPPED = ("spec", "checker")
-"""What tasks import is below these; models are not, and llvmlite must be there."""
+"""The source folders that tasks import from. Executors must have llvmlite."""
 
 LEAST_JAVA = 17
 GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -45,40 +42,40 @@ WANTED = {
     # What is kept of a level takes a third of the room or less.
     "spark.rdd.compress": "true",
 }
-"""What this engine wants of a session that it begins, unless the user says otherwise."""
+"""Settings of a session started here, unless the user sets them."""
 WANTED_HERE = {
     # Packed states go from process to process, not over a network.
     "spark.shuffle.compress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""The same for a master on this machine."""
+"""The same for a local master."""
 JAVA_HERE = "-XX:TieredStopAtLevel=1"
 COLLECTOR = "-XX:+UseParallelGC"
-"""What Java is started with for a master on this machine. What it does is mostly copying: its
-better compiler takes longer than it saves, and a collector that works beside it costs more.
+"""JVM options for a local master. Its work is mostly copying: the optimizing compiler takes longer
+than it saves, and a concurrent collector costs more.
 """
 JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
-"""Variables of the environment that may name another collector; Java starts with one at most."""
+"""Environment variables that may select a garbage collector; Java accepts only one."""
 
 TASKS = "spark.fencepost.tasks"
-"""The setting that says how many tasks a stage has at most."""
+"""The setting for the maximum number of tasks per stage."""
 FILES = "spark.fencepost.files"
-"""The setting that says whether successors go from task to task in files."""
+"""The setting for exchanging successors in files."""
 MOST_OWNERS = 128
-"""How many tables a task has at most, unless a setting says otherwise: each is up to some hundreds
-of files in memory, of which a system has room for a limited number.
+"""The default maximum number of tables per task: each consists of up to hundreds of memory-mapped
+files, whose number the system limits.
 """
 PARALLELISM = "spark.default.parallelism"
-"""Spark's own setting that says how many tasks run side by side."""
+"""Spark's setting for the number of parallel tasks."""
 SECONDS = "spark.fencepost.checkpointSeconds"
-"""The setting that says about how often a search is saved."""
+"""The setting for the interval between checkpoints."""
 CHECKPOINT_SECONDS = 60.0
-"""The same where nothing is set."""
+"""The default interval between checkpoints."""
 
 
 def obstacle() -> str | None:
-    """Why Spark cannot be started here; None: it can, as far as can be seen at once."""
+    """Why Spark cannot start here, or None if nothing obvious prevents it."""
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
         return None
     home = os.environ.get("JAVA_HOME")
@@ -87,27 +84,27 @@ def obstacle() -> str | None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java here"
         return f"it needs Java {LEAST_JAVA} or later, and {where}; {GET_JAVA}"
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{java} does not run ({error}); {GET_JAVA}"
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
-    if found is None:
-        first = told.strip().partition("\n")[0]
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
+    if version is None:
+        first = output.strip().partition("\n")[0]
         return f'it needs Java {LEAST_JAVA} or later, and {java} says "{first[:100]}"; {GET_JAVA}'
-    if int(found[1]) < LEAST_JAVA:
-        return f"it needs Java {LEAST_JAVA} or later, and {java} is Java {found[1]}; {GET_JAVA}"
+    if int(version[1]) < LEAST_JAVA:
+        return f"it needs Java {LEAST_JAVA} or later, and {java} is Java {version[1]}; {GET_JAVA}"
     return None
 
 
 def library() -> str:
-    """What this engine stands on."""
+    """The library and its version."""
     return f"pyspark {pyspark.__version__}"
 
 
 def connect(cluster: Cluster) -> SparkContext:
-    """The connection that is asked for. Raises `Rejected`."""
+    """Returns the requested connection. Raises `Rejected`."""
     spark = _connected(cluster)
     if cluster.ship:
         _ship(spark)
@@ -115,11 +112,11 @@ def connect(cluster: Cluster) -> SparkContext:
 
 
 def tasks(spark: SparkContext, partitions: int) -> int:
-    """In how many tasks the work of some partitions is done. Raises `Rejected`.
+    """The number of tasks for a number of partitions. Raises `Rejected`.
 
-    On this machine in no more than run side by side: each one costs about as much as expanding
-    10,000 states. On a cluster each partition has its own, since what becomes of an executor
-    becomes of all that a task has there.
+    With a local master it is at most the number of parallel tasks, since a task costs about as much
+    as expanding 10,000 states. On a cluster each partition has its own task, since an executor that
+    fails takes all its tasks' tables with it.
     """
     conf = spark.getConf()
     wanted = conf.get(TASKS)
@@ -133,9 +130,7 @@ def tasks(spark: SparkContext, partitions: int) -> int:
 
 
 def together(spark: SparkContext) -> bool:
-    """Whether all tasks run on one machine, and successors go from one to another in files.
-    Raises `Rejected`.
-    """
+    """Whether all tasks run on one machine and exchange successors in files. Raises `Rejected`."""
     conf = spark.getConf()
     wanted = conf.get(FILES)
     if wanted not in (None, "true", "false"):
@@ -147,24 +142,24 @@ def together(spark: SparkContext) -> bool:
 
 
 def _here(conf: SparkConf) -> bool:
-    """Whether all tasks run in the processes of this machine's Spark."""
+    """Whether all tasks run on this machine."""
     return re.match(r"local(\[|$)", str(conf.get("spark.master"))) is not None
 
 
 def parallelism(spark: SparkContext) -> int:
-    """How many tasks run side by side. Raises `Rejected`."""
+    """The number of parallel tasks. Raises `Rejected`."""
     try:
-        found = spark.defaultParallelism
+        number = spark.defaultParallelism
     except (Py4JError, PySparkException):
-        found = 0
-    if found < 1:
+        number = 0
+    if number < 1:
         wanted = spark.getConf().get(PARALLELISM)
         raise unusable(f"{PARALLELISM} is {wanted!r}", "it has to be a number, 1 or more")
-    return found
+    return number
 
 
 def checkpoint_seconds(spark: SparkContext) -> float:
-    """How long a search goes on before it saves what it has, again. Raises `Rejected`."""
+    """The interval between checkpoints in seconds. Raises `Rejected`."""
     wanted = spark.getConf().get(SECONDS)
     if wanted is None:
         return CHECKPOINT_SECONDS
@@ -178,11 +173,11 @@ def checkpoint_seconds(spark: SparkContext) -> float:
 
 
 def _ship(spark: SparkContext) -> None:
-    """Gives executors this package, once in a session."""
+    """Sends this package to executors, once per session."""
     name = f"fencepost-{__version__}.zip"
     if name in (spark._python_includes or ()):
         return
-    # Executors fetch it when they need it: it stays as long as this process.
+    # Executors fetch it on demand, so it stays until this process ends.
     folder = tempfile.mkdtemp(prefix="fencepost-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / name
@@ -223,27 +218,28 @@ def _given(session: Any) -> SparkContext:
 
 
 def _begun(cluster: Cluster) -> SparkContext:
-    asked = SparkConf(loadDefaults=False)
-    asked.setAppName("fencepost")
+    conf = SparkConf(loadDefaults=False)
+    conf.setAppName("fencepost")
     for name, value in cluster.settings:
-        asked.set(name, value)
+        conf.set(name, value)
     if cluster.master is not None:
-        asked.setMaster(cluster.master)
+        conf.setMaster(cluster.master)
         if cluster.master.startswith("local"):
-            # Java must know this when it starts.
-            asked.setIfMissing("spark.driver.extraJavaOptions", java_here(asked))
+            # These options are only effective at the start of Java.
+            conf.setIfMissing("spark.driver.extraJavaOptions", java_here(conf))
     interrupt = signal.getsignal(signal.SIGINT)
-    # What Spark says on the way is kept for the case that it fails.
+    # Spark's output is kept in case it fails.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
     log = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            gateway: Any = SparkContext._gateway or _launch(asked, file)
-        spark = _context(asked, gateway)
+            gateway: Any = SparkContext._gateway or _launch(conf, file)
+        spark = _context(conf, gateway)
         atexit.register(log.unlink, missing_ok=True)
         return spark
     except Exception as error:
-        # PySpark, py4j and the system each raise their own; all mean that Spark does not start.
+        # PySpark, py4j and the system raise different exceptions; all mean that Spark does not
+        # start.
         text = f"{error}\n{log.read_text(encoding='utf-8', errors='replace')}"
         raise unusable(f"Spark does not start: {reason(text)}", f"its log is {log}") from None
     finally:
@@ -252,18 +248,18 @@ def _begun(cluster: Cluster) -> SparkContext:
 
 
 def java_here(asked: SparkConf) -> str:
-    """What Java is started with for a master on this machine."""
-    said = [os.environ.get(name, "") for name in JAVA_OPTIONS]
-    said.append(asked.get("spark.driver.defaultJavaOptions", ""))
-    if any(re.search(r"-XX:\+Use\w+GC\b", options) for options in said):
+    """The JVM options for a local master."""
+    variables = [os.environ.get(name, "") for name in JAVA_OPTIONS]
+    variables.append(asked.get("spark.driver.defaultJavaOptions", ""))
+    if any(re.search(r"-XX:\+Use\w+GC\b", options) for options in variables):
         return JAVA_HERE
     return f"{JAVA_HERE} {COLLECTOR}"
 
 
-def _launch(asked: SparkConf, log: IO[bytes]) -> Any:
-    """Starts Java, which says nothing on the terminal."""
+def _launch(conf: SparkConf, log: IO[bytes]) -> Any:
+    """Starts Java without output on the terminal."""
     start: Any = launch_gateway
-    return start(asked, {"stderr": log, "stdout": log})
+    return start(conf, {"stderr": log, "stdout": log})
 
 
 def _context(asked: SparkConf, gateway: Any) -> SparkContext:
@@ -289,8 +285,8 @@ def _package() -> Path:
 
 
 def pack_sources(target: Path) -> None:
-    """Writes the package to a zip file."""
-    # Links are followed as they are: in a checkout they show the package as it is installed.
+    """Writes the package's sources to a zip file."""
+    # In a checkout, links show the package as installed; they are followed.
     package = Path(__file__).absolute().parents[2]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
         file.write(package / "__init__.py", "fencepost/__init__.py")

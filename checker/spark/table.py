@@ -1,9 +1,8 @@
-"""The visited set of one partition, in memory-mapped files on the executor, between two tasks.
+"""The visited set of a partition between tasks, in memory-mapped files on the executor.
 
-It is a cache: the truth is in the RDDs, from which a table is made anew when it is missing. What a
-table holds is a matter of its search, partition and level alone, since it is changed only by one
-who has taken it away under another name, and gets its name back only when the level is complete.
-So no half-merged table can be met, whatever becomes of a task.
+It is a cache: a missing table is rebuilt from the RDDs. A table is determined by its search,
+partition and level, since a task renames it before changing it and gives it its name back only when
+the level is complete. So a partially merged table is never used, even if a task fails.
 """
 
 from __future__ import annotations
@@ -34,28 +33,30 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text import inputs
 
 FAILED = ctypes.c_void_p(-1).value
-"""What the system answers where there is no room for a mapping."""
+"""The result of ``mmap`` on failure."""
 RESERVED = 2
-"""A region may have addresses for this multiple of its first size: what is larger moves."""
+"""A region may reserve this multiple of its initial size; a larger one moves."""
 
 TABLES = 8
-"""The tables of a visited set of whole states; they grow one by one."""
+"""The number of hash tables in a visited set of whole states; they grow one at a time."""
 GROWTH = 2.0
-"""By how much a table is enlarged."""
+"""The growth factor of a hash table."""
 CONTENTS = "contents"
-"""The file that says what the others are."""
+"""The file that describes the others."""
 
 
 class Missing(Exception):
-    """There is no table of this partition at this level here."""
+    """There is no table of this partition at this level."""
 
 
 class Full(Exception):
-    """A table cannot become any larger."""
+    """A table cannot grow any more."""
 
 
 class Whole(Tables):
-    """Whole states: as `store.SeenStates`. ``parts`` are as for `Compressed`."""
+    """A visited set of whole states (see `store.SeenStates`), in existing ``parts`` or new
+    files.
+    """
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class Whole(Tables):
             if parts:
                 region, capacity = parts[number + 1], self.capacity(number)
             else:
-                # Of different sizes, so that they do not all grow at the same time.
+                # Different sizes, so that the tables do not all grow at the same time.
                 room = max(expected / TABLES / FULLEST * 1.05, PAGE // 8 // size, 16)
                 capacity = int(room * GROWTH ** (number / TABLES))
                 region = files.take(8 * size * capacity)
@@ -106,7 +107,7 @@ class Whole(Tables):
 
 
 class Compressed(compressed.Compressed):
-    """Compressed states. What they do not need any more is freed at once: nobody else reads it."""
+    """A visited set of compressed states, which frees unused memory immediately."""
 
     def merge(self, address: int, count: int) -> None:
         self.code = program.set_code()
@@ -125,24 +126,26 @@ Seen: TypeAlias = Whole | Compressed
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The visited set of a partition, taken by one task."""
+    """The visited set of a partition, taken by a task."""
 
     files: Files
     seen: Seen
 
 
 class Shelf:
-    """The tables of a search on this executor; ``plan`` is how they keep states, None: whole."""
+    """The tables of a search on this executor; ``plan`` defines how they store states, None means
+    whole.
+    """
 
     def __init__(self, made: Program, partition: int, plan: Plan | None = None) -> None:
         self._home = program.local_folder(made, partition) / str(partition)
         self._made = made
         self._plan = plan
-        # A table of another plan is none: only those of the same search are compared.
+        # Tables with another plan cannot be used.
         self._kind = repr(plan)
 
     def create(self, states: int, context: Context) -> Table:
-        """An empty table with room for ``states`` states, in a folder of its own."""
+        """An empty table for ``states`` states, in a new folder."""
         folder = self._away()
         folder.mkdir(parents=True)
         files = Files(folder)
@@ -150,7 +153,7 @@ class Shelf:
             return Table(files, self._seen(files, context, states))
 
     def take(self, level: int, context: Context) -> Table:
-        """The table with all states up to a level; it is here no more. Raises `Missing`."""
+        """Takes the table with all states up to a level. Raises `Missing`."""
         folder = self._away()
         try:
             self._at(level).rename(folder)
@@ -172,7 +175,7 @@ class Shelf:
         return Compressed(program.set_code(), files, self._plan, context, states, parts)
 
     def put(self, table: Table, level: int) -> None:
-        """Gives a table its name: it holds all states up to a level. Those before it go away."""
+        """Makes a table available for a level, and removes earlier tables."""
         files = table.files
         contents = self._kind, files.noted(table.seen.parts)
         files.close()
@@ -181,7 +184,7 @@ class Shelf:
             (files.folder / CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
             files.folder.rename(target)
         except OSError:
-            # Another attempt of the same task was faster; what it made is the same.
+            # Another attempt of the same task was faster; its result is the same.
             if not target.is_dir():
                 raise
             shutil.rmtree(files.folder, ignore_errors=True)
@@ -190,7 +193,7 @@ class Shelf:
                 shutil.rmtree(other, ignore_errors=True)
 
     def drop(self, table: Table) -> None:
-        """A table that was taken will not be completed."""
+        """Discards a taken table."""
         table.files.close()
         shutil.rmtree(table.files.folder, ignore_errors=True)
 
@@ -209,7 +212,7 @@ class Shelf:
 
 @contextmanager
 def _given_back(files: Files) -> Generator[None]:
-    """Where this fails the folder is gone, with the memory that shows it."""
+    """Removes the folder and unmaps its files if the block fails."""
     try:
         yield
     except BaseException:
@@ -219,13 +222,14 @@ def _given_back(files: Files) -> Generator[None]:
 
 
 class Files:
-    """As `machine.memory.Regions`; regions are of zeros first. Raises `OSError` where there is no
-    room: on a disk that turns out to be full, writing to memory would kill the process.
+    """Regions in files (see `machine.memory.Regions`), initially zero.
+
+    Raises `OSError` if the disk is full: writing to unallocated memory would kill the process.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # By the address of a region its file; addresses differ while regions are open.
+        # File names by region address; addresses change when regions are reopened.
         self._names: dict[int, str] = {}
         self._regions: dict[int, Region] = {}
         self._made = 0
@@ -253,16 +257,16 @@ class Files:
         region.mapping.close()
 
     def noted(self, regions: Sequence[Region]) -> list[tuple[str, int, int]]:
-        """What `open` needs to find these regions again."""
-        return [(self._names[one.address], one.size, one.most) for one in regions]
+        """The description from which `open` restores regions."""
+        return [(self._names[region.address], region.size, region.most) for region in regions]
 
     def open(self, noted: Sequence[tuple[str, int, int]]) -> list[Region]:
-        """The regions that were noted, where they are now."""
+        """Reopens regions."""
         self._made = max(self._made, *(int(name) for name, _, _ in noted))
         return [self._opened(name, size, most) for name, size, most in noted]
 
     def close(self) -> None:
-        """Ends the access to all regions; what was written there is in the files."""
+        """Unmaps all regions; their content stays in the files."""
         for region in self._regions.values():
             region.mapping.close()
         self._regions.clear()
@@ -284,8 +288,8 @@ class Files:
 
 
 class _Mapping:
-    """A file in memory. What Python has for that keeps a descriptor of the file: the tables of a
-    task's owners are more files than a process may have open.
+    """A memory-mapped file. Python's `mmap` keeps a file descriptor, but a task may have more
+    tables than a process may have open files.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
@@ -294,23 +298,23 @@ class _Mapping:
         if self.address in (None, FAILED):
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
-        # Also where nobody closes it: a worker of Spark lives on after a task that failed.
+        # Unmapped even if it is not closed, since Spark's workers survive failed tasks.
         self._end = weakref.finalize(self, _system().munmap, self.address, size)
         self._end.atexit = False
 
     def close(self) -> None:
-        """Takes the file out of memory."""
+        """Unmaps the file."""
         self._end()
 
 
 @cache
 def _system() -> ctypes.CDLL:
-    """The functions of the system."""
+    """The C library."""
     system = ctypes.CDLL(None, use_errno=True)
-    number, size, place = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
-    system.mmap.argtypes = [place, size, number, number, number, ctypes.c_long]
-    system.mmap.restype = place
-    system.munmap.argtypes = [place, size]
+    number, size, pointer = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
+    system.mmap.argtypes = [pointer, size, number, number, number, ctypes.c_long]
+    system.mmap.restype = pointer
+    system.munmap.argtypes = [pointer, size]
     return system
 
 

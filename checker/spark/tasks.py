@@ -1,8 +1,7 @@
-"""What runs on executors: expanding, merging and looking back over the records of a partition.
+"""Tasks on executors: expanding, merging, and searching for predecessors.
 
-Each task says how many states it was to get, and fails if it got others: where Spark gives a task
-up, what the task reads ends early without an error. It does not know levels before and after, nor
-who asked.
+Each task knows how many states it should receive, and fails otherwise: when Spark cancels a task,
+its input ends early without an error.
 """
 
 from __future__ import annotations
@@ -34,44 +33,44 @@ if TYPE_CHECKING:
     Accounts: TypeAlias = Accumulator["Account"]
 
 Account: TypeAlias = dict[tuple[int, int], Merged]
-"""What tasks that merge have found, by the number of the attempt and the owner."""
+"""The results of merging tasks, by attempt and owner."""
 
 SLICE = 4096
-"""The states that one call of machine code expands."""
+"""The number of states that one call of machine code expands."""
 
 
 class SideBySide(AccumulatorParam["Account"]):
-    """Accounts of different tasks side by side. One that comes twice counts once."""
+    """Collects the accounts of tasks; a repeated one counts once."""
 
     def zero(self, value: Account) -> Account:
         return {}
 
-    # The name is PySpark's.
+    # The name is defined by PySpark.
     def addInPlace(self, value1: Account, value2: Account) -> Account:  # noqa: N802
         value1.update(value2)
         return value1
 
 
-def _expanding(made: Program, context: Context, address: int, count: int) -> Iterator[float]:
-    """Expands states in steps; the seconds of each."""
+def _expanding(shipped: Program, context: Context, address: int, count: int) -> Iterator[float]:
+    """Expands states in slices; yields the seconds taken by each."""
     table = (ctypes.c_uint64 * 3)(address, count, 0)
     while table[1] and not context.words[Word.STOP]:
         began = time.thread_time()
-        # Better code may have come since the last step.
-        code = program.code(made.text)
+        # Optimized code may have become available.
+        code = program.code(shipped.text)
         code.expand(context.address, ctypes.addressof(table), 1, SLICE)
         yield time.thread_time() - began
 
 
-def expand(shipped: Shipped, order: Order, task: int, given: Iterable[bytes]) -> Iterator[bytes]:
-    """The successors of the states of the last level, before each record the number of the task
-    that is to merge it.
+def expand(shipped: Shipped, order: Order, task: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The successors of the states of the last level: records, each preceded by the number of the
+    merging task.
     """
-    made = shipped.value
-    written = Parcels(made, order.attempt, task) if made.together else None
+    shipped_program = shipped.value
+    written = Parcels(shipped_program, order.attempt, task) if shipped_program.together else None
     done = False
     try:
-        yield from _expanded(made, order, task, given, written)
+        yield from _expanded(shipped_program, order, task, blocks, written)
         done = True
     finally:
         if written is not None:
@@ -79,31 +78,31 @@ def expand(shipped: Shipped, order: Order, task: int, given: Iterable[bytes]) ->
 
 
 def _expanded(
-    made: Program, order: Order, task: int, given: Iterable[bytes], written: Parcels | None
+    shipped: Program, order: Order, task: int, blocks: Iterable[bytes], written: Parcels | None
 ) -> Iterator[bytes]:
     began, native = time.thread_time(), 0.0
     memory = Memory()
-    outbox = Outbox(memory, made, Kind.SUCCESSORS, order.level, written)
+    outbox = Outbox(memory, shipped, Kind.SUCCESSORS, order.level, written)
     context = outbox.context
     context.look_for(order.deadlock, order.properties)
     watch = Watch(context, memory, order.observer)
     states = 0
-    for data in given:
+    for data in blocks:
         kind, level, _ = records.head(data)
         if kind not in records.EXPANDED or level != order.level - 1:
             continue
-        number = records.count(data, made.words)
+        number = records.count(data, shipped.words)
         states += number
-        for seconds in _expanding(made, context, records.address(data), number):
+        for seconds in _expanding(shipped, context, records.address(data), number):
             native += seconds
             yield from outbox.take()
     outbox.flush()
-    expected = sum(order.frontier[owner] for owner in made.owners(task))
+    expected = sum(order.frontier[owner] for owner in shipped.owners(task))
     if states != expected and not watch.enough:
         raise Incomplete(f"task {task} has {expected} states to expand")
     yield from outbox.take()
-    for other in range(made.tasks):
-        sent = sum(outbox.sent[owner] for owner in made.owners(other))
+    for other in range(shipped.tasks):
+        sent = sum(outbox.sent[owner] for owner in shipped.owners(other))
         account = b""
         if other == task:
             account = records.written(
@@ -126,18 +125,18 @@ def _expanded(
 
 
 def route(
-    shipped: Shipped, partition: int, given: Iterable[tuple[Kind, int, bytes]]
+    shipped: Shipped, partition: int, portions: Iterable[tuple[Kind, int, bytes]]
 ) -> Iterator[bytes]:
-    """Records of states that anybody may own (kind, level, states), as records for their owners,
-    before each the number of the owner's task.
+    """Distributes states to their owners: yields records, each preceded by the number of the
+    owner's task.
     """
-    made = shipped.value
-    code = program.code(made.text)
-    for kind, level, states in given:
+    shipped_program = shipped.value
+    code = program.code(shipped_program.text)
+    for kind, level, states in portions:
         memory = Memory()
-        outbox = Outbox(memory, made, kind, level)
+        outbox = Outbox(memory, shipped_program, kind, level)
         data = records.record(kind, level, 0, states)
-        number = records.count(data, made.words)
+        number = records.count(data, shipped_program.words)
         code.route(outbox.context.address, records.address(data), number)
         outbox.flush()
         yield from outbox.take()
@@ -145,19 +144,19 @@ def route(
 
 
 def census(
-    shipped: Shipped, task: int, given: Iterable[bytes]
+    shipped: Shipped, task: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, int, dict[int, int]]]:
-    """For each owner of a task its number, how many states it has seen, and how many of each level
-    lie inside the constraints.
+    """For each owner of a task: its number, the number of visited states, and of those within the
+    constraints by level.
     """
-    made = shipped.value
-    seen = dict.fromkeys(made.owners(task), 0)
+    shipped_program = shipped.value
+    seen = dict.fromkeys(shipped_program.owners(task), 0)
     inside = {owner: dict[int, int]() for owner in seen}
-    for data in given:
+    for data in blocks:
         kind, level, owner = records.head(data)
         if owner not in seen:
             raise Incomplete(f"states of partition {owner} came to task {task}")
-        number = records.count(data, made.words)
+        number = records.count(data, shipped_program.words)
         if kind in records.KEPT:
             seen[owner] += number
         if kind in records.EXPANDED:
@@ -166,21 +165,21 @@ def census(
         yield owner, number, inside[owner]
 
 
-def clear(shipped: Shipped, task: int, given: Iterable[bytes]) -> Iterator[None]:
-    """Removes the tables of the owners of a task, and what lies in files for others."""
-    made = shipped.value
-    for _ in given:
+def clear(shipped: Shipped, task: int, blocks: Iterable[bytes]) -> Iterator[None]:
+    """Removes the tables of a task's owners, and its files."""
+    shipped_program = shipped.value
+    for _ in blocks:
         pass
-    parcels.clear(made, task)
-    for owner in made.owners(task):
-        Shelf(made, owner).clear()
+    parcels.clear(shipped_program, task)
+    for owner in shipped_program.owners(task):
+        Shelf(shipped_program, owner).clear()
     yield None
 
 
-def sample(shipped: Shipped, most: int, task: int, given: Iterable[bytes]) -> Iterator[bytes]:
-    """Of the states that the owners of a task have seen the first, ``most`` at most."""
+def sample(shipped: Shipped, most: int, task: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The first ``most`` visited states of a task's owners."""
     state_bytes = 8 * shipped.value.words
-    for data in given:
+    for data in blocks:
         if most and records.head(data).kind in records.KEPT:
             some = data[HEAD.size : HEAD.size + most * state_bytes]
             most -= len(some) // state_bytes
@@ -191,29 +190,31 @@ def sample(shipped: Shipped, most: int, task: int, given: Iterable[bytes]) -> It
 
 
 def merge(
-    shipped: Shipped, order: Order, accounts: Accounts, task: int, given: Iterable[bytes]
+    shipped: Shipped, order: Order, accounts: Accounts, task: int, blocks: Iterable[bytes]
 ) -> Iterator[bytes]:
-    """The states of a level that the owners of a task have, from the successors sent to them."""
-    made = shipped.value
+    """The states of a level that belong to a task's owners, from the successors sent to them."""
+    shipped_program = shipped.value
     memory = Memory()
     called = Called(no_successors)
-    owners = made.owners(task)
-    shelves = {owner: Shelf(made, owner, order.plan) for owner in owners}
+    owners = shipped_program.owners(task)
+    shelves = {owner: Shelf(shipped_program, owner, order.plan) for owner in owners}
     tables = dict[int, Table]()
     mergers = dict[int, Merger]()
-    parceled = Parceled(made, memory)
+    parceled = Parceled(shipped_program, memory)
     try:
         for owner, shelf in shelves.items():
-            context = Context(memory, made.sizes, made.partitions, called)
+            context = Context(memory, shipped_program.sizes, shipped_program.partitions, called)
             if order.rebuild:
                 tables[owner] = shelf.create(order.seen[owner], context)
             else:
                 tables[owner] = shelf.take(order.level - 1, context)
-            mergers[owner] = Merger(made, order, owner, tables[owner].seen, memory, context)
-        delivery = Delivery(made, order, task, mergers, parceled)
-        yield from delivery.run(given)
+            mergers[owner] = Merger(
+                shipped_program, order, owner, tables[owner].seen, memory, context
+            )
+        delivery = Delivery(shipped_program, order, task, mergers, parceled)
+        yield from delivery.run(blocks)
         called.check()
-        found = delivery.accounts()
+        results = delivery.accounts()
         for owner in owners:
             shelves[owner].put(tables[owner], order.level)
             del tables[owner]
@@ -224,39 +225,39 @@ def merge(
     finally:
         parceled.close()
         memory.close()
-    accounts.add({(order.attempt, owner): one for owner, one in found.items()})
+    accounts.add({(order.attempt, owner): merged for owner, merged in results.items()})
 
 
 # ---------------------------------------------------------------- looking back
 
 
 def search_back(
-    shipped: Shipped, level: int, targets: Sequence[Packed], task: int, given: Iterable[bytes]
+    shipped: Shipped, level: int, targets: Sequence[Packed], task: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, list[Packed | None]]]:
-    """How many states of a level the owners of a task have, and for each target the least of them
-    that leads to it.
+    """The number of states of a level that a task's owners have, and for each target the least of
+    them that leads to it.
     """
-    made = shipped.value
+    shipped_program = shipped.value
     memory = Memory()
     called = Called(no_successors)
-    context = Context(memory, made.sizes, made.partitions, called)
-    looked_at = 0
-    size = made.words
+    context = Context(memory, shipped_program.sizes, shipped_program.partitions, called)
+    examined = 0
+    size = shipped_program.words
     region: Region = memory.take(16 * size * len(targets))
     table = words(region.address, 2 * size * len(targets))
     for number, state in enumerate(targets):
         table[2 * size * number : 2 * size * number + size] = [*state]
     context.aim(region.address, len(targets))
-    for data in given:
+    for data in blocks:
         kind, at, _ = records.head(data)
         if kind in records.EXPANDED and at == level:
             states = records.count(data, size)
-            looked_at += states
-            for _ in _expanding(made, context, records.address(data), states):
+            examined += states
+            for _ in _expanding(shipped_program, context, records.address(data), states):
                 called.check()
     best: list[Packed | None] = []
     for number in range(len(targets)):
-        place = 2 * size * number + size
-        best.append(tuple(table[place : place + size]) if table[place] else None)
+        offset = 2 * size * number + size
+        best.append(tuple(table[offset : offset + size]) if table[offset] else None)
     memory.close()
-    yield looked_at, best
+    yield examined, best

@@ -1,8 +1,8 @@
-"""What tasks see of what `ir.Observe` says, on its way to the observer, at the driver.
+"""Observations of `ir.Observe` on executors, which are forwarded to the driver's observer.
 
-A task has a copy of the observer as it was when the level was ordered. Where that has seen enough,
-the task stops, before the step that it saw has been made; the driver's own observer, to which
-everything is told that tasks have seen, comes to the same. It does not know what is observed.
+A task has a copy of the observer from the start of the level. When the copy raises, the task stops
+before the observed step is completed; the driver's observer will raise as well when it receives the
+task's observations.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from fencepost.spec.semantics.concrete import Observer
 
 
 class Sight(NamedTuple):
-    """What a task has seen: numbers of observations with their values, ascending. ``enough``: it
-    stopped, and what it was to do is not done.
-    """
+    """The observations of a task, ascending. ``enough``: the task stopped early."""
 
     seen: tuple[tuple[int, tuple[int, ...]], ...] = ()
     enough: bool = False
 
 
 class Watch:
-    """Follows what machine code sees in a context; ``observer`` is None where there is none."""
+    """Forwards observations of machine code in a context; ``observer`` may be None."""
 
     def __init__(self, context: Context, memory: Memory, observer: Observer | None) -> None:
         self._seen: set[tuple[int, tuple[int, ...]]] = set()
@@ -38,8 +36,8 @@ class Watch:
                 self._seen.add((number, values))
                 observer(number, values)
             except BaseException:
-                # Machine code cannot pass it on. Whatever it is, it is raised again by the driver's
-                # observer, or found missing there (`explorer`): nothing is passed over.
+                # Machine code cannot propagate exceptions. The driver's observer raises the
+                # exception again.
                 self.enough = True
                 context.words[Word.STOP] = 1
 
@@ -47,5 +45,5 @@ class Watch:
 
     @property
     def sight(self) -> Sight:
-        """What has been seen so far."""
+        """The observations so far."""
         return Sight(tuple(sorted(self._seen)), self.enough)
