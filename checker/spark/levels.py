@@ -1,10 +1,9 @@
-"""The levels of a search as RDDs, and the jobs that make one from the last.
+"""The levels of a search as RDDs, and the jobs that compute each from the previous one.
 
-The new states of each level are an RDD of their own, partitioned by owner and persisted; together
-they are the visited set. A job expands the last level, sends the successors to their owners, and
-merges them there into a table that the executor keeps from the level before. Where a table is
-missing, it is made anew from the RDDs; where blocks of those are lost, the levels are made anew
-from where the driver handed over. It does not know what a state means, nor what is searched for.
+The new states of each level are an RDD, partitioned by owner and persisted; together they are the
+visited set. A job expands the last level, sends the successors to their owners, and merges them
+into tables that executors keep between levels. A missing table is rebuilt from the RDDs; if blocks
+of these are lost, the levels are recomputed from the state that the driver handed over.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 SAMPLE = explorer.SAMPLE
-"""The number of states from which a plan is chosen; with fewer, states are kept whole."""
+"""The number of states from which on a plan is chosen; fewer are stored whole."""
 WORTH_BYTES = 1 << 22
-"""So they are where whole ones take less than this on average of all partitions: a compressed table
-consists of many files, which take longer to make than small tables save.
+"""Minimum average size of a partition for compression: a compressed table consists of many files,
+and creating them takes longer than small tables save.
 """
 
 if TYPE_CHECKING:
@@ -51,25 +50,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TROUBLE = (*blocks.ERRORS, OSError, PicklingError)
-"""What a call of Spark raises: also on this side, where it writes files."""
+"""Exceptions of calls to Spark, including those from writing files on the driver."""
 States: TypeAlias = tuple[Kind, int, bytes]
-"""Packed states of one kind and level, whoever owns them."""
+"""Packed states of one kind and level, of any owner."""
 
 LOOK_SECONDS = 0.1
 LEAST_PATIENCE_SECONDS = 3.0
 PATIENCE = 2.0
-"""A task waits for its executor this multiple of the time of the last level."""
+"""A task waits for its executor for this multiple of the last level's duration."""
 ATTEMPTS = 4
-"""How often a level may fail before the search does."""
+"""Maximum number of failures of a level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the levels begin: everything up to ``level`` is there. ``states`` brings it, as an RDD
-    of about the given number of partitions; ``seen`` is the number of states that it must hold,
-    ``sizes`` the number of each level's states inside the constraints, from the first level on.
-    ``saved``: it comes from a checkpoint; ``reused``: later checkpoints rely on its files.
-    ``intact`` says whether `states`, read since its last call, brought each record once.
+    """The start of the levels: everything up to ``level`` exists.
+
+    ``states`` returns it as an RDD of about the given number of partitions; ``seen`` is the number
+    of states it must contain, ``sizes`` the number of states within the constraints by level.
+    ``saved``: it is from a checkpoint; ``reused``: later checkpoints depend on its files.
+    ``intact`` returns whether the last read of ``states`` yielded each record exactly once.
     """
 
     level: int
@@ -83,8 +83,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level: its new states, and by partition how many have been seen up to here and how many
-    are to be expanded.
+    """A level: its new states, and per partition the number of visited states and of states to
+    expand.
     """
 
     number: int
@@ -94,8 +94,8 @@ class Level:
 
 
 class Levels:
-    """``look`` is called often; what it raises ends a job, and is raised. ``observer`` looks on
-    where the states are; what tasks have seen is in their accounts.
+    """The levels on the cluster. ``look`` is called often and may raise to cancel a job.
+    ``observer`` is copied to the tasks, whose observations are part of their accounts.
     """
 
     def __init__(
@@ -114,18 +114,18 @@ class Levels:
         self._group = f"fencepost-{program.run}"
         self._jobs = ThreadPoolExecutor(1, "fencepost jobs")
         self._accounts = spark.accumulator(Account(), SideBySide())
-        # What was ordered for each level since the start, and the levels that are there.
+        # The orders of levels since the start, and the existing levels.
         self._orders: dict[int, Order] = {}
         self._levels: list[Level] = []
-        # What each level was like when it was made first, by partition.
+        # The sizes of each level by partition, from its first computation.
         self._sizes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._number = start.level
         self._saved = start.level if start.saved and start.reused else 0
-        # The number of the last attempt to make a level, and the number of that level.
+        # The number of the last attempt, and the level it computes.
         self._attempts, self._made = 0, start.level
         self._rebuild = True
         self._anew = False
-        # How tables keep states, and whether that has been decided for good.
+        # How tables store states, and whether the decision is final.
         self._plan: Plan | None = None
         self._planned = False
         self._seconds = 0.0
@@ -134,16 +134,16 @@ class Levels:
 
     @property
     def ui(self) -> str | None:
-        """Where Spark's own user interface is; None: it is off."""
+        """The URL of Spark's user interface, or None if it is off."""
         return blocks.ui(self._spark)
 
     @property
     def last(self) -> Level:
-        """The level made last."""
+        """The last level."""
         return self._levels[-1]
 
     def advance(self, deadlock: bool, properties: frozenset[int]) -> list[Merged]:
-        """Makes the next level; what each partition has found."""
+        """Computes the next level; returns the results of the partitions."""
         number = self._number + 1
 
         def work() -> tuple[Order, Level, list[Merged]]:
@@ -154,46 +154,46 @@ class Levels:
             return order, *self._next(order)
 
         self._doing = f"level {number}"
-        order, level, found = self._again(work)
+        order, level, results = self._again(work)
         self._orders[number] = order
         self._add(level)
         self._number = number
-        return found
+        return results
 
     def left(self) -> list[Merged]:
-        """What was found for the next level, where making it was ended: by those tasks that had
-        come to their own end.
-        """
+        """The results of finished tasks for the next level, after it was cancelled."""
         if self._made != self._number + 1:
-            return []  # One of the levels before was being made again, and told all long ago.
-        known: Account = self._accounts.value
-        return [found for (attempt, _), found in known.items() if attempt == self._attempts]
+            return []  # A recomputed earlier level; its results were already reported.
+        accounts: Account = self._accounts.value
+        return [merged for (attempt, _), merged in accounts.items() if attempt == self._attempts]
 
     def predecessors(
         self, level: int, size: int, targets: Sequence[Packed]
     ) -> list[list[Packed | None]]:
-        """For each partition, for each target, the least state of ``level`` that leads to it;
-        ``size`` is how many states that level has.
+        """For each partition and target, the least predecessor in ``level`` or None; ``size`` is
+        the number of states of that level.
         """
 
         def search() -> list[list[Packed | None]]:
-            # The first that is here holds those before it, too.
-            before = [one for one in self._levels if one.number <= level] or self._levels[:1]
-            found = before[-1].blocks.mapPartitionsWithIndex(
+            # The first existing level includes all earlier ones.
+            before = [
+                candidate for candidate in self._levels if candidate.number <= level
+            ] or self._levels[:1]
+            searched = before[-1].blocks.mapPartitionsWithIndex(
                 partial(tasks.search_back, self._shipped, level, targets)
             )
-            parts = self._job(found.collect)
-            looked_at = sum(number for number, _ in parts)
-            if looked_at != size:
-                raise Failed(f"Incomplete: level {level} has {size} states, {looked_at} were there")
+            parts = self._job(searched.collect)
+            examined = sum(number for number, _ in parts)
+            if examined != size:
+                raise Failed(f"Incomplete: level {level} has {size} states, {examined} were there")
             return [best for _, best in parts]
 
         self._doing = f"the way back to level {level}"
         return self._again(search)
 
     def save(self, write: Callable[[int, int, Blocks], Start]) -> None:
-        """Has what is new since the last time written: ``write`` is given the number of the last
-        level, how many states have been seen, and their records. The levels may begin there.
+        """Saves new records: ``write`` receives the last level, the number of visited states, and
+        the records. It returns a start from which the levels can be rebuilt.
         """
 
         def work() -> Start:
@@ -207,7 +207,7 @@ class Levels:
         self._orders.clear()
 
     def whole(self, doing: str, work: Callable[[Blocks], T]) -> T:
-        """What comes of a job over the records of all levels."""
+        """Runs a job over the records of all levels."""
 
         def together() -> T:
             everything = self._spark.union([level.blocks for level in self._levels])
@@ -217,18 +217,18 @@ class Levels:
         return self._again(together)
 
     def close(self) -> None:
-        """Removes what is left on the executors, as far as it can be reached."""
+        """Removes data from the executors, as far as they can be reached."""
         try:
             self._doing = "the end"
             self._clear()
             for level in self._levels:
                 level.blocks.unpersist()
         except (Failed, *TROUBLE):
-            pass  # The cluster is gone, and what was there with it.
+            pass  # The cluster and its data no longer exist.
         self._jobs.shutdown()
 
     def _clear(self) -> None:
-        """Removes files on the executors, as far as they can be reached."""
+        """Removes files from the executors, as far as they can be reached."""
         if self._levels:
             with suppress(Failed, *TROUBLE):
                 left = self.last.blocks.mapPartitionsWithIndex(partial(tasks.clear, self._shipped))
@@ -237,7 +237,7 @@ class Levels:
     # ------------------------------------------------------------ levels
 
     def _epoch(self) -> None:
-        """Begins with empty hands: nothing that is on executors will be used."""
+        """Discards all executor state and starts a new run id."""
         self._clear()
         for level in self._levels:
             level.blocks.unpersist()
@@ -247,29 +247,29 @@ class Levels:
         self._rebuild = True
 
     def _first(self) -> Level:
-        """What the levels begin with, sent to its owners."""
+        """Sends the states of the start to their owners."""
         start, count = self._start, self._program.partitions
         pieces = self._program.tasks
         routed = start.states(pieces).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
-        made = blocks.kept(blocks.sent(routed, pieces))
-        counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped))
-        found = {number: (seen, inside) for number, seen, inside in self._job(counted.collect)}
+        kept_blocks = blocks.kept(blocks.sent(routed, pieces))
+        counted = kept_blocks.mapPartitionsWithIndex(partial(tasks.census, self._shipped))
+        counts = {number: (seen, inside) for number, seen, inside in self._job(counted.collect)}
         if not start.intact():
             raise Failed("Damaged: the checkpoint has other records than were saved")
-        self._check([found[number] for number in range(count)])
-        seen = tuple(found[number][0] for number in range(count))
-        frontier = tuple(found[number][1].get(start.level, 0) for number in range(count))
-        return Level(start.level, made, seen, frontier)
+        self._check([counts[number] for number in range(count)])
+        seen = tuple(counts[number][0] for number in range(count))
+        frontier = tuple(counts[number][1].get(start.level, 0) for number in range(count))
+        return Level(start.level, kept_blocks, seen, frontier)
 
-    def _check(self, found: Sequence[tuple[int, Mapping[int, int]]]) -> None:
-        """Sees to it that the states that the levels begin with are all there, level by level."""
+    def _check(self, counts: Sequence[tuple[int, Mapping[int, int]]]) -> None:
+        """Raises `Failed` unless the states of the start are complete, level by level."""
         start = self._start
         trouble = "Damaged: the checkpoint" if start.saved else "Incomplete: what was handed over"
-        seen = sum(number for number, _ in found)
+        seen = sum(number for number, _ in counts)
         if seen != start.seen:
             raise Failed(f"{trouble} has {seen} states of {start.seen}")
         sizes = Counter[int]()
-        for _, inside in found:
+        for _, inside in counts:
             sizes.update(inside)
         wanted = {level: size for level, size in enumerate(start.sizes, 1) if size}
         for level in sorted({*sizes, *wanted}):
@@ -280,7 +280,7 @@ class Levels:
                 )
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
-        """The level that is ordered, from the last one."""
+        """Computes a level from the last one."""
         if not self._planned and wants_plan(self._program, sum(self.last.seen)):
             self._choose()
         self._attempts, self._made = self._attempts + 1, order.level
@@ -290,35 +290,35 @@ class Levels:
             partial(tasks.expand, self._shipped, order)
         )
         successors = blocks.sent(expanded, self._program.tasks)
-        # A task runs where the last level is, since there its tables are.
+        # Tasks should run where the last level is, since the tables are there.
         before = [level.blocks for level in self._levels]
         if not order.rebuild:
             before = [blocks.near(self.last.blocks)]
         together = self._spark.union([*before, successors])
         merge = partial(tasks.merge, self._shipped, order, self._accounts)
-        made = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
+        kept_blocks = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
         blocks.be_patient(self._spark, max(LEAST_PATIENCE_SECONDS, PATIENCE * self._seconds))
         began = time.monotonic()
         try:
-            self._job(lambda: blocks.count(made))
+            self._job(lambda: blocks.count(kept_blocks))
         except BaseException:
-            made.unpersist()
+            kept_blocks.unpersist()
             raise
         self._seconds = time.monotonic() - began
-        # Accounts of earlier attempts, which may come late, are never taken for those of this one.
-        known: Account = self._accounts.value
+        # Late accounts of earlier attempts are ignored.
+        accounts: Account = self._accounts.value
         keys = [(order.attempt, number) for number in range(self._program.partitions)]
-        missing = [number for attempt, number in keys if (attempt, number) not in known]
+        missing = [number for attempt, number in keys if (attempt, number) not in accounts]
         if missing:
-            made.unpersist()
+            kept_blocks.unpersist()
             raise Failed(f"Incomplete: partitions {missing} have given no account of {self._doing}")
-        found = [known[key] for key in keys]
+        results = [accounts[key] for key in keys]
         self._rebuild = False
-        seen = tuple(s + f.seen for s, f in zip(order.seen, found, strict=True))
-        return Level(order.level, made, seen, tuple(f.kept for f in found)), found
+        seen = tuple(s + f.seen for s, f in zip(order.seen, results, strict=True))
+        return Level(order.level, kept_blocks, seen, tuple(f.kept for f in results)), results
 
     def _choose(self) -> None:
-        """Decides how tables keep states from now on. Those that are there are made anew."""
+        """Decides how tables store states from now on; existing tables are rebuilt."""
         program, states = self._program, list[bytes]()
         if program.words > 1:
             share = -(-SAMPLE // program.tasks)
@@ -330,7 +330,7 @@ class Levels:
         self._rebuild = self._rebuild or self._plan is not None
 
     def _again(self, work: Callable[[], T]) -> T:
-        """Does some work; where it fails for a reason that may pass, again."""
+        """Performs some work, and repeats it after temporary failures."""
         attempts = 0
         first: Failed | None = None
         while True:
@@ -338,15 +338,15 @@ class Levels:
                 return self._tried(work)
             except Failed as failed:
                 if failed.missing and not self._rebuild:
-                    # No sign of trouble: without tables, the level will be made.
+                    # Not an error: the level is recomputed without tables.
                     self._rebuild = True
                     continue
                 attempts += 1
-                # What comes later may only follow from it.
+                # Later failures may only be consequences.
                 first = first or failed
                 if attempts == ATTEMPTS or failed.hopeless:
                     raise gave_up(failed if failed.hopeless else first) from None
-                # Tables are made anew first. If that does not do, levels are.
+                # The first retry rebuilds tables, further ones recompute levels.
                 self._anew = failed.lost or attempts > 1
                 self._rebuild = True
 
@@ -355,11 +355,11 @@ class Levels:
             self._ready()
             return work()
         except TROUBLE as error:
-            # Not in a job: the driver's own part of Spark is stopped or gone, or has no room.
+            # The failure is outside of jobs: the driver's JVM has exited, or its disk is full.
             raise Failed(blocks.told(error)) from None
 
     def _ready(self) -> None:
-        """Sees to it that all levels that were made are there."""
+        """Recomputes missing levels."""
         if self._anew or not self._levels:
             self._anew = False
             self._epoch()
@@ -370,7 +370,7 @@ class Levels:
             self._add(level)
 
     def _add(self, level: Level) -> None:
-        """Takes in a level that was made; one that is made again has to be the same."""
+        """Adds a level; a recomputed one must have the same sizes."""
         sizes = level.seen, level.frontier
         if self._sizes.setdefault(level.number, sizes) != sizes:
             raise Failed(f"Incomplete: level {level.number} was made again, and is another one")
@@ -379,7 +379,7 @@ class Levels:
     # ------------------------------------------------------------ jobs
 
     def _job(self, action: Callable[[], T], looking: bool = True) -> T:
-        """Runs a job, and looks about meanwhile. Raises `Failed`."""
+        """Runs a job, and calls ``look`` meanwhile. Raises `Failed`."""
 
         def work() -> T:
             self._spark.setJobGroup(self._group, f"fencepost: {self._doing}", True)
@@ -403,22 +403,24 @@ class Levels:
 
 
 def wants_plan(program: Program, states: int) -> bool:
-    """Whether a plan is to be chosen for this number of states."""
+    """Whether a plan should be chosen for this number of states."""
     return states >= SAMPLE and 8 * program.words * states >= WORTH_BYTES * program.partitions
 
 
 def choose_plan(program: Program, states: bytes, look: Callable[[], None]) -> Plan | None:
-    """The plan for states like these, packed; None: they are kept whole, since they do not share
-    enough of their words. States of one word are not asked for. ``look`` is called often.
+    """Chooses a plan for states like these, or None if they do not share enough words to be
+    compressed.
+
+    States of one word are not compressed. ``look`` is called often.
     """
     memory = Memory()
     try:
         context = Context(memory, program.sizes, program.partitions, Called(no_successors))
         address = ctypes.cast(ctypes.c_char_p(states), ctypes.c_void_p).value
         assert address is not None
-        places = [(address, len(states) // (8 * program.words))]
+        regions = [(address, len(states) // (8 * program.words))]
         salts = plan.salts(program.text)
-        return plan.chosen(set_code(), context, memory, places, program.words, salts, look)
+        return plan.chosen(set_code(), context, memory, regions, program.words, salts, look)
     except Exhausted:
         return None
     finally:
