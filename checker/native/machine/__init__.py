@@ -1,1 +1,1 @@
-"""What machine code needs of the machine: compiled code, memory, what workers share with it."""
+"""Compiled code, memory, and the context shared between workers and machine code."""

@@ -1,8 +1,5 @@
 # pyright: basic
-"""From a module of machine code in LLVM's text to functions that Python can call.
-
-It does not know what the functions do.
-"""
+"""Compiles modules of LLVM text to functions that Python can call."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.records import dataclass
 
 WORTH = 0.3
-"""A search that has taken this share of the processor time that better code takes is worth it."""
-WORTH_BESIDE = 1.0
-"""The same of a search for which there is one processor: it is that one which makes the code, or
-one that another search could use.
+"""Optimized code is made after the search has used this share of the processor time it takes to
+make.
 """
+WORTH_BESIDE = 1.0
+"""The same share for a single worker, whose processor also runs the compiler."""
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
@@ -48,7 +45,7 @@ COMPRESSED = {
         ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS, WORD, WORD, WORD, WORD, ADDRESS,
     ),
 }  # fmt: skip
-"""Those of compressed visited sets."""
+"""The kernels of compressed visited sets."""
 GRAPH = {
     "number": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
@@ -59,27 +56,27 @@ GRAPH = {
     "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
     "least": (ADDRESS, ADDRESS, WORD, WORD, WORD),
 }
-"""Those of a model whose behaviours are asked for."""
+"""Additional kernels of a model with properties of behaviours."""
 APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
-"""That of a model of which a profile is made."""
+"""The additional kernel of a profiled model."""
 FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADDRESS, ADDRESS)}
-"""Those of a mapping to which recordings are compared."""
+"""The kernels for comparing recordings."""
 LAWFUL = {"lawful": (ADDRESS, WORD, ADDRESS)}
-"""That of what reads states from a file."""
+"""The kernel that validates states from a file."""
 KERNELS = {
     **PARAMETERS, **GRAPH, **APART, **FOLLOW, **LAWFUL,
     "walk": (ADDRESS, WORD, WORD, WORD),
 }  # fmt: skip
-"""All kernels; which of them code has depends on what it is for."""
+"""All kernels; the purpose of the code determines which of them exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL. None:
-    the code has no such kernel.
+    """The kernels, to be called with addresses and integers; calls release the GIL. A kernel is
+    None if the code lacks it.
 
-    ``engine`` owns the memory of the code, and must outlive its use. ``size`` is that of the
-    object, in bytes.
+    ``engine`` owns the memory of the code, and must outlive its use. ``size`` is the size of the
+    object file in bytes.
     """
 
     engine: Any
@@ -109,7 +106,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class SetCode:
-    """The kernels of compressed visited sets, as `Code`."""
+    """The kernels of compressed visited sets, like `Code`."""
 
     engine: Any
     size: int
@@ -121,16 +118,14 @@ class SetCode:
 
 
 def set_number(code: Code, name: str, value: int) -> None:
-    """Gives a number in the memory of the code (`Unit.number`) a value; nothing where the code has
-    none of this name.
-    """
+    """Sets a number in the memory of the code (`Unit.number`), if the code has one of this name."""
     address = code.engine.get_global_value_address(name)
     if address:
         ctypes.c_int64.from_address(address).value = value
 
 
 def digest(code: Code) -> str:
-    """What salted code of the same text has in common, whoever made it: see `packed.salted`."""
+    """The digest shared by all differently salted code of a text: see `packed.salted`."""
     address = code.engine.get_global_value_address(DIGEST)
     if not address:
         raise LookupError("code that hashes nothing")
@@ -138,24 +133,23 @@ def digest(code: Code) -> str:
 
 
 class _Cancelled(Exception):
-    """The code is not wanted any more."""
+    """The code is no longer needed."""
 
 
 K = TypeVar("K", Code, SetCode)
 
 
 class _Compilation(Generic[K]):
-    """The code of one module: `quick` at once, and `better` some time after `begin`.
+    """The code of a module: `quick` immediately, and `better` some time after `begin`.
 
-    Code that LLVM hardly works on runs at half the speed, but is there ten times sooner; most
-    searches are over by then.
+    Unoptimized code is half as fast, but available ten times sooner; most searches end before.
     """
 
     _kind: type[K]
 
     def __init__(self, text: str | Callable[[], str], size: int = 0, name: str = "") -> None:
-        """``text`` may be written when it is wanted: then ``size`` is its length, and ``name``
-        names it, and the code that an earlier run has made of it.
+        """``text`` may be a function that writes the module on demand: then ``size`` is its length,
+        and ``name`` identifies it in the cache.
         """
         self._text = text
         self._name = name
@@ -165,17 +159,17 @@ class _Compilation(Generic[K]):
         self._better: K | None = None
         self._error: BaseException | None = None
         self.seconds = 2.2e-6 * (len(text) if isinstance(text, str) else size)
-        """About how long better code takes."""
+        """The estimated time for optimizing the code."""
 
     @property
     def text(self) -> str:
-        """The module."""
+        """The module as LLVM text."""
         if not isinstance(self._text, str):
             self._text = self._text()
         return self._text
 
     def quick(self) -> K:
-        """Code as it comes."""
+        """Unoptimized code."""
         target = _machine(0)
         return load(self._quick(target), target, self._kind)
 
@@ -189,48 +183,48 @@ class _Compilation(Generic[K]):
         return image
 
     def kept(self) -> K | None:
-        """Better code that an earlier run has left behind."""
+        """Optimized code from the cache, or None."""
         target = _machine(2)
         image = self._cache.read(self._parts(target))
         return None if image is None else load(image, target, self._kind)
 
     def best(self) -> K:
-        """Code on which LLVM has worked."""
+        """Optimized code."""
         target = _machine(2)
         return load(self._improved(target), target, self._kind)
 
     def begin(self) -> None:
-        """Starts to make better code, beside what else goes on."""
+        """Starts to optimize the code in the background."""
         if self._thread is None:
-            # Not in the thread: to write the text takes more of the stack than a thread may have.
+            # Not in the thread, since writing the text needs a deep stack.
             assert self.text
             thread = threading.Thread(target=self._improve, name="fencepost compiler")
-            # Where there is no room for its stack, the code stays as it is.
+            # Without memory for the thread's stack, the code stays unoptimized.
             with suppress(RuntimeError):
                 thread.start()
                 self._thread = thread
 
     @property
     def better(self) -> K | None:
-        """The better code, once it is there."""
+        """The optimized code when it is available, otherwise None."""
         if self._error is not None:
             raise self._error
         return self._better
 
     def wait(self) -> None:
-        """Until better code is there, or has failed."""
+        """Waits until the optimized code is available or has failed."""
         if self._thread is not None:
             self._thread.join()
 
     def cancel(self) -> None:
-        """Better code is wanted no more; what LLVM is about, it completes."""
+        """Cancels optimization; LLVM completes its present step."""
         self._cancelled = True
 
     def _improve(self) -> None:
         try:
             target = _machine(2)
             parts = self._parts(target)
-            # Of several processes that search the same, one makes the code.
+            # Only one of several processes with the same search compiles the code.
             with self._cache.turn(parts, self._go_on):
                 image = self._cache.read(parts)
                 if image is None:
@@ -244,7 +238,7 @@ class _Compilation(Generic[K]):
             self._error = error
 
     def _improved(self, target: Any) -> bytes:
-        """The object file, worked on step by step."""
+        """Compiles the module, checking for cancellation between steps."""
         module = self._parsed()
         self._go_on()
         options = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -256,7 +250,7 @@ class _Compilation(Generic[K]):
         return image
 
     def _parts(self, target: Any) -> list[str]:
-        """All that the code depends on."""
+        """Everything that determines the code."""
         return [
             __version__,
             host.library(),
@@ -290,15 +284,15 @@ class SetCompilation(_Compilation[SetCode]):
 
 
 class _InUse(Generic[K]):
-    """The code of a search: what an earlier run has left; else code as it comes, until a search
-    that goes on has better code. ``code`` is used for good.
+    """The code of a search: from the cache, otherwise unoptimized until a long search has optimized
+    code. ``code`` is used permanently.
     """
 
     def __init__(
         self, compilation: _Compilation[K], code: K | None = None, workers: int | None = None
     ) -> None:
-        """``code``: what to use whatever there is; ``workers``: how many threads search, where that
-        is known.
+        """``code`` overrides everything else; ``workers`` is the number of searching threads, if
+        known.
         """
         self._worth = (WORTH_BESIDE if workers == 1 else WORTH) * compilation.seconds
         code = code or compilation.kept()
@@ -308,8 +302,8 @@ class _InUse(Generic[K]):
         self._began = time.process_time()
 
     def now(self, searching: bool = True) -> K:
-        """What to go on with; code that is in use stays good. ``searching``: the search goes on, so
-        that it may be worth to have better code.
+        """The best code available; code in use stays valid. ``searching``: the search continues, so
+        that optimized code may pay off.
         """
         compilation = self._compilation
         if compilation is not None:
@@ -320,13 +314,13 @@ class _InUse(Generic[K]):
         return self._code
 
     def _searched(self) -> float:
-        """The seconds that the search has taken on processors of its own: while others have them
-        too, a small one takes long, and better code would be too late for it.
+        """The processor time of the search per worker. Wall time would mislead: on a busy machine a
+        small search takes long, but optimized code would come too late for it.
         """
         return (time.process_time() - self._began) / self._workers
 
     def cancel(self) -> None:
-        """Better code is wanted no more."""
+        """Cancels optimization."""
         if self._compilation is not None:
             self._compilation.cancel()
 
@@ -340,7 +334,7 @@ class SetCodeInUse(_InUse[SetCode]):
 
 
 def _machine(level: int) -> Any:
-    """What code is made for: this processor, with all that it can do."""
+    """The target: this processor with all its features."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -353,9 +347,9 @@ def _machine(level: int) -> Any:
 
 
 def load(image: bytes, target: Any, kind: type[K]) -> K:
-    """The kernels of an object file made for the same target."""
-    # With the memory manager that takes room for all sections at once: sections that lie further
-    # apart than 2 GB cannot reach each other, and LLVM ends the process.
+    """Loads the kernels of an object file made for the same target."""
+    # This memory manager allocates all sections together: LLVM aborts the process if sections are
+    # more than 2 GB apart.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target, use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()

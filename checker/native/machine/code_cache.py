@@ -1,9 +1,8 @@
-"""Compiled code and models kept between runs, in the user's folder for caches; it may be deleted at
-any time.
+"""A cache of compiled code and models in the user's cache folder, which may be deleted at any time.
 
-The name of an entry is a digest of all that it depends on: of code its text, LLVM, the processor,
-this package. An entry begins with a MAC of its name and content under the user's key, so an entry
-that was damaged, renamed or written by another user is not used. Without a key nothing is cached.
+The name of an entry is a digest of everything it depends on: for code, its text, LLVM, the
+processor and this package. An entry begins with a MAC of its name and content under the user's key,
+so damaged, renamed or foreign entries are not used. Without a key nothing is cached.
 """
 
 from __future__ import annotations
@@ -25,30 +24,30 @@ from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 
 try:
     import fcntl
-except ImportError:  # It is not everywhere.
+except ImportError:  # not on every platform
     fcntl = None  # type: ignore[assignment]
 
 LOOK_SECONDS = 0.05
 FORMAT = b"fencepost entry1"
 MAC_AT = len(FORMAT) + 16 + 32
-"""The offset of the MAC in an entry, after its head."""
+"""The offset of the MAC in an entry."""
 HEAD_BYTES = MAC_AT + 32
-"""The offset of the image in an entry, after the MAC."""
+"""The offset of the image in an entry."""
 ENTRY = re.compile(r"[0-9a-f]{64}")
-"""The names of entries."""
+"""Matches names of entries."""
 MAX_BYTES = 1 << 28
-"""The folder is kept below this size, or not much above it."""
+"""The approximate maximum size of the folder."""
 
 
 class Cache:
-    """``folder``: the one in which the folder of the cache lies, or is made."""
+    """The cache below ``folder``; by default below the user's cache folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = (folder or home()) / "fencepost" / "code"
         self._key: Key | Unusable | None = None
 
     def read(self, parts: Sequence[str]) -> bytes | None:
-        """The code that depends on these texts; None: there is none that can be trusted."""
+        """The authenticated entry for these texts, or None."""
         key = self._usable()
         if key is None:
             return None
@@ -61,7 +60,7 @@ class Cache:
         return _authentic(key, path.name, content)
 
     def write(self, parts: Sequence[str], image: bytes) -> None:
-        """Keeps code; where that is not possible, nothing happens."""
+        """Adds an entry, if possible."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             key = self._usable()
@@ -72,14 +71,14 @@ class Cache:
             with os.fdopen(handle, "wb") as file:
                 file.write(_sealed(key, path.name, image))
             Path(name).replace(path)
-            # To look through the folder takes longer than to write most files.
+            # Scanning the folder takes longer than writing most files.
             if path.name[0] == "0" or len(image) > MAX_BYTES // 16:
                 self._prune()
         except OSError:
             return
 
     def obstacle(self) -> str | None:
-        """Why nothing can be cached; None if entries can be."""
+        """Why nothing can be cached, or None."""
         key = read_key()
         if isinstance(key, Unusable):
             return str(key)
@@ -88,10 +87,10 @@ class Cache:
         return None
 
     def foreign(self, *, whole: bool = False) -> tuple[int, int]:
-        """How many entries another key has written, and how many there are in all.
+        """Returns the number of entries written with another key, and the number of all entries.
 
-        Such an entry names the key of another user or another entry in its head; with ``whole``,
-        an entry also counts if its MAC is wrong.
+        Such an entry names another key or another entry in its head; with ``whole``, entries with a
+        wrong MAC count, too.
         """
         key = self._usable()
         if key is None:
@@ -113,8 +112,8 @@ class Cache:
 
     @contextmanager
     def turn(self, parts: Sequence[str], look: Callable[[], None]) -> Generator[None]:
-        """Waits until no other process has the turn to make the code that depends on these texts;
-        ``look`` is called often meanwhile. Where that is not possible, there are no turns.
+        """Waits for the exclusive right to compile the code for these texts; ``look`` is called
+        often meanwhile. If locking is impossible, there is no exclusion.
         """
         path = self._path(parts).with_suffix(".lock")
         try:
@@ -131,16 +130,16 @@ class Cache:
                 look()
                 time.sleep(LOOK_SECONDS)
             yield
-            # Who waits for this file goes on with it; who comes later makes another.
+            # Waiting processes use the same file; later ones create a new one.
             path.unlink(missing_ok=True)
         finally:
-            # This gives the turn to the next one; so does the end of a process.
+            # This releases the lock, as does the end of the process.
             os.close(handle)
 
     def _path(self, parts: Sequence[str]) -> Path:
         digest = hashlib.sha256()
         for part in parts:
-            # The lengths keep apart what would read the same when joined.
+            # The lengths make the concatenation unambiguous.
             data = part.encode()
             digest.update(len(data).to_bytes(8, "little") + data)
         return self._folder / digest.hexdigest()
@@ -154,8 +153,8 @@ class Cache:
         return self._key if isinstance(self._key, Key) else None
 
     def _private(self) -> bool:
-        """Whether the folder is there, belongs to this user, and no other user can write to it;
-        where the system has no such users, no folder is.
+        """Whether the folder exists, belongs to this user, and is not accessible to others; False
+        on systems without user ids.
         """
         if not hasattr(os, "getuid") or not hasattr(os, "O_NOFOLLOW"):
             return False
@@ -165,7 +164,7 @@ class Cache:
             return False
 
     def _prune(self) -> None:
-        """Drops what was not used for longest."""
+        """Removes the least recently used entries."""
         files = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
         total = sum(path.lstat().st_size for path in files)
         while files and total > MAX_BYTES:
@@ -175,7 +174,7 @@ class Cache:
 
 
 def written_by_another_key(foreign: int, entries: int) -> str:
-    """A sentence about what `Cache.foreign` counts."""
+    """The message about entries counted by `Cache.foreign`."""
     return (
         f"another key has written {foreign:,} of {entries:,} cache entries, which are not used, and"
         " replaced when they are needed"
@@ -183,7 +182,7 @@ def written_by_another_key(foreign: int, entries: int) -> str:
 
 
 def _content(path: Path, size: int) -> bytes:
-    """At most ``size`` bytes of a file that only this user can write. Raises `OSError`."""
+    """The first ``size`` bytes of a file that only this user can write. Raises `OSError`."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         if not _own(os.fstat(file.fileno()), stat.S_IFREG):
@@ -202,14 +201,14 @@ def _sealed(key: Key, name: str, image: bytes) -> bytes:
 
 
 def _authentic(key: Key, name: str, content: bytes) -> bytes | None:
-    """The image in the content of the entry ``name``; None if this user did not write it there."""
+    """The image of the entry ``name``, or None if it is not authentic."""
     head, mac, image = content[:MAC_AT], content[MAC_AT:HEAD_BYTES], content[HEAD_BYTES:]
     expected = key.mac(Purpose.CACHE, _head(key, name), image)
     return image if head == _head(key, name) and hmac.compare_digest(mac, expected) else None
 
 
 def _locked(handle: int) -> bool:
-    """Whether this process has the lock of a file; where there are no locks, it need not wait."""
+    """Tries to lock a file; True if locking is not supported."""
     if fcntl is None:
         return True
     try:
@@ -217,21 +216,21 @@ def _locked(handle: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        # Some file systems have none.
+        # Some file systems do not support locks.
         return True
     return True
 
 
-def _own(found: os.stat_result, kind: int) -> bool:
-    mine = found.st_uid == os.getuid() and not found.st_mode & 0o077
-    return mine and stat.S_IFMT(found.st_mode) == kind
+def _own(status: os.stat_result, kind: int) -> bool:
+    mine = status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return mine and stat.S_IFMT(status.st_mode) == kind
 
 
 def home() -> Path:
-    """The user's folder for caches, as the system has it; the null device where there is none."""
+    """The user's cache folder; the null device if there is none."""
     try:
         home = user_cache_path()
     except RuntimeError:
         return Path(os.devnull)
-    # A home that is not known, or a folder that depends on where the command runs, is none.
+    # Ignores a relative or unknown home directory.
     return home if home.is_absolute() else Path(os.devnull)

@@ -1,8 +1,5 @@
 # pyright: basic
-"""Whether machine code can be made and run here, and what makes it.
-
-It does not know what the code is for.
-"""
+"""Whether this machine can compile and run machine code."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ import llvmlite.binding as llvm
 
 
 def library() -> str:
-    """What makes the code, and its version."""
+    """The compiler library and its version."""
     return f"llvmlite {llvmlite.__version__}"
 
 
 def obstacle() -> str | None:
-    """Why no code can be made or run here; None: it can."""
+    """Why machine code cannot be compiled or run here, or None."""
     if sys.platform == "win32":
         return "it does not run on Windows"
     if sys.maxsize < 1 << 62:
@@ -38,9 +35,8 @@ def obstacle() -> str | None:
 
 
 def rest() -> None:
-    """Gives back the memory that only compiling needs: pages of code that LLVM has used.
-
-    They are read from its file again when they are needed. What was written to stays.
+    """Releases memory that only the compiler needs: unmodified pages of LLVM's code, which are read
+    from its file again on demand.
     """
     if sys.platform != "linux":
         return
@@ -48,7 +44,7 @@ def rest() -> None:
     advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     try:
         for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-            # Code is never written to; constants next to it may be, when they are loaded.
+            # Only pages that are never written to.
             if "libllvmlite" in line and " r-xp " in line:
                 start, end = (int(number, 16) for number in line.split()[0].split("-"))
                 advise(start, end - start, mmap.MADV_DONTNEED)

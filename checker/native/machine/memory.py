@@ -1,7 +1,4 @@
-"""Memory for machine code: regions of zeros, counted, and refused beyond a limit.
-
-It does not know what is kept in them.
-"""
+"""Memory for machine code: zeroed regions, counted, and limited."""
 
 from __future__ import annotations
 
@@ -19,32 +16,32 @@ from fencepost.spec.records import dataclass
 
 PAGE = 4096
 HUGE = 1 << 21
-"""Regions of this size and more lie on large pages: random access to them is much faster."""
+"""Regions of at least this size use huge pages, which make random access much faster."""
 SLACK = 1 << 22
-"""About how much of what was taken has not been touched yet."""
+"""Estimate of memory that was allocated and not touched yet."""
 STRIDE = 1 << 26
-"""After how many bytes more it is asked how much memory is left."""
+"""The remaining memory is queried again after this many bytes."""
 RESERVE = 1 << 28
-"""How many bytes are left for Python, a trace and others: these, or a quarter of what there is."""
+"""Bytes left for Python and others: this many, or a quarter of the available memory."""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
-"""The flag that has room for later not count as memory; Python does not name it."""
+"""The flag MAP_NORESERVE, which Python does not define."""
 POPULATE = 23
-"""Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
+"""Linux's MADV_POPULATE_WRITE (since 5.14), which Python does not define."""
 CANARY = 0xFE9CE7057F39CE05
 CANARIES = CANARY.to_bytes(8, sys.byteorder) * (PAGE // 8)
-"""What stands before and behind each region where overruns are watched for."""
+"""The pattern before and after each region when overruns are checked."""
 
 
 class Mapping(Protocol):
-    """Addresses that lead somewhere."""
+    """Mapped addresses."""
 
     def close(self) -> None:
-        """They lead nowhere any more."""
+        """Unmaps the addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """``size`` bytes from ``address`` on, which may become ``most``."""
+    """``size`` bytes at ``address``, extensible to ``most``."""
 
     address: int
     size: int
@@ -53,26 +50,26 @@ class Region:
 
 
 class Regions(Protocol):
-    """Where regions come from. Each method may raise `Exhausted`, or what the system raises."""
+    """A source of regions. Each method may raise `Exhausted` or `OSError`."""
 
     def take(self, size: int, most: int = 0, close: bool = False) -> Region:
-        """As `Memory.take`."""
+        """See `Memory.take`."""
         ...
 
     def enlarge(self, region: Region, size: int) -> Region:
-        """As `Memory.enlarge`."""
+        """See `Memory.enlarge`."""
         ...
 
     def give(self, region: Region) -> None:
-        """As `Memory.give`."""
+        """See `Memory.give`."""
 
 
 class Memory:
-    """All regions of a run. ``limit`` is on the whole process; what it used before counts. Without
-    one, ``left`` tells how many bytes more there are to be had, and the last ones are not taken: a
-    system that has none ends a process, and with it all that was found.
+    """All regions of a run.
 
-    ``watched``: for tests; each region is surrounded by a known pattern, which `check` compares.
+    ``limit`` applies to the whole process, including earlier memory. Without a limit, ``left``
+    returns the available memory, and a reserve is not used, since a system without memory kills
+    processes. ``watched`` surrounds regions with a pattern that `check` verifies, for tests.
     """
 
     def __init__(
@@ -92,16 +89,18 @@ class Memory:
         self._regions: dict[int, Region] = {}
 
     def take(self, size: int, most: int = 0, close: bool = False) -> Region:
-        """A region of at least ``size`` bytes, all zeros, with room to become ``most``, if the
-        system grants that. ``close``: not more than it has to be; the rest that fills no large page
-        lies on small ones. Raises `Exhausted`.
+        """Allocates a zeroed region of at least ``size`` bytes that can grow to ``most``, if the
+        system permits.
+
+        ``close`` allocates no more than necessary, with a remainder on small pages. Raises
+        `Exhausted`.
         """
         size = _in_pages(size, PAGE) if close else _whole(size)
         most = max(size, _whole(most))
         margin = PAGE if self.watched else 0
         with self._lock:
             self._allow(size)
-            # Room to begin at a multiple of a large page; what is not touched takes no memory.
+            # Space for alignment to a huge page; untouched pages take no memory.
             slack = HUGE if size >= HUGE else 0
             try:
                 mapping = _mapping(most + slack + 2 * margin)
@@ -129,8 +128,8 @@ class Memory:
         return region
 
     def enlarge(self, region: Region, size: int) -> Region:
-        """The region with at least ``size`` bytes, not more than its ``most``; what is new is
-        zeros. Raises `Exhausted`.
+        """Extends a region in place to at least ``size`` bytes, at most its ``most``. Raises
+        `Exhausted`.
         """
         size = _whole(size)
         if self.watched:
@@ -143,12 +142,11 @@ class Memory:
         return larger
 
     def touch(self, region: Region, start: int = 0) -> None:
-        """Has the system provide a region from byte ``start`` on, which is written to soon: at
-        once is cheaper than page by page, much so where several threads run.
+        """Makes the system provide a region's pages from byte ``start`` on, which is cheaper than
+        page faults, especially with several threads.
         """
         if sys.platform == "linux":
-            # A system that is too old says no, which does not matter. Python's own function keeps
-            # all threads waiting meanwhile.
+            # Older systems refuse, which is harmless. Python's own function would hold the GIL.
             advise = ctypes.CDLL(None).madvise
             advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
             advise(region.address + start, region.size - start, POPULATE)
@@ -158,7 +156,7 @@ class Memory:
             if self._before + self.used + more > self.limit:
                 raise Exhausted
         elif self._left is not None and self.used + more >= self._asked_at + STRIDE:
-            # What was taken and not written to yet is still to be had, as the system sees it.
+            # The system still counts allocated, untouched memory as available.
             untouched = max(0, self._before + self.used - resident_bytes())
             if untouched + more + self._reserve > self._left():
                 raise Exhausted
@@ -170,7 +168,7 @@ class Memory:
         self.peak = max(self.peak, self.used)
 
     def give(self, region: Region) -> None:
-        """Takes a region back, unless all were taken back before."""
+        """Frees a region, unless it is freed already."""
         if self.watched:
             self._compare(region)
         with self._lock:
@@ -182,38 +180,36 @@ class Memory:
         region.mapping.close()
 
     def put_away(self, region: Region) -> None:
-        """A region is read from a file from now on, until all are taken back."""
+        """A region is in a file from now on, and does not count as memory."""
         with self._lock:
             if self._regions.get(region.address) is region:
                 self._regions[region.address] = replace(region, size=0)
                 self.used -= region.size
 
     def forget_pages(self, region: Region) -> None:
-        """The system may drop what it has read of a region that was put away."""
+        """Lets the system drop cached pages of a region in a file."""
         advise = ctypes.CDLL(None).madvise
         advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         advise(region.address, region.size, mmap.MADV_DONTNEED)
 
     def weigh(self) -> None:
-        """Takes into account what the rest of the process uses by now."""
+        """Updates the memory use of the rest of the process."""
         self._before = max(0, resident_bytes() - self.used + SLACK)
 
     def afford(self, size: int) -> None:
-        """Raises `Exhausted` where ``size`` bytes more, taken elsewhere in this process, are too
-        many.
-        """
+        """Raises `Exhausted` if another ``size`` bytes elsewhere in this process are too many."""
         self.weigh()
         with self._lock:
             self._allow(size)
 
     def check(self) -> None:
-        """That nothing was written outside the regions, where they are watched."""
+        """Verifies that nothing was written outside of regions, if they are watched."""
         if self.watched:
             for region in self._regions.values():
                 self._compare(region)
 
     def close(self) -> None:
-        """Takes all regions back."""
+        """Frees all regions."""
         for region in list(self._regions.values()):
             self.give(region)
 
@@ -221,35 +217,35 @@ class Memory:
         return region.address - PAGE, region.address + region.most
 
     def _compare(self, region: Region) -> None:
-        for place in self._margins(region):
-            if ctypes.string_at(place, PAGE) != CANARIES:
-                wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
+        for margin in self._margins(region):
+            if ctypes.string_at(margin, PAGE) != CANARIES:
+                wrong = [n for n, word in enumerate(words(margin, PAGE // 8)) if word != CANARY]
                 raise AssertionError(
                     f"a region of {region.size} bytes was left, by words {wrong[:9]}"
                 )
-        behind = min(PAGE, region.most - region.size)
-        assert not any(ctypes.string_at(region.address + region.size, behind)), (
+        tail = min(PAGE, region.most - region.size)
+        assert not any(ctypes.string_at(region.address + region.size, tail)), (
             f"behind the {region.size} bytes of a region something was written"
         )
 
 
 def words(address: int, count: int) -> ctypes.Array[ctypes.c_uint64]:
-    """Words in memory, to be read and written."""
+    """Writable words at an address."""
     return (ctypes.c_uint64 * count).from_address(address)
 
 
 def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
-    """Bytes in memory, to be read and written."""
+    """Writable bytes at an address."""
     return (ctypes.c_ubyte * count).from_address(address)
 
 
 def _whole(size: int) -> int:
-    """A size in whole pages, large ones where they are used."""
+    """Rounds up to whole pages, huge ones for large sizes."""
     return _in_pages(size, HUGE if size >= HUGE else PAGE)
 
 
 def _in_pages(size: int, page: int) -> int:
-    # No model needs no memory at all: a mapping has one page at least.
+    # A mapping has at least one page.
     return max(1, -(-size // page)) * page
 
 
@@ -263,9 +259,7 @@ def _mapping(size: int) -> mmap.mmap:
 
 
 def _advise(mapping: mmap.mmap, start: int, length: int, name: str) -> None:
-    """Asks for large pages, or for none; a system that has no such advice says no, which does not
-    matter.
-    """
+    """Requests or refuses huge pages; systems without this advice refuse, which is harmless."""
     advice = getattr(mmap, name, None)
     if advice is not None:
         with suppress(OSError):

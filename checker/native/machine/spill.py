@@ -1,8 +1,7 @@
-"""Memory that is read seldom, or never again, in a file: what was written once and stands as it is.
+"""Spilling to disk: moves memory that is rarely read, and no longer written, into a file.
 
-A region keeps its address: what reads it does not know that it comes from the disk. The file has no
-name, so nobody else can reach it, and it is gone when the process is, however that ends. It does
-not know what is in it.
+A region keeps its address, so readers do not notice. The file has no name: it is inaccessible to
+others and vanishes with the process.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from collections.abc import Sequence
 from fencepost.checker.native.machine.memory import Memory, Region
 
 SHARE = 16
-"""Regions are put away once more than this fraction (one in N) of the allowed bytes is in use."""
+"""Regions are spilled when more than this fraction (1/N) of the memory limit is in use."""
 FIXED = 0x10
-"""The flag MAP_FIXED, the same number on Linux and macOS; Python does not name it."""
+"""The flag MAP_FIXED, which Python does not define."""
 
 
 class Lost(OSError):
-    """What is read of the file is not what was written."""
+    """The file's content differs from what was written."""
 
 
 class Spill:
-    """A file in a folder. Raises `OSError` where there can be none. ``refused``: why no more is put
-    there; None: it may be. ``bytes`` are in it.
+    """A spill file in a folder. ``refused`` is the reason to stop spilling, or None; ``bytes`` is
+    the size. Raises `OSError`.
     """
 
     def __init__(self, folder: str, memory: Memory) -> None:
@@ -44,18 +43,18 @@ class Spill:
             ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
             ctypes.c_long,
         )  # fmt: skip
-        # By its address each region that was put away, and the checksum of its bytes.
+        # The spilled regions by address, with checksums.
         self._away: dict[int, tuple[Region, int]] = {}
 
     @property
     def wanted(self) -> bool:
-        """Whether what may be put away ought to be."""
+        """Whether to spill more."""
         limit = self._memory.limit
         return self.refused is None and limit is not None and self._memory.used * SHARE > limit
 
     def put_away(self, regions: Sequence[Region]) -> int:
-        """Puts regions into the file, from which they are read from now on, and nobody writes to
-        them; how many, which are fewer where the file can take no more.
+        """Moves regions to the file; they must not be written any more. Returns their number, which
+        is lower if the disk is full.
         """
         for number, region in enumerate(regions):
             try:
@@ -70,24 +69,24 @@ class Spill:
         view, start, written = memoryview(content).cast("B"), self.bytes, 0
         while written < region.size:
             written += os.pwrite(self._file, view[written:], start + written)
-        found = zlib.crc32(view)
+        checksum = zlib.crc32(view)
         shared, readable = mmap.MAP_SHARED | FIXED, mmap.PROT_READ
-        place = self._map(region.address, region.size, readable, shared, self._file, start)
-        if place != region.address:
-            # What was there is there still.
+        mapped = self._map(region.address, region.size, readable, shared, self._file, start)
+        if mapped != region.address:
+            # The memory is still mapped.
             error = ctypes.get_errno()
             raise OSError(error, os.strerror(error))
         self.bytes += region.size
         self._memory.put_away(region)
-        self._away[region.address] = region, found
+        self._away[region.address] = region, checksum
 
     def forget_pages(self) -> None:
-        """What was read of the file counts as memory no more."""
+        """Lets the system drop cached pages of the file."""
         for region, _ in self._away.values():
             self._memory.forget_pages(region)
 
     def check(self, regions: Sequence[Region]) -> None:
-        """That those of some regions that were put away are as they were. Raises `Lost`."""
+        """Raises `Lost` if a spilled region among these has changed."""
         for region in regions:
             away = self._away.get(region.address)
             if away is None:
@@ -97,5 +96,5 @@ class Spill:
                 raise Lost(errno.EIO, "what is read is not what was written")
 
     def close(self) -> None:
-        """Gives the room on the disk back."""
+        """Closes the file, which frees the disk space."""
         os.close(self._file)

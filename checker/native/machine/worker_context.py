@@ -1,7 +1,4 @@
-"""The context of one worker: the words that it shares with machine code, and what they point to.
-
-It does not know what the states are, nor where successors go.
-"""
+"""The context of a worker: the words shared with machine code, and the memory they point to."""
 
 from __future__ import annotations
 
@@ -31,8 +28,8 @@ Packed: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What machine code writes to: how many marks, guards and words of scratch the model has, and
-    the room for recent states; ``refined`` are the words for what refinements keep.
+    """Sizes of a model's buffers: numbers of marks, guards and scratch words, and the size of the
+    cache of recent states; ``refined`` is the number of words for refinements.
     """
 
     slots: Slots
@@ -44,13 +41,13 @@ class Sizes:
 
     @property
     def mark_words(self) -> int:
-        """How many words have a bit for each mark."""
+        """The number of words with one bit per mark."""
         return -(-self.marks // 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The counts of a worker at some time."""
+    """A snapshot of a worker's counts."""
 
     tally: bytes
     transitions: int
@@ -60,8 +57,8 @@ class Mark:
 
 
 class Reported(NamedTuple):
-    """A problem in a slot: where evaluation failed, the state that shows it, and the one before;
-    None: there is no such state.
+    """A reported problem: the site of a failing evaluation, the state that shows it, and its
+    predecessor, or None.
     """
 
     slot: int
@@ -71,8 +68,8 @@ class Reported(NamedTuple):
 
 
 class Context:
-    """``address`` is what machine code is given; ``full`` is called with the number of an owner
-    whose block has no room left.
+    """A context. ``address`` is the argument of machine code; ``full`` is called with the number of
+    an owner whose block is full.
     """
 
     def __init__(
@@ -89,7 +86,7 @@ class Context:
         self.words[Word.FULL] = address
         self.words[Word.OWNERS] = owners
 
-        # Numbers and flags that a level counts, in one region, copied as one when it counts.
+        # All counts of a level are in one region, which is copied as a whole.
         numbers = slots.actions + sizes.guards + sizes.mark_words
         self.tally_size = 8 * numbers + properties
         self.tally = memory.take(self.tally_size)
@@ -116,10 +113,10 @@ class Context:
             self.words[Word.REFINED] = memory.take(8 * sizes.refined).address
 
     def watch(self, memory: Memory, observer: Observer) -> None:
-        """Tells what machine code sees from now on, each thing at least once."""
+        """Forwards observations of machine code to ``observer``, each at least once."""
 
-        def see(place: int) -> None:
-            start = SEEN_WORDS * place
+        def see(index: int) -> None:
+            start = SEEN_WORDS * index
             kind, *values = table[start : start + SEEN_WORDS]
             number, count = seen_from(kind)
             observer(number, tuple(signed(value) for value in values[:count]))
@@ -143,13 +140,13 @@ class Context:
         return self.words[Word.STUCK]
 
     def counts(self) -> bytes:
-        """The tally up to now, for `totals`."""
+        """The present tally, for `totals`."""
         return ctypes.string_at(self.tally.address, self.tally_size)
 
     @property
     def stand_for(self) -> tuple[int, int]:
-        """For how many states those that were looked at stand, where symmetry is used: inside the
-        constraints and outside.
+        """The number of states represented by the examined ones under symmetry: within the
+        constraints, and outside.
         """
         return self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR]
 
@@ -158,36 +155,36 @@ class Context:
         self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR] = counts
 
     def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
-        """Makes the counts what they were, and forgets what was reported and made since."""
+        """Resets the counts, and forgets later reports and recent states."""
         ctypes.memmove(self.tally.address, tally, len(tally))
         self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
         self.take_reports()
         ctypes.memset(self._recent.address, 0, self._recent_bytes)
 
     def take_reports(self) -> list[Reported]:
-        """The problems in the slots, which are emptied."""
+        """Returns and clears the reported problems."""
         if not self.words[Word.REPORTED]:
             return []
         slots, size = self._sizes.slots, self._sizes.slots.words
-        found: list[Reported] = []
+        reports: list[Reported] = []
         for slot in range(slots.count):
             record = self._reports[slot * slots.size : (slot + 1) * slots.size]
             if record[Report.TAKEN]:
                 state = record[Report.STATES : Report.STATES + size]
                 before = record[Report.STATES + size :]
-                found.append(Reported(slot, record[Report.SITE], _some(state), _some(before)))
+                reports.append(Reported(slot, record[Report.SITE], _some(state), _some(before)))
         ctypes.memset(self.words[Word.REPORTS], 0, ctypes.sizeof(self._reports))
         self.words[Word.REPORTED] = 0
-        return found
+        return reports
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem from now on, beside what always is."""
+        """Sets which problems are reported, besides those that always are."""
         self.words[Word.DEADLOCK] = deadlock
         for number in range(len(self._active)):
             self._active[number] = number in properties
 
     def aim(self, targets: int, count: int) -> None:
-        """Looks for predecessors of the states at an address from now on; 0: searches again."""
+        """Sets the targets of a search for predecessors; 0 ends it."""
         self.words[Word.TARGETS], self.words[Word.TARGET_COUNT] = targets, count
 
 
@@ -196,7 +193,7 @@ def _some(state: list[int]) -> Packed | None:
 
 
 def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
-    """One tally that says what some say together."""
+    """The combination of several tallies."""
     count = sizes.slots.actions + sizes.guards
     split, length = 8 * count, len(parts[0])
     rows = [memoryview(part)[:split].cast("Q") for part in parts]
@@ -208,12 +205,12 @@ def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
 
 
 def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
-    """The sum of some tallies."""
+    """The sum of several tallies."""
     actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
     sums, marks = [0] * numbers, 0
     for part in parts:
-        for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
-            sums[place] += number
+        for index, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
+            sums[index] += number
         marks |= int.from_bytes(part[8 * numbers : 8 * (numbers + sizes.mark_words)], sys.byteorder)
     refused = {guard: times for guard, times in enumerate(sums[actions:]) if times}
     bits = (number for number in range(sizes.marks) if marks >> number & 1)
@@ -221,12 +218,12 @@ def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
 
 
 def steps(sizes: Sizes, parts: Iterable[bytes]) -> int:
-    """The completed steps, by some tallies."""
+    """The number of completed steps in several tallies."""
     return sum(sum(memoryview(part)[: 8 * sizes.slots.actions].cast("Q")) for part in parts)
 
 
 def reached(sizes: Sizes, parts: Sequence[bytes]) -> frozenset[int]:
-    """The reachables that were true, by some tallies."""
+    """The reachables that were true, in several tallies."""
     count = sizes.slots.properties
     flags = [part[len(part) - count :] for part in parts]
     return frozenset(n for n in range(count) if any(part[n] for part in flags))

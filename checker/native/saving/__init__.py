@@ -1,1 +1,1 @@
-"""A search that is saved: what is written down of it, and what is looked at when it is read."""
+"""Saving and restoring a search."""

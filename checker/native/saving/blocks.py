@@ -1,8 +1,7 @@
-"""Files of states: blocks of them, each with its level, compressed; all under one digest.
+"""Files of states: compressed blocks, each of one level, with a digest of the whole.
 
-They are data only. What is read may have been written by anybody, or be damaged: a reader says so,
-at its end at the latest, and gives nothing larger than a block may be. It does not know what a
-state is.
+The files contain only data. They are untrusted: a reader limits the size of blocks, and reports
+damage at the latest at the end.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from fencepost.checker.native.visited.store import TOGETHER
 from fencepost.spec.text import inputs
 
 HEAD = struct.Struct("<III")
-"""The head of a block: the level of its states, their number, and the bytes that follow."""
+"""The header of a block: the level, the number of states, and the number of bytes."""
 OUTSIDE = 0
-"""The level of states outside the constraints, which stand behind those of all levels."""
+"""The level number for states outside the constraints, which follow all levels."""
 
 
 class Damaged(Exception):
-    """What was read is not what was written; the argument says in what."""
+    """The content differs from what was written; the argument describes it."""
 
 
 class File(NamedTuple):
-    """A file that is whole: its name, its bytes and their SHA-256, in hexadecimal digits; or, in
-    the first format, their CRC-32.
+    """A complete file: its name, size and SHA-256 in hexadecimal, or its CRC-32 in the first
+    format.
     """
 
     name: str
@@ -40,12 +39,12 @@ class File(NamedTuple):
 
 
 def packed(states: bytes) -> bytes:
-    """States as they stand in a block."""
+    """The compressed form of states in a block."""
     return zlib.compress(states, 1)
 
 
 class Writer:
-    """A new file. Raises `OSError`."""
+    """Writes a new file. Raises `OSError`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,31 +53,31 @@ class Writer:
         self._digest = hashlib.sha256()
 
     def add(self, level: int, count: int, data: bytes) -> None:
-        """Adds a block of ``count`` states, as `packed` gives them."""
+        """Adds a block of ``count`` states in packed form."""
         for part in (HEAD.pack(level, count, len(data)), data):
             self._file.write(part)
             self._digest.update(part)
             self._bytes += len(part)
 
     def end(self) -> File:
-        """The file, which is on the disk now."""
+        """Flushes the file to disk and returns its description."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
         return File(self._path.name, self._bytes, self._digest.hexdigest())
 
     def discard(self) -> None:
-        """Removes the file, ended or not."""
+        """Removes the file."""
         with suppress(OSError):
-            # What was not written yet may be refused again.
+            # Buffered data may fail to be written again.
             self._file.close()
         with suppress(OSError):
             self._path.unlink()
 
 
 class Reader:
-    """The blocks of a file in order, for states of ``state_bytes`` each. Raises `OSError` and
-    `Damaged`.
+    """Reads the blocks of a file in order, for states of ``state_bytes`` bytes. Raises `OSError`
+    and `Damaged`.
     """
 
     def __init__(self, folder: Path, file: File, state_bytes: int) -> None:
@@ -88,7 +87,7 @@ class Reader:
         self._bytes = self._sum = 0
         self._digest = hashlib.sha256()
         self.level: int | None = None
-        """The level of the next block; None: there is none."""
+        """The level of the next block, or None at the end."""
         try:
             self._next()
         except BaseException:
@@ -96,7 +95,7 @@ class Reader:
             raise
 
     def blocks(self, level: int, most: int) -> Iterator[tuple[bytes, int]]:
-        """The states of the next ``most`` blocks of a level, or fewer, and their numbers. Raises
+        """The states of at most ``most`` further blocks of a level, with their numbers. Raises
         `Damaged`.
         """
         while self.level == level and most:
@@ -114,23 +113,23 @@ class Reader:
             yield states, count
 
     def end(self) -> File:
-        """Closes the file, of which every block has been read, and returns it with the SHA-256 of
-        what was read. Raises `Damaged`.
+        """Closes the completely read file; returns it with the SHA-256 of its content. Raises
+        `Damaged`.
         """
         self.close()
         if self.level is not None:
             raise Damaged(f"{self._told.name} has states of level {self.level}, out of order")
-        digest, told = self._digest.hexdigest(), self._told.digest
-        if told != (digest if isinstance(told, str) else self._sum):
+        digest, expected = self._digest.hexdigest(), self._told.digest
+        if expected != (digest if isinstance(expected, str) else self._sum):
             raise Damaged(f"the checksum of {self._told.name} does not fit")
         return self._told._replace(digest=digest)
 
     def close(self) -> None:
-        """Closes the file, whatever has been read."""
+        """Closes the file."""
         self._file.close()
 
     def _next(self) -> None:
-        """Reads the head of the next block."""
+        """Reads the header of the next block."""
         if self._bytes == self._told.bytes:
             self.level = None
             if self._file.read(1):
@@ -141,7 +140,7 @@ class Reader:
             raise Damaged(f"{self._told.name} has a block of {self._count} states")
 
     def _read(self, length: int) -> bytes:
-        # No more than is there, whatever a head says.
+        # Limited to the rest of the file, whatever the header says.
         data = self._file.read(min(length, self._told.bytes - self._bytes))
         if len(data) != length:
             raise Damaged(f"{self._told.name} is shorter than it was")

@@ -1,8 +1,8 @@
-"""The folder in which a search of this process is saved: files of states, and a manifest that names
-them, replaced as a whole when all of them are there.
+"""The checkpoint folder of a search on this machine: files of states, and a manifest that names
+them and is replaced atomically.
 
-Nothing is removed that was not made here, and nothing before what is there has been looked at.
-One process at a time uses a folder. It does not know how states are found.
+Only files created by Fencepost are removed, and only after the checkpoint has been validated. One
+process at a time uses a folder.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from fencepost.spec.text.problem import Rejected
 
 FORMAT = 2
 UNSIGNED_FORMAT = 1
-"""The format before signatures, which is still read."""
+"""The format before signatures, which can still be read."""
 MANIFEST, LOCK = "manifest.json", "lock"
 STATES = re.compile(r"states-\d{6,}-\d+-[0-9a-f]{12}")
-"""The names of files of states."""
+"""Matches names of files of states."""
 OURS = re.compile(rf"{STATES.pattern}|{MANIFEST}|{MANIFEST}\.[0-9a-f]{{12}}|{LOCK}")
-"""The names of all that is written into a folder."""
+"""Matches names of all files written here."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was saved at one time: the levels up to ``level``, behind those of the part before."""
+    """The files of one save: the levels up to ``level``, after those of the previous part."""
 
     level: int
     files: tuple[File, ...]
@@ -50,8 +50,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A search that was saved: ``seen`` states, also those outside constraints; ``unsigned`` if it
-    relies on a checkpoint that was not signed.
+    """A saved search: ``seen`` counts visited states including those outside constraints;
+    ``unsigned`` if it depends on an unsigned checkpoint.
     """
 
     account: Noted
@@ -61,7 +61,7 @@ class Saved:
 
 
 class Folder:
-    """The folder of one search. Raises `Rejected` where it cannot be used."""
+    """The folder of a search. Raises `Rejected` if it cannot be used."""
 
     def __init__(self, saving: Saving, belongs: Identity) -> None:
         self.place = saving.place
@@ -98,28 +98,28 @@ class Folder:
             raise self.unusable("there is one already", goes_on)
 
     def close(self) -> None:
-        """Lets others use the folder."""
+        """Releases the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def unusable(self, why: str, *said: str) -> Rejected:
-        """The folder cannot be used."""
-        return identity.unusable(f"the checkpoint {self.place}", why, *said)
+    def unusable(self, why: str, *remarks: str) -> Rejected:
+        """The problem of a folder that cannot be used."""
+        return identity.unusable(f"the checkpoint {self.place}", why, *remarks)
 
     def path(self, file: File) -> Path:
-        """Where a file is."""
+        """The path of a file."""
         return self._folder / file.name
 
     # ------------------------------------------------------------ writing
 
     def writer(self, level: int, worker: int) -> Writer:
-        """A new file of states up to a level. Raises `OSError`."""
+        """A new file for states up to a level. Raises `OSError`."""
         return Writer(self._folder / f"states-{level:06}-{worker}-{uuid.uuid4().hex[:12]}")
 
     def publish(self, account: Notes, seen: int, parts: Sequence[Part], *, unsigned: bool) -> None:
-        """Replaces the manifest; what it names is on the disk. ``unsigned``: the search relies on
-        an unsigned checkpoint. Raises `OSError`.
+        """Replaces the manifest; the files it names are on disk. ``unsigned``: the search depends
+        on an unsigned checkpoint. Raises `OSError`.
         """
         manifest = self._identity.notes | {
             "account": account,
@@ -131,16 +131,16 @@ class Folder:
         if len(content) > inputs.Kind.MANIFEST.max_bytes:
             # It could not be read again.
             raise OSError(errno.EFBIG, "the manifest is too large")
-        made = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
+        temporary = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
         try:
-            with made.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            made.replace(self._folder / MANIFEST)
+            temporary.replace(self._folder / MANIFEST)
         except BaseException:
             with suppress(OSError):
-                made.unlink()
+                temporary.unlink()
             raise
         folder = os.open(self._folder, os.O_RDONLY)
         try:
@@ -149,7 +149,7 @@ class Folder:
             os.close(folder)
 
     def tidy(self, keep: Container[str]) -> None:
-        """Removes what runs that were killed have left, but for files of these names."""
+        """Removes leftovers of killed runs, except files of these names."""
         for name in os.listdir(self._folder):
             if OURS.fullmatch(name) and name not in (MANIFEST, LOCK) and name not in keep:
                 with suppress(OSError):
@@ -158,8 +158,8 @@ class Folder:
     # ------------------------------------------------------------ reading
 
     def saved(self, account: Account, layout: Layout, sizes: Sizes) -> Saved | None:
-        """What was saved last; None: nothing was. ``account`` is that of a search that begins,
-        ``sizes`` those of its machine code.
+        """The saved search, or None. ``account`` is that of a new search, ``sizes`` those of its
+        machine code.
         """
         try:
             content = inputs.content(self._folder / MANIFEST, inputs.Kind.MANIFEST)
@@ -170,15 +170,15 @@ class Folder:
         manifest = self._identity.opened(content)
         if manifest is None:
             raise self.unusable("its manifest is damaged")
-        found = manifest.notes
-        differs = self._identity.difference(found)
+        fields = manifest.notes
+        differs = self._identity.difference(fields)
         if differs is not None:
             raise self.unusable(differs)
         if manifest.unsigned is not None and not self._unsigned_accepted:
             raise self.unusable(manifest.unsigned, RESUME_UNSIGNED)
         try:
-            noted = notes.read(found.get("account"), account, layout, sizes)
-            seen, parts = number(found.get("seen")), _parts(found)
+            noted = notes.read(fields.get("account"), account, layout, sizes)
+            seen, parts = number(fields.get("seen")), _parts(fields)
             if [*sorted({part.level for part in parts})] != [part.level for part in parts]:
                 raise Malformed("its parts do not follow one another")
             if parts[-1].level != len(noted.levels):
@@ -192,9 +192,9 @@ class Folder:
 
 
 def _parts(manifest: Notes) -> tuple[Part, ...]:
-    signable, told = manifest["format"] == FORMAT, manifest.get("parts")
-    made: list[Part] = []
-    for level, files in cast("Sequence[Any]", told):
+    signable, listed = manifest["format"] == FORMAT, manifest.get("parts")
+    result: list[Part] = []
+    for level, files in cast("Sequence[Any]", listed):
         named: list[File] = []
         for name, size, digest in files:
             if not isinstance(name, str) or not STATES.fullmatch(name):
@@ -204,10 +204,10 @@ def _parts(manifest: Notes) -> tuple[Part, ...]:
             elif not isinstance(digest, str) or not DIGEST.fullmatch(digest):
                 raise ValueError("it names a file without a digest")
             named.append(File(name, number(size, 1), digest))
-        made.append(Part(number(level, 1), tuple(named)))
-    return tuple(made)
+        result.append(Part(number(level, 1), tuple(named)))
+    return tuple(result)
 
 
 def reason(error: OSError | ValueError) -> str:
-    """What the system says."""
+    """The system's reason."""
     return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"

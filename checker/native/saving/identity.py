@@ -1,7 +1,4 @@
-"""What a search that was saved belongs to, and its manifest: numbers and texts under a MAC.
-
-It does not know where manifests are kept, nor what else they say.
-"""
+"""The identity of a saved search, and manifests with a MAC."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a checkpoint belongs to; ``form`` is the number of its format, ``code`` the search as
-    LLVM's text.
+    """Identifies the search of a checkpoint; ``form`` is the format's number, ``code`` the LLVM
+    text.
     """
 
     form: int
@@ -35,13 +32,13 @@ class Identity:
     asked: str
     purpose: Purpose
     key: Key | Unusable
-    """What signs manifests; `Unusable` if they are not signed."""
+    """The signing key, or `Unusable` if manifests are not signed."""
     unsigned_form: int | None
-    """The number of an older format without signatures that is read, too."""
+    """The number of an older, unsigned format that can be read."""
 
     @property
     def notes(self) -> Notes:
-        """The same for a manifest."""
+        """The identity as fields of a manifest."""
         return {
             "format": self.form,
             "fencepost": __version__,
@@ -52,7 +49,7 @@ class Identity:
         }
 
     def difference(self, theirs: Notes) -> str | None:
-        """In what a manifest is not one of this search; None: it is."""
+        """The difference between a manifest and this search, or None."""
         mine = self.notes
         if self.unsigned_form is not None and theirs.get("format") == self.unsigned_form:
             mine["format"] = self.unsigned_form
@@ -66,8 +63,8 @@ class Identity:
                     f"format {self.form}: begin the search anew, in another folder"
                 )
             case "fencepost":
-                made = theirs.get("fencepost")
-                return f"it was made by fencepost {made}, and this is {__version__}"
+                theirs_version = theirs.get("fencepost")
+                return f"it was made by fencepost {theirs_version}, and this is {__version__}"
             case "model":
                 return f"it belongs to the spec {theirs.get('model')}, and this is {mine['model']}"
             case "constants":
@@ -78,7 +75,7 @@ class Identity:
                 return "the spec has changed since"
 
     def closed(self, manifest: Notes) -> bytes:
-        """A manifest with its digest, and its MAC if there is a key."""
+        """Serializes a manifest with its digest, and its MAC if there is a key."""
         text = json.dumps(manifest, sort_keys=True)
         outer = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "manifest": text}
         if isinstance(self.key, Key):
@@ -86,7 +83,7 @@ class Identity:
         return json.dumps(outer).encode()
 
     def opened(self, content: bytes) -> Manifest | None:
-        """The content of a manifest; None if it is damaged."""
+        """Parses a manifest; returns None if it is damaged."""
         try:
             outer = json.loads(content)
             text = outer["manifest"].encode()
@@ -101,7 +98,7 @@ class Identity:
             return None
 
     def _unsigned(self, text: bytes, outer: Mapping[str, Any]) -> str | None:
-        """Why a manifest cannot be trusted; None if its MAC is right."""
+        """Why a manifest cannot be trusted, or None if its MAC is right."""
         if "sha256" not in outer:
             return "it is of an older format, which is not signed"
         if "mac" not in outer:
@@ -116,16 +113,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest that is whole; ``unsigned`` says why it cannot be trusted, and is None if it is
-    signed.
-    """
+    """A valid manifest; ``unsigned`` says why it cannot be trusted, or is None."""
 
     notes: Notes
     unsigned: str | None
 
     @property
     def relies_on_unsigned(self) -> bool:
-        """Whether this checkpoint, or an earlier one of the same search, is unsigned."""
+        """Whether this or an earlier checkpoint of the same search is unsigned."""
         return self.unsigned is not None or self.notes.get("unsigned") is not False
 
 
@@ -136,23 +131,23 @@ def _other_constant(theirs: Any, now: Mapping[str, str]) -> str:
         before = {}
     for constant in sorted({*before, *now}):
         if before.get(constant) != now.get(constant):
-            made = before.get(constant)
-            return f"it was made with {constant} = {made}, and now it is {now.get(constant)}"
+            value = before.get(constant)
+            return f"it was made with {constant} = {value}, and now it is {now.get(constant)}"
     return "it was made with other constants"
 
 
 def identity(
     form: int, request: Request, code: str, purpose: Purpose, unsigned_form: int | None
 ) -> Identity:
-    """What a checkpoint of this search belongs to."""
+    """The identity of a request's search."""
     model = request.model
-    constants = {one.path: show(one.value, one.type) for one in model.constants}
+    constants = {constant.path: show(constant.value, constant.type) for constant in model.constants}
     asked = describe(request)
     return Identity(form, model.name, constants, code, asked, purpose, read_key(), unsigned_form)
 
 
 def describe(request: Request) -> str:
-    """What a search looks for, as a sentence that tells it from others."""
+    """The objective of a search, as a text that distinguishes it from others."""
     properties = request.model.properties
     names = [properties[number].name or str(number) for number in sorted(request.properties)]
     if request.deadlock:
@@ -167,6 +162,6 @@ RESUME_UNSIGNED = "--resume-unsigned resumes it, and every report of that search
 
 
 def unusable(which: str, reason: str, *notes: str) -> Rejected:
-    """A checkpoint cannot be used."""
-    what = f"{which} cannot be used: {reason}"
-    return Rejected([Problem("F035", None, what, tuple((None, note) for note in notes))])
+    """The problem of a checkpoint that cannot be used."""
+    message = f"{which} cannot be used: {reason}"
+    return Rejected([Problem("F035", None, message, tuple((None, note) for note in notes))])

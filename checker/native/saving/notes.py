@@ -1,7 +1,6 @@
-"""The account of a search as numbers, which JSON can hold, and back.
+"""Conversion of a search's account to JSON and back.
 
-What is read may have been written by anybody: every number is looked at before it is used. It does
-not know where the numbers are kept.
+The input is untrusted: every number is validated.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 
 Notes = dict[str, Any]
-"""What JSON can hold."""
+"""A JSON object."""
 MOST = 1 << 63
-"""Every number of an account lies below."""
+"""Exclusive upper bound of all numbers."""
 
 
 class Counted(NamedTuple):
-    """What a search that was saved had counted."""
+    """Further counts of a saved search."""
 
     transitions: int = 0
     stuck: int = 0
@@ -34,14 +33,15 @@ class Counted(NamedTuple):
 
 
 class Malformed(Exception):
-    """The numbers are those of no account of this search; the argument says why."""
+    """The notes are not an account of this search; the argument says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The account of a search that has judged the last of ``levels``, with the states of each, and
-    the steps out of each but the last; ``orbits`` as in `Account`. ``tally`` is what its explorer
-    has counted.
+    """The account of a search that has judged the last of its ``levels``.
+
+    ``levels`` holds the number of states per level, ``transitions`` the number of steps from each
+    but the last; ``orbits`` is as in `Account`, and ``tally`` that of the explorer.
     """
 
     levels: tuple[int, ...]
@@ -57,16 +57,16 @@ class Noted:
 
     @property
     def visited(self) -> tuple[int, ...]:
-        """How many states of each level were visited."""
+        """The number of visited states per level."""
         return self.levels if self.orbits is None else self.orbits
 
     @property
     def counted(self) -> Counted:
-        """What its explorer has counted beside the tally."""
+        """The explorer's counts besides the tally."""
         return Counted(sum(self.transitions), self.stuck_count, sum(self.visited[:-1]))
 
     def put(self, account: Account) -> None:
-        """Makes the account of a search that has just begun this one."""
+        """Restores the account of a new search."""
         account.levels[:] = self.levels
         account.orbits = None if self.orbits is None else [*self.orbits]
         account.transitions[:] = self.transitions
@@ -80,9 +80,7 @@ class Noted:
 
 
 def written(account: Account, layout: Layout, tally: bytes, problems: Iterable[Candidate]) -> Notes:
-    """The account of a search that is between two levels; ``problems`` are those that it had found
-    until then.
-    """
+    """Converts the account of a search between two levels; ``problems`` are those found so far."""
     stuck = None
     if account.stuck is not None:
         state, level = account.stuck
@@ -103,30 +101,30 @@ def written(account: Account, layout: Layout, tally: bytes, problems: Iterable[C
         "tally": tally.hex(),
         "problems": [
             [
-                found.depth, int(found.rank), found.index, packed(found.state),
-                packed(found.before), found.number,
+                problem.depth, int(problem.rank), problem.index, packed(problem.state),
+                packed(problem.before), problem.number,
             ]
-            for found in problems
+            for problem in problems
         ],
     }  # fmt: skip
 
 
 def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
-    """The account that `written` has made numbers of; ``account`` is that of the same search when
-    it begins. Raises `Malformed`.
+    """Restores an account; ``account`` is that of the same search at its start. Raises
+    `Malformed`.
     """
     try:
-        found = _read(notes, account, layout, sizes)
+        noted = _read(notes, account, layout, sizes)
     except (KeyError, TypeError, ValueError, Unlawful) as error:
         raise Malformed(f"its account cannot be read ({type(error).__name__}: {error})") from None
-    steps, counted = sum(found.transitions), worker_context.steps(sizes, [found.tally])
-    if not found.levels or 0 in found.visited:
+    steps, counted = sum(noted.transitions), worker_context.steps(sizes, [noted.tally])
+    if not noted.levels or 0 in noted.visited:
         raise Malformed("its account has a level without states")
-    if len(found.visited) != len(found.levels):
+    if len(noted.visited) != len(noted.levels):
         raise Malformed("its account does not count the orbits of all levels")
-    if len(found.transitions) != len(found.levels) - 1 or steps != counted:
+    if len(noted.transitions) != len(noted.levels) - 1 or steps != counted:
         raise Malformed("its account does not count the steps of all levels")
-    return found
+    return noted
 
 
 def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
@@ -152,14 +150,17 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
         stuck,
         reached,
         tally,
-        tuple(_problem(one, account, layout, len(levels)) for one in notes["problems"]),
+        tuple(
+            _problem(problem_notes, account, layout, len(levels))
+            for problem_notes in notes["problems"]
+        ),
     )
 
 
-def _problem(told: Sequence[Any], account: Account, layout: Layout, last: int) -> Candidate:
-    """A problem that a search with ``--continue`` goes on behind."""
-    depth, rank, index, state, before, property_number = told
-    found = Candidate(
+def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int) -> Candidate:
+    """A problem after which a search with ``--continue`` went on."""
+    depth, rank, index, state, before, property_number = fields
+    candidate = Candidate(
         number(depth, 1, last + 1),
         Rank(number(rank)),
         number(index),
@@ -168,21 +169,24 @@ def _problem(told: Sequence[Any], account: Account, layout: Layout, last: int) -
         number=None if property_number is None else number(property_number),
     )
     searched = account.searched
-    match found.rank:
+    match candidate.rank:
         case Rank.DEADLOCK:
-            fits = found.index == 0 and found.number is None and found.before is None
+            fits = candidate.index == 0 and candidate.number is None and candidate.before is None
         case Rank.INVARIANT:
-            fits = found.index == found.number in searched.invariants and found.before is None
+            fits = (
+                candidate.index == candidate.number in searched.invariants
+                and candidate.before is None
+            )
         case Rank.STEP_INVARIANT:
-            fits = found.index == found.number in searched.step_invariants
-            kind = account.model.properties[found.number or 0].kind
-            first = found.depth == 1 and kind.of_initial_states
-            fits = fits and (found.before is None) == first
+            fits = candidate.index == candidate.number in searched.step_invariants
+            kind = account.model.properties[candidate.number or 0].kind
+            first = candidate.depth == 1 and kind.of_initial_states
+            fits = fits and (candidate.before is None) == first
         case _:
             fits = False
     if not fits or not account.keep_going:
         raise ValueError("a problem that this search would not go on behind")
-    return found
+    return candidate
 
 
 def number(value: Any, low: int = 0, behind: int = MOST) -> int:

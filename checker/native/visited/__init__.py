@@ -1,1 +1,1 @@
-"""The states that a worker has seen."""
+"""The visited set of a worker."""

@@ -1,7 +1,7 @@
-"""The states that a worker has seen, compressed: what `kernels.compressed` works on, and enlarges.
+"""The compressed visited set of a worker, which `kernels.compressed` works on.
 
-Tables and nodes are enlarged one at a time. Others may decode roots meanwhile: what they may read
-stays where it is until `settle`.
+Tables and nodes grow one at a time. Other workers may decode roots meanwhile: memory they read
+stays valid until `settle`.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.resources import Exhausted, spare_addresses
 
 FULLEST = 0.9
-"""The share of places of a table that may be taken."""
+"""The maximum load of a table."""
 GROWTH, LATE_GROWTH, LATE = 2.0, 1.5, 1 << 25
-"""By how much a table is enlarged; by how much one of that many bytes and more, when memory counts
-more than time.
+"""The growth factor of a table, and that of one with at least this many bytes, for which memory
+matters more than time.
 """
 SPARE_NUMBERS = 4 / 3
-"""The room of a table over the numbers in use, so that not all are widened at once."""
+"""Capacity for numbers relative to those in use, so that tables are not all widened at once."""
 LEAST_BITS = 12
 INDEX_GROWTH = 1.5
 LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
-"""The share of an index that may be taken; the share of one below `SMALL` pairs, which is quick and
-takes no room that counts; and that bound.
+"""The maximum load of an index, and that of a small one, which is faster and hardly takes memory;
+``SMALL`` is the bound in pairs.
 """
 MOST_NUMBERS = 1 << 32
 """Numbers of pairs have 32 bits."""
 
 
 class Compressed:
-    """As `store.SeenStates`, for states by a plan; ``expected`` is how many there will be soon.
+    """A visited set of compressed states (see `store.SeenStates`); ``expected`` is the number of
+    states soon.
 
-    ``parts`` are what another set of the same plan consisted of, wherever they are now: it goes on
-    with those.
+    If ``parts`` are given, they are the regions of another set with the same plan, which this one
+    continues.
     """
 
     entry_words = 1
@@ -131,33 +132,33 @@ class Compressed:
 
     @property
     def parts(self) -> list[Region]:
-        """What it consists of, for another one to go on with."""
+        """The regions, with which another set can continue."""
         assert not self._old
         return [self._set, *self._tables, *self._pairs, *self._indexes]
 
     @property
     def states(self) -> int:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         return sum(self._words[self._table(n) + Quotient.COUNT] for n in range(TABLE_COUNT))
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are, of all nodes."""
+        """The number of pairs of all nodes."""
         return sum(self._words[self._node(n) + Node.COUNT] for n in range(self._nodes))
 
     def merge(self, address: int, count: int) -> None:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         self.code.add(self._context.address, self._set.address, address, count)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         if not self._nodes:
             return address
         self.code.decode(self._set.address, address, count, room, rows)
         return room
 
     def grow(self) -> None:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]
         if number < TABLE_COUNT:
             self._grow_table(number)
@@ -165,7 +166,7 @@ class Compressed:
             self._grow_node(number - TABLE_COUNT)
 
     def settle(self) -> None:
-        """Frees what nobody reads any more: no worker decodes while this is called."""
+        """Frees memory that is not read any more. No worker may decode meanwhile."""
         for region in self._old:
             self._memory.give(region)
         self._old.clear()
@@ -182,7 +183,9 @@ class Compressed:
         return TABLES + QUOTIENT_WORDS * number
 
     def _widths(self) -> tuple[int, int]:
-        """The bits of the halves of a root; of the second without those that tell the table."""
+        """The widths in bits of the halves of a root; the second excludes the bits that select the
+        table.
+        """
         if self._nodes:
             counts = (
                 self._words[self._node(self._words[side]) + Node.COUNT]
@@ -207,7 +210,7 @@ class Compressed:
         lines = 1
         for _ in range(3):
             lines = int(wanted / (FULLEST * _slots(left + right, lines)[0])) + 1
-        # The last body of a line is read with bytes behind it.
+        # The last entry of a line is read with bytes after it.
         region = self._memory.take(LINE_BYTES * (lines + FAR + 1), close=True)
         lines = region.size // LINE_BYTES - FAR - 1
         slots, body, rest = _slots(left + right, lines)
@@ -242,7 +245,7 @@ class Compressed:
             self.code.move(self._context.address, mix, old, ctypes.addressof(new))
             if not self._context.words[Word.DONE]:
                 break
-            # Some key found no free place near its home, as happens in tables that are very full.
+            # A key found no free slot near its home, as happens in very full tables.
             self._memory.give(region)
             wanted *= 1.06
         made[Quotient.COUNT] = new[Quotient.COUNT]
@@ -264,7 +267,7 @@ class Compressed:
         return 16 if self._plan.kind(number) is Kind.WIDE else 8
 
     def _describe_node(self, number: int) -> None:
-        """Tells machine code what room a node has."""
+        """Writes the capacity of a node for machine code."""
         start, pairs, index = self._node(number), self._pairs[number], self._indexes[number]
         capacity = index.size // 4
         self._words[start + Node.PAIRS] = pairs.address
@@ -275,7 +278,7 @@ class Compressed:
         )
 
     def _indexable(self, number: int) -> int:
-        """How many pairs the index of a node has room for."""
+        """The number of pairs that the index of a node can hold."""
         capacity = self._indexes[number].size // 4
         load = SMALL_LOAD if capacity * SMALL_LOAD < SMALL else LOAD
         return int(capacity * load)
@@ -296,7 +299,7 @@ class Compressed:
         self._describe_node(number)
 
     def _grow_pairs(self, number: int) -> None:
-        """More room for the pairs of a node, where they are, or else elsewhere."""
+        """Enlarges the array of pairs, in place if possible."""
         old = self._pairs[number]
         wanted = old.size + max(PAGE, old.size // 8)
         if wanted >= HUGE:
@@ -311,8 +314,8 @@ class Compressed:
 
 
 def _slots(bits: int, lines: int) -> tuple[int, int, int]:
-    """The entries of a line for keys of ``bits`` bits, the bits of an entry beyond its low byte,
-    and those of the key that it keeps.
+    """The number of entries per line for keys of ``bits`` bits, the bits of an entry beyond its low
+    byte, and the bits of the key that it stores.
     """
     rest = max(0, bits - (lines.bit_length() - 1))
     body = max(0, rest + PLACE_BITS - 8)
@@ -320,5 +323,5 @@ def _slots(bits: int, lines: int) -> tuple[int, int, int]:
 
 
 def rows_bytes(words: int) -> int:
-    """The bytes that numbers take while states of ``words`` words are compressed, or decoded."""
+    """The size of buffers for compressing or decoding states of ``words`` words."""
     return 8 * BATCH * 2 * max(words, 1)

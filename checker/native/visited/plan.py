@@ -1,7 +1,7 @@
-"""Which words of states are paired with which, so that few pairs stand for many states.
+"""Compression plans: which words of states are paired, so that few pairs represent many states.
 
-The two nodes that make the fewest distinct pairs are joined, again and again, until two are left:
-the halves of the root.
+The two nodes with the fewest distinct pairs are joined repeatedly, until two are left: the halves
+of the root.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.spec.records import dataclass
 
 MOST_PAIRS = 0.6
-"""With more pairs than this for each state, whole states take less memory, or not much more."""
+"""With more pairs per state, whole states take less memory, or not much more."""
 MOST_LOOKED_AT = 1 << 27
-"""A bound on the words that are looked at: wide states are judged by fewer of them."""
+"""Maximum number of words examined: for wide states, fewer states are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salts:
-    """What places depend on: a number for the tree, and two odd ones for the roots."""
+    """Salts of hash functions: one for the tree, and two odd ones for roots."""
 
     tree: int
     one: int
@@ -32,7 +32,7 @@ class Salts:
 
 
 def salts(text: str) -> Salts:
-    """Those drawn from the code of a model, for the reason why `packed.salted` does so."""
+    """Salts derived from the code of a model, for the reason given at `packed.salted`."""
     digest = hashlib.sha256(text.encode()).digest()
     tree, one, two = (int.from_bytes(digest[n : n + 8], "little") for n in (0, 8, 16))
     return Salts(tree, one | 1, two | 1)
@@ -40,8 +40,8 @@ def salts(text: str) -> Salts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A tree over states of ``words`` words. Node number ``words + n`` is the pair ``joins[n]``, or
-    one word, where the second number is -1; ``left`` and ``right`` are the halves of the root.
+    """A tree over states of ``words`` words. Node ``words + n`` is the pair ``joins[n]``, or a
+    single word if the second number is -1; ``left`` and ``right`` are the halves of the root.
     """
 
     words: int
@@ -51,7 +51,7 @@ class Plan:
     right: int = 1
 
     def kind(self, number: int) -> Kind:
-        """What pair ``number`` consists of."""
+        """The kind of pair ``number``."""
         left, right = self.joins[number]
         if right < 0:
             return Kind.WORD
@@ -67,8 +67,8 @@ def chosen(
     salts: Salts,
     pause: Callable[[], None],
 ) -> Plan | None:
-    """The plan for states like those at some addresses; None: they do not share enough of their
-    words. ``pause`` is called often. Raises `Exhausted`.
+    """Chooses a plan for states like those in memory; None if they do not share enough words.
+    ``pause`` is called often. Raises `Exhausted`.
     """
     if words == 1:
         return Plan(1, salts)
@@ -76,23 +76,23 @@ def chosen(
     step = max(1, -(-count // max(1024, MOST_LOOKED_AT // (words * words))))
     taken = [(address, -(-number // step)) for address, number in states]
     count = sum(number for _, number in taken)
-    places = 1 << (2 * count).bit_length()
-    room = memory.take(16 * places + 8 * count * (words + 1))
+    slots = 1 << (2 * count).bit_length()
+    room = memory.take(16 * slots + 8 * count * (words + 1))
     try:
-        return _Choice(code, context, room, places, taken, words, step, salts, pause).plan()
+        return _Choice(code, context, room, slots, taken, words, step, salts, pause).plan()
     finally:
         memory.give(room)
 
 
 class _Choice:
-    """Counts distinct pairs. Each node that is left has a row, with a number for each state."""
+    """Counts distinct pairs. Each remaining node has a row with a number per state."""
 
     def __init__(
         self,
         code: SetCode,
         context: Context,
         room: Region,
-        places: int,
+        slots: int,
         states: Sequence[tuple[int, int]],
         words: int,
         step: int,
@@ -102,7 +102,7 @@ class _Choice:
         self._code = code
         self._context = context
         self._room = room
-        self._places = places
+        self._places = slots
         self._states = states
         self._words = words
         self._step = step
@@ -110,27 +110,27 @@ class _Choice:
         self._pause = pause
         self._count = sum(number for _, number in states)
         self._turn = 0
-        start = room.address + 16 * places
+        start = room.address + 16 * slots
         self._rows = [start + 8 * self._count * row for row in range(words)]
         self._spare = start + 8 * self._count * words
 
     def plan(self) -> Plan | None:
-        """As `chosen`."""
+        """See `chosen`."""
         words, most = self._words, int(self._count * MOST_PAIRS)
-        sizes = [self._values(one) for one in range(words)]
+        sizes = [self._values(first) for first in range(words)]
         nodes, joins, pairs = list(range(words)), list[tuple[int, int]](), 0
-        # Lower bounds on the number of pairs, where one is known.
-        known: dict[tuple[int, int], int] = {}
+        # Lower bounds on numbers of pairs.
+        bounds: dict[tuple[int, int], int] = {}
         while len(nodes) > 2:
-            one, other = self._best(nodes, sizes, known)
-            sizes.append(self._pairs(one, other, self._count))
+            first, second = self._best(nodes, sizes, bounds)
+            sizes.append(self._pairs(first, second, self._count))
             pairs += sizes[-1]
             if pairs > most:
                 return None
-            joins.append((one, other))
+            joins.append((first, second))
             self._rows.append(self._spare)
-            self._spare = self._rows[one]
-            nodes = [node for node in nodes if node not in (one, other)] + [len(sizes) - 1]
+            self._spare = self._rows[first]
+            nodes = [node for node in nodes if node not in (first, second)] + [len(sizes) - 1]
         halves: list[int] = []
         for node in nodes:
             if node < words:
@@ -140,25 +140,25 @@ class _Choice:
         return Plan(words, self._salts, tuple(joins), *halves) if pairs <= most else None
 
     def _best(
-        self, nodes: Sequence[int], sizes: Sequence[int], known: dict[tuple[int, int], int]
+        self, nodes: Sequence[int], sizes: Sequence[int], lower_bounds: dict[tuple[int, int], int]
     ) -> tuple[int, int]:
         """The two nodes with the fewest distinct pairs."""
         bounds = sorted(
-            (known.get((one, other), max(sizes[one], sizes[other])), one, other)
-            for place, one in enumerate(nodes)
-            for other in nodes[place + 1 :]
+            (lower_bounds.get((first, second), max(sizes[first], sizes[second])), first, second)
+            for index, first in enumerate(nodes)
+            for second in nodes[index + 1 :]
         )
         best, least = (bounds[0][1], bounds[0][2]), self._count + 1
-        for bound, one, other in bounds:
+        for bound, first, second in bounds:
             if bound >= least:
                 break
-            known[one, other] = found = self._pairs(one, other, least)
-            if found < least:
-                best, least = (one, other), found
+            lower_bounds[first, second] = pairs = self._pairs(first, second, least)
+            if pairs < least:
+                best, least = (first, second), pairs
         return best
 
     def _values(self, number: int) -> int:
-        """How many values a word has."""
+        """The number of distinct values of a word."""
         self._begin()
         row = self._rows[number]
         for address, count in self._states:
@@ -167,12 +167,12 @@ class _Choice:
             row += 8 * count
         return self._context.words[Word.DONE]
 
-    def _pairs(self, one: int, other: int, most: int) -> int:
-        """How many distinct pairs two nodes make; with more than ``most`` it ends early. Their
-        numbers are written to the row that is free.
+    def _pairs(self, first: int, second: int, most: int) -> int:
+        """The number of distinct pairs of two nodes; counting ends early above ``most``. The
+        numbers of pairs are written to the free row.
         """
         self._begin()
-        self._number(self._rows[one], 1, self._rows[other], self._count, most, self._spare)
+        self._number(self._rows[first], 1, self._rows[second], self._count, most, self._spare)
         return self._context.words[Word.DONE]
 
     def _begin(self) -> None:

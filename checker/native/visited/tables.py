@@ -1,8 +1,7 @@
-"""The states that a worker has seen: tables that machine code fills, each enlarged alone.
+"""The uncompressed visited set of a worker: hash tables that grow one at a time.
 
-Many small tables, of sizes spread between two enlargements, so that memory grows in small steps.
-A table is enlarged where it is, into room that was left behind it: what is copied elsewhere needs
-memory twice, and memory that is given back and taken anew costs a system more than the copying.
+Their sizes are spread out, so that memory grows in small steps. A table grows in place, into
+reserved addresses: copying would need the memory twice, and fresh pages cost more than copying.
 """
 
 from __future__ import annotations
@@ -17,14 +16,16 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.resources import spare_addresses
 
 FULLEST = 0.8
-"""The share of places that may be taken."""
+"""The maximum load of a table."""
 GROWTH = ((1 << 15, 4.0), (1 << 18, 2.0))
-"""The factors by which tables below a size in bytes are enlarged; larger ones by `SLOW_GROWTH`."""
+"""Growth factors of tables below a size in bytes; larger ones grow by `SLOW_GROWTH`."""
 SLOW_GROWTH = 1.5
 ASIDE = 512
-"""How many states may wait while a table is spread; if more have to, it is begun again."""
+"""Capacity for displaced states while a table is spread; if exceeded, spreading restarts with
+more.
+"""
 GATHERED = 1 << 14
-"""The number of places that are searched for states in one call."""
+"""The number of slots searched per call."""
 
 
 class Tables:
@@ -37,28 +38,28 @@ class Tables:
         self._words = words(address, TABLE_WORDS * count)
 
     def use_in(self, context: Context) -> None:
-        """Has machine code look up states here that is given this context."""
+        """Makes machine code with this context use these tables."""
         context.words[Word.TABLES] = self._address
         context.words[Word.TABLE_COUNT] = self._count
 
     @property
     def states(self) -> int:
-        """How many states have been seen."""
+        """The number of visited states."""
         return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(self._count))
 
     def capacity(self, number: int) -> int:
-        """How many places a table has."""
+        """The number of slots of a table."""
         return self._words[TABLE_WORDS * number + Table.CAPACITY]
 
     def place(self, number: int, address: int, capacity: int) -> None:
-        """A table is at an address now, and has room for ``capacity`` states."""
+        """Sets the address of a table and its capacity in states."""
         start = TABLE_WORDS * number
         self._words[start + Table.ADDRESS] = address
         self._words[start + Table.CAPACITY] = capacity
         self._words[start + Table.LIMIT] = int(capacity * FULLEST)
 
     def gather(self, code: Code, context: Context) -> Iterator[tuple[int, int]]:
-        """All states that have been seen: addresses and numbers, each good until the next."""
+        """All visited states, as addresses and counts, each valid until the next."""
         room = (ctypes.c_uint64 * (GATHERED * self.size))()
         out = ctypes.addressof(room)
         for number in range(self._count):
@@ -71,7 +72,7 @@ class Tables:
 
 
 class Visited(Tables):
-    """The tables of one worker: as `store.SeenStates`."""
+    """The tables of a worker (see `store.SeenStates`)."""
 
     def __init__(
         self, code: Code, memory: Memory, size: int, tables: int, context: Context
@@ -83,8 +84,7 @@ class Visited(Tables):
         self._memory = memory
         self._context = context
         self._descriptors = descriptors
-        # Twice the share of a table if the states of this worker fill the machine; with more it
-        # is copied to where there is room again.
+        # Twice a table's share of the machine's memory; a larger one is copied.
         self._most = 2 * spare_addresses() // tables
         self._regions: list[Region] = []
         for number in range(tables):
@@ -95,11 +95,11 @@ class Visited(Tables):
         self.use_in(context)
 
     def merge(self, address: int, count: int) -> None:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         self.code.merge(self._context.address, address, count)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `store.SeenStates`: entries are states."""
+        """See `store.SeenStates`; entries are states."""
         return address
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Visited(Tables):
             self._memory.give(region)
 
     def grow(self) -> None:
-        """As `store.SeenStates`."""
+        """See `store.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]
         size = self.size
         old, capacity = self._regions[number], self.capacity(number)
@@ -128,7 +128,7 @@ class Visited(Tables):
         self.place(number, new.address, wanted // (8 * size))
 
     def _spread(self, table: int, used: int, capacity: int) -> None:
-        """Has the states of a table use more places."""
+        """Redistributes the states of a table over more slots."""
         words = self._context.words
         room, aside = 0, None
         left = used
