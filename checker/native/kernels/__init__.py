@@ -1,1 +1,1 @@
-"""The machine code that every model shares."""
+"""Machine code shared by all models."""

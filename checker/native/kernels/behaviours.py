@@ -1,9 +1,8 @@
-"""Machine code that makes the graph of a search that is over: `number`, `find`, `label`, `edges`.
+"""Kernels that build the graph of a finished search: `number`, `find`, `label`, `edges`.
 
-The states have numbers, which are noted at their places in the visited sets of all workers. A step
-is kept in four bytes or eight: the number of the state that it leads to, and above it the unit for
-which it counts. States are looked up by batches, so that cache misses overlap. It does not know
-what is made of the graph.
+States have numbers, stored parallel to the slots of the visited sets. A step takes four or eight
+bytes: the number of its target, and in the higher bits the unit of fairness that it counts for.
+Lookups are batched, so that cache misses overlap.
 """
 
 from __future__ import annotations
@@ -40,22 +39,22 @@ from fencepost.checker.native.codegen.packed import (
 )
 
 BATCH = 32
-"""The states that are looked up together."""
+"""The number of states looked up together."""
 
 
 def seek_words(words: int) -> int:
-    """The words that looking up one of a batch of states of ``words`` words takes."""
+    """The number of words for looking up one state of a batch."""
     return Seek.STATE + words
 
 
 def declare(unit: Unit) -> None:
-    """Declares what the code of every model calls while it makes steps."""
+    """Declares the functions called by the code that generates steps."""
     unit.function("emit_edge", VOID, [PTR, I64, PTR], aliasing=True)
 
 
 def define(unit: Unit, words: int, ghosts: bool) -> None:
-    """Adds the kernels for states of ``words`` words; ``ghosts``: whether the model has some, so
-    that ``changes`` tells whether a step counts.
+    """Adds the kernels for states of ``words`` words. ``ghosts``: the model has ghosts, so
+    ``changes`` decides whether a step counts.
     """
     _seek(Emitter(unit, unit.function("seek", VOID, [PTR, PTR, PTR], aliasing=True)), words)
     _probe(Emitter(unit, unit.function("probe_number", PTR, [PTR], aliasing=True)), words)
@@ -69,17 +68,18 @@ def define(unit: Unit, words: int, ghosts: bool) -> None:
 
 
 def _least(e: Emitter, words: int) -> None:
-    """least(ctx, states, best, first, count): DONE is the index of the least state, in the order
-    of the language, among ``best`` and the ``count`` ones from ``first``.
+    """least(ctx, states, best, first, count): sets DONE to the index of the least state, in the
+    order of the language, among ``best`` and the ``count`` states from ``first``.
     """
     ctx, states, best, first, count = e.arguments
     e.put(ctx, Word.DONE, best)
     with each(e, count) as number:
         index = e.add(first, number)
-        state, known = (
-            e.index(states, e.mul(place, word(words))) for place in (index, e.get(ctx, Word.DONE))
+        state, least_state = (
+            e.index(states, e.mul(position, word(words)))
+            for position in (index, e.get(ctx, Word.DONE))
         )
-        with when(e, call(e, "state_less", state, known)):
+        with when(e, call(e, "state_less", state, least_state)):
             e.put(ctx, Word.DONE, index)
     e.ret()
 
@@ -88,12 +88,12 @@ def _least(e: Emitter, words: int) -> None:
 
 
 def _entry(e: Emitter, ctx: LLVM, number: LLVM, words: int) -> LLVM:
-    """The place of one of a batch of states that are looked up."""
+    """The buffer for looking up one state of a batch."""
     return e.index(e.pointer(ctx, Word.PENDING), e.mul(number, word(seek_words(words))))
 
 
 def _seek(e: Emitter, words: int) -> None:
-    """seek(ctx, state, entry): asks for the memory that finding a state's number needs."""
+    """seek(ctx, state, entry): prefetches the memory for finding a state's number."""
     ctx, state, entry = e.arguments
     hash_ = hashed(e, words, state)
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
@@ -102,10 +102,10 @@ def _seek(e: Emitter, words: int) -> None:
     table = e.index(e.pointer(e.pointer(ctx, Word.PEERS), owner), e.mul(number, word(TABLE_WORDS)))
     capacity, start = e.get(table, Table.CAPACITY), e.pointer(table, Table.ADDRESS)
     home = home_of(e, hash_, capacity)
-    place = e.index(start, e.mul(home, word(words)))
-    prefetch(e, place)
+    slot = e.index(start, e.mul(home, word(words)))
+    prefetch(e, slot)
     if words > 1:
-        prefetch(e, e.index(place, words - 1))
+        prefetch(e, e.index(slot, words - 1))
     numbers = e.pointer(e.pointer(ctx, Word.NUMBERS), e.add(e.mul(owner, tables), number))
     e.store(start, e.index(entry, Seek.TABLE))
     e.put(entry, Seek.CAPACITY, capacity)
@@ -116,40 +116,40 @@ def _seek(e: Emitter, words: int) -> None:
 
 
 def _probe(e: Emitter, words: int) -> None:
-    """probe_number(entry): where the number of a state that was sought stands; null: the state was
-    not seen.
+    """probe_number(entry): returns the address of the number of the sought state, or null if the
+    state was not visited.
     """
     (entry,) = e.arguments
     state = e.index(entry, Seek.STATE)
     capacity, start = e.get(entry, Seek.CAPACITY), e.pointer(entry, Seek.TABLE)
-    place = e.cell()
-    e.store(e.get(entry, Seek.HOME), place)
-    probe, onward, missing, found = (e.block(name) for name in ("probe", "on", "none", "found"))
+    slot = e.cell()
+    e.store(e.get(entry, Seek.HOME), slot)
+    probe, onward, missing, hit = (e.block(name) for name in ("probe", "on", "none", "found"))
     e.goto(probe)
     e.at(probe)
-    here = e.index(start, e.mul(e.load(place), word(words)))
-    e.branch(same(e, words, here, state), found, onward)
+    here = e.index(start, e.mul(e.load(slot), word(words)))
+    e.branch(same(e, words, here, state), hit, onward)
     e.at(onward)
-    follower = e.add(e.load(place), word(1))
-    e.store(e.select(e.eq(follower, capacity), word(0), follower), place)
+    follower = e.add(e.load(slot), word(1))
+    e.store(e.select(e.eq(follower, capacity), word(0), follower), slot)
     e.branch(e.eq(e.load(here), word(0)), missing, probe)
     e.at(missing)
     e.ret(NULL)
-    e.at(found)
-    there = e.index(e.pointer(entry, Seek.NUMBERS), e.load(place))
+    e.at(hit)
+    there = e.index(e.pointer(entry, Seek.NUMBERS), e.load(slot))
     prefetch(e, there)
     e.ret(there)
 
 
 def _number(e: Emitter, words: int) -> None:
-    """number(ctx, states, count, numbers): gives states these numbers, which are noted plus one."""
+    """number(ctx, states, count, numbers): stores the numbers of states, plus one."""
     ctx, states, count, numbers = e.arguments
-    done, head, body, behind = e.cell(), e.block("head"), e.block("batch"), e.block("behind")
+    done, head, body, end = e.cell(), e.block("head"), e.block("batch"), e.block("behind")
     e.store(word(0), done)
     e.goto(head)
     e.at(head)
     rest = e.sub(count, e.load(done))
-    e.branch(e.as_flag(rest), body, behind)
+    e.branch(e.as_flag(rest), body, end)
     e.at(body)
     batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
     start = e.index(states, e.mul(e.load(done), word(words)))
@@ -157,26 +157,26 @@ def _number(e: Emitter, words: int) -> None:
         state = e.index(start, e.mul(number, word(words)))
         call(e, "seek", ctx, state, _entry(e, ctx, number, words))
     with each(e, batch) as number:
-        place = call(e, "probe_number", _entry(e, ctx, number, words))
-        with when(e, e.ne(place, NULL)):
-            given = e.get(numbers, e.add(e.load(done), number))
-            e.store(e.add(given, word(1)), place)
+        slot = call(e, "probe_number", _entry(e, ctx, number, words))
+        with when(e, e.ne(slot, NULL)):
+            state_number = e.get(numbers, e.add(e.load(done), number))
+            e.store(e.add(state_number, word(1)), slot)
     e.store(e.add(e.load(done), batch), done)
     e.goto(head)
-    e.at(behind)
+    e.at(end)
     e.ret()
 
 
 def _find(e: Emitter, words: int) -> None:
-    """find(ctx, states, count, numbers): the numbers of states, 0 for those without one."""
+    """find(ctx, states, count, numbers): the numbers of states, 0 if they have none."""
     ctx, states, count, numbers = e.arguments
     with each(e, count) as number:
         entry = _entry(e, ctx, word(0), words)
         call(e, "seek", ctx, e.index(states, e.mul(number, word(words))), entry)
-        place = call(e, "probe_number", entry)
+        slot = call(e, "probe_number", entry)
         e.put(numbers, number, word(0))
-        with when(e, e.ne(place, NULL)):
-            e.put(numbers, number, e.load(place))
+        with when(e, e.ne(slot, NULL)):
+            e.put(numbers, number, e.load(slot))
     e.ret()
 
 
@@ -184,8 +184,8 @@ def _find(e: Emitter, words: int) -> None:
 
 
 def _label(e: Emitter, words: int) -> None:
-    """label(ctx, states, count, labels, width): which predicates hold in states, a bit for each,
-    ``width`` words a state; DONE is how many were looked at.
+    """label(ctx, states, count, labels, width): evaluates predicates, one bit each, in ``width``
+    words per state; DONE is the number of states examined.
     """
     ctx, states, count, labels, width = e.arguments
     e.put(ctx, Word.DONE, word(0))
@@ -202,17 +202,17 @@ def _label(e: Emitter, words: int) -> None:
 
 
 def _edges(e: Emitter, words: int) -> None:
-    """edges(ctx, states, count, numbers, possible, width): notes the steps from states with these
-    numbers; ``possible`` has ``width`` words for each number there is, a bit for each unit. DONE is
-    how many states were dealt with.
+    """edges(ctx, states, count, numbers, possible, width): records the steps from states with these
+    numbers. ``possible`` has ``width`` words per state number, one bit per unit. DONE is the number
+    of states processed.
     """
     ctx, states, count, numbers, possible, width = e.arguments
     e.put(ctx, Word.DONE, word(0))
-    with each(e, count) as place:
+    with each(e, count) as index:
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
-        state = e.index(states, e.mul(place, word(words)))
-        number = e.get(numbers, place)
+        state = e.index(states, e.mul(index, word(words)))
+        number = e.get(numbers, index)
         e.store(state, e.index(ctx, Word.CURRENT))
         e.put(ctx, Word.SOURCE, number)
         e.store(e.index(possible, e.mul(number, width)), e.index(ctx, Word.POSSIBLE))
@@ -223,7 +223,7 @@ def _edges(e: Emitter, words: int) -> None:
 
 
 def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
-    """emit_edge(ctx, action, successor): has a step of CURRENT noted."""
+    """emit_edge(ctx, action, successor): queues a step from CURRENT."""
     ctx, action, successor = e.arguments
     current = e.pointer(ctx, Word.CURRENT)
     with when(e, same(e, words, successor, current)):
@@ -234,7 +234,7 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
     with when(e, e.as_flag(e.load(unit))):
         e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), unit)
         if ghosts:
-            # Not where every step counts for its action.
+            # Not in modes where every step counts for its action.
             with when(e, e.eq(e.get(ctx, Word.COLLECTS), word(COLLECT_FAIR))):
                 changes = call(e, "changes", ctx, current, successor)
                 with when(e, e.eq(changes, word(0))):
@@ -257,13 +257,13 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
 
 
 def _note_steps(e: Emitter, words: int) -> None:
-    """note_steps(ctx): notes the steps that wait, those that lead to states with numbers."""
+    """note_steps(ctx): records the queued steps whose targets have numbers."""
     (ctx,) = e.arguments
     count = e.get(ctx, Word.PENDING_COUNT)
     e.put(ctx, Word.PENDING_COUNT, word(0))
 
     def short() -> LLVM:
-        # A step is written as a word, of which the next one may cover a half.
+        # A step is stored as a word, the upper half of which the next one may overwrite.
         left = e.sub(e.get(ctx, Word.EDGES_END), e.get(ctx, Word.EDGE))
         return e.ult(left, word(8 * (BATCH + 1)))
 
@@ -277,13 +277,13 @@ def _note_steps(e: Emitter, words: int) -> None:
     size, shift = e.get(ctx, Word.EDGE_BYTES), e.get(ctx, Word.UNIT_SHIFT)
     rows, counts = e.pointer(ctx, Word.ROWS), e.pointer(ctx, Word.ROW_COUNTS)
     with each(e, count) as number:
-        entry, behind = _entry(e, ctx, number, words), e.block("unwanted")
-        place = e.pointer(entry, Seek.NUMBERS)
-        with when(e, e.eq(place, NULL)):
-            e.goto(behind)
-        known = e.load(place)
-        with when(e, e.as_flag(known)):
-            target = e.sub(known, word(1))
+        entry, skip = _entry(e, ctx, number, words), e.block("unwanted")
+        slot = e.pointer(entry, Seek.NUMBERS)
+        with when(e, e.eq(slot, NULL)):
+            e.goto(skip)
+        target_number = e.load(slot)
+        with when(e, e.as_flag(target_number)):
+            target = e.sub(target_number, word(1))
             source, edge = e.get(entry, Seek.SOURCE), e.pointer(ctx, Word.EDGE)
             length = e.index(counts, source)
             with when(e, e.eq(e.load(length), word(0))):
@@ -293,6 +293,6 @@ def _note_steps(e: Emitter, words: int) -> None:
             e.store_unaligned(e.either(target, e.shl(unit, shift)), edge)
             e.put(ctx, Word.EDGE, e.add(address(e, edge), size))
             e.store(e.add(e.load(length), word(1)), length)
-        e.goto(behind)
-        e.at(behind)
+        e.goto(skip)
+        e.at(skip)
     e.ret()

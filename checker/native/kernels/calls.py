@@ -1,7 +1,6 @@
-"""What the generated code calls while it makes successors: `emit`, `report`, `fail`, `see`.
+"""The functions that generated code calls for successors: `emit`, `report`, `fail`, `see`.
 
-They count, look for the least problem of each kind, and put successors into the blocks of their
-owners. They do not know what a state means.
+They count, keep the least problem of each kind, and put successors into the blocks of their owners.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from fencepost.checker.native.codegen.packed import (
 )
 
 RECENT_SHIFT = 16
-"""Where in a hash the place among the recent states begins."""
+"""The bit of a hash from which the index into the cache of recent states is taken."""
 
 
 def declare(unit: Unit) -> None:
-    """Declares them, for the generated code to use."""
+    """Declares the functions for generated code."""
     unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
     unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
     unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
@@ -59,10 +58,11 @@ def define(
     refined: bool = False,
     symmetric: bool = False,
 ) -> None:
-    """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
-    step invariants; ``recent_bytes``: the room for recent states; ``behaviours``: steps can be
-    collected; ``refined``: some of the step invariants speak of initial states, too; ``symmetric``:
-    one state stands for all of its orbit.
+    """Defines the functions for states of ``words`` words.
+
+    ``steps``: there are step invariants. ``recent_bytes``: the size of the cache of recent states.
+    ``behaviours``: steps can be collected. ``refined``: some step invariants also apply to initial
+    states. ``symmetric``: a state represents its orbit.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
     if not symmetric:
@@ -76,15 +76,15 @@ def define(
 
 
 def define_reports(unit: Unit, words: int, symmetric: bool = False) -> None:
-    """Fills all but `emit`, for states of ``words`` words."""
+    """Defines all functions but `emit`."""
     _report(Emitter(unit, named(unit, "report")), words, symmetric)
     _fail(Emitter(unit, named(unit, "fail")))
     _see(Emitter(unit, named(unit, "see")))
 
 
 def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> None:
-    """Copies a state to the block of its owner; returns from the function where the search is
-    being stopped and no room was made.
+    """Copies a state to its owner's block. Returns from the function if the search is being stopped
+    and the block is full.
     """
     block = _block(e, ctx, hash_)
     with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
@@ -96,16 +96,16 @@ def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> Non
 
 
 def _block(e: Emitter, ctx: LLVM, hash_: LLVM) -> LLVM:
-    """The two words of the block for the owner of a state."""
+    """The two words that describe the block of a state's owner."""
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
     return e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
 
 
 def _append(e: Emitter, words: int, block: LLVM, state: LLVM) -> None:
-    """Copies a state to a block with room for it."""
-    place = e.pointer(block, 0)
-    copy(e, words, place, state)
-    e.store(e.index(place, words), block)
+    """Copies a state to a block that is not full."""
+    end = e.pointer(block, 0)
+    copy(e, words, end, state)
+    e.store(e.index(end, words), block)
 
 
 def _emit(
@@ -133,7 +133,7 @@ def _emit(
     e.put(ctx, Word.MOVES, e.either(e.get(ctx, Word.MOVES), progressing))
     e.goto(new)
 
-    # Most successors were made before, and many of these not long ago.
+    # Most successors are duplicates, many of them recent.
     e.at(new)
     hash_ = hashed(e, words, successor)
     recent = e.index(
@@ -148,7 +148,7 @@ def _emit(
         to_owner(e, words, ctx, hashed(e, words, least), least)
     else:
         block = _block(e, ctx, hash_)
-        # Registers need not be saved for a call that is the last thing done.
+        # As a tail call, it need not save registers.
         with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
             call(e, "emit_late", ctx, hash_, successor)
             e.ret()
@@ -158,15 +158,15 @@ def _emit(
 
 
 def _emit_late(e: Emitter, words: int) -> None:
-    """emit_late(ctx, hash, successor): what is left of `emit` where the block is full."""
+    """emit_late(ctx, hash, successor): the part of `emit` for a full block."""
     ctx, hash_, successor = e.arguments
     to_owner(e, words, ctx, hash_, successor)
     e.ret()
 
 
 def _emit_target(e: Emitter, words: int, behaviours: bool, symmetric: bool) -> None:
-    """emit_target(ctx, action, successor): keeps the least predecessor of each target; where steps
-    are collected, ``behaviours``, it notes the step.
+    """emit_target(ctx, action, successor): keeps the least predecessor of each target, or records
+    the step if steps are collected (``behaviours``).
     """
     ctx, action, successor = e.arguments
     if behaviours:
@@ -184,71 +184,73 @@ def _emit_target(e: Emitter, words: int, behaviours: bool, symmetric: bool) -> N
 
 
 def _lead(e: Emitter, words: int, current: LLVM, successor: LLVM, target: LLVM) -> None:
-    """Keeps the least predecessor of a target, which stands behind it."""
+    """Keeps the least predecessor of a target, which is stored after it."""
     with when(e, same(e, words, target, successor)):
         best, better = e.index(target, words), e.block()
         with when(e, e.eq(e.load(best), word(0))):
             e.goto(better)
         with when(e, call(e, "state_less", current, best)):
             e.goto(better)
-        behind = e.block()
-        e.goto(behind)
+        end = e.block()
+        e.goto(end)
         e.at(better)
         copy(e, words, best, current)
-        e.goto(behind)
-        e.at(behind)
+        e.goto(end)
+        e.at(end)
 
 
 def _report(e: Emitter, words: int, symmetric: bool) -> None:
-    """report(ctx, slot, site, state, before): keeps the least state, then state before."""
+    """report(ctx, slot, site, state, before): keeps the problem with the least state, then the
+    least predecessor.
+    """
     ctx, slot, site, state, before = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
         e.ret()
     if symmetric:
-        # What is reported is what a search of all states would report.
-        shown, first, found = e.cell(PTR), e.cell(PTR), e.block("found")
+        # The report must equal that of a search of all states.
+        shown, first, ready = e.cell(PTR), e.cell(PTR), e.block("found")
         least, least_before = e.words(words), e.words(words)
         e.store(state, shown)
         e.store(before, first)
         with when(e, e.eq(state, NULL)):
-            e.goto(found)
+            e.goto(ready)
         e.store(least, shown)
         with when(e, e.eq(before, NULL)):
             call(e, "least_of_orbit", ctx, state, least)
-            e.goto(found)
+            e.goto(ready)
         call(e, "least_step", ctx, before, state, least_before, least)
         e.store(least_before, first)
-        e.goto(found)
-        e.at(found)
+        e.goto(ready)
+        e.at(ready)
         state, before = e.load(shown, PTR), e.load(first, PTR)
     size = Report.STATES + 2 * words
     record = e.index(e.pointer(ctx, Word.REPORTS), e.mul(slot, word(size)))
-    known = e.index(record, Report.STATES)
-    known_before = e.index(known, words)
+    kept_state = e.index(record, Report.STATES)
+    kept_before = e.index(kept_state, words)
     write, stay = e.block(), e.block()
     with when(e, e.eq(e.get(record, Report.TAKEN), word(0))):
         e.goto(write)
     with when(e, e.eq(state, NULL)):
         e.goto(stay)
-    with when(e, call(e, "state_less", state, known)):
+    with when(e, call(e, "state_less", state, kept_state)):
         e.goto(write)
-    with when(e, e.either(e.eq(before, NULL), call(e, "state_less", known, state))):
+    with when(e, e.either(e.eq(before, NULL), call(e, "state_less", kept_state, state))):
         e.goto(stay)
-    e.branch(call(e, "state_less", before, known_before), write, stay)
+    e.branch(call(e, "state_less", before, kept_before), write, stay)
     e.at(stay)
     e.ret()
     e.at(write)
     e.put(record, Report.TAKEN, word(1))
     e.put(record, Report.SITE, site)
-    for given, place in ((state, known), (before, known_before)):
-        with when(e, e.ne(given, NULL)):
-            copy(e, words, place, given)
+    for source, target in ((state, kept_state), (before, kept_before)):
+        with when(e, e.ne(source, NULL)):
+            copy(e, words, target, source)
     count_up(e, ctx, Word.REPORTED)
     e.ret()
 
 
 def _fail(e: Emitter) -> None:
-    """fail(ctx, slot, site): a step of CURRENT fails."""
+    """fail(ctx, slot, site): reports a failing step of CURRENT."""
     ctx, slot, site = e.arguments
     call(e, "report", ctx, slot, site, e.pointer(ctx, Word.CURRENT), NULL)
     e.put(ctx, Word.MOVES, word(1))
@@ -256,22 +258,22 @@ def _fail(e: Emitter) -> None:
 
 
 def _see(e: Emitter) -> None:
-    """see(ctx, kind, values): reports what was seen, unless it was reported not long ago; whether
-    the search is being stopped.
+    """see(ctx, kind, values): forwards an observation, unless it was forwarded recently; returns
+    whether the search is being stopped.
     """
     ctx, *seen = e.arguments
     with when(e, e.eq(e.pointer(ctx, Word.SEEN), NULL)):
         e.ret(flag(False))
     hash_ = hashed_words(e, seen)
-    place = e.both(e.shr(hash_, RECENT_SHIFT), word(SEEN_PLACES - 1))
-    known = e.index(e.pointer(ctx, Word.SEEN), e.mul(place, word(SEEN_WORDS)))
-    differences = [e.differ(e.get(known, number), value) for number, value in enumerate(seen)]
+    index = e.both(e.shr(hash_, RECENT_SHIFT), word(SEEN_PLACES - 1))
+    cached = e.index(e.pointer(ctx, Word.SEEN), e.mul(index, word(SEEN_WORDS)))
+    differences = [e.differ(e.get(cached, number), value) for number, value in enumerate(seen)]
     total = differences[0]
     for difference in differences[1:]:
         total = e.either(total, difference)
     with when(e, e.eq(total, word(0))):
         e.ret(flag(False))
     for number, value in enumerate(seen):
-        e.put(known, number, value)
-    call_pointer(e, e.pointer(ctx, Word.SEE), place)
+        e.put(cached, number, value)
+    call_pointer(e, e.pointer(ctx, Word.SEE), index)
     e.ret(e.as_flag(watched(e, e.index(ctx, Word.STOP))))

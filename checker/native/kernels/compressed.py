@@ -1,8 +1,8 @@
-"""The machine code of compressed visited sets: `add`, `decode` and what enlarges them.
+"""The kernels of compressed visited sets: `add`, `decode` and those that enlarge them.
 
-It is the same for all models. A state of several words is a tree of pairs, and the pair at its root
-(two numbers of 32 bits, the *root*) is kept in a quotiented table; so is a state of one word, whose
-halves take the place of the two numbers. New roots go to the store, in the order found.
+They do not depend on the model. A state of several words is a tree of pairs, whose root (two 32-bit
+numbers) is stored in a quotient table; a state of one word is stored there by its halves. New roots
+are appended to the store in order of discovery.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ LOW = 0xFFFFFFFF
 
 
 class Set(IntEnum):
-    """The words of a set, before the descriptors of its tables and of its nodes."""
+    """The words of a set's header, before the descriptors of its tables and nodes."""
 
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
         return count
 
-    WORDS = auto()  # Of a state.
-    NODES = auto()  # How many nodes are pairs; 0: a state is a word.
-    LEFT = auto()  # Which of them have the halves of a root.
+    WORDS = auto()  # of a state
+    NODES = auto()  # the number of pair nodes; 0 if a state is a word
+    LEFT = auto()  # the nodes of the root's halves
     RIGHT = auto()
-    ROWS = auto()  # Room for `BATCH` numbers for each node, two at least.
-    MASK = auto()  # The bits of a root that vary, and those that every root has.
+    ROWS = auto()  # a buffer of `BATCH` numbers per node, at least two
+    MASK = auto()  # the bits of a root that vary, and those that are constant
     ALWAYS = auto()
-    LEFT_SEEN = auto()  # The bits that were seen in halves of roots when there was no room.
+    LEFT_SEEN = auto()  # the bits seen in halves of roots that did not fit
     RIGHT_SEEN = auto()
-    MIX = auto()  # From here on what keys are mixed with, see `quotient.Factor`.
+    MIX = auto()  # the first of the mixing factors, see `quotient.Factor`
 
 
 TABLES = Set.MIX + len(Factor)
 NODES = TABLES + QUOTIENT_WORDS * TABLE_COUNT
-"""Where the descriptors of the tables and those of the nodes begin."""
+"""The offsets of the descriptors of tables and of nodes."""
 
 
 @cache
 def text() -> str:
-    """The module."""
+    """The LLVM text."""
     unit = Unit("compressed")
     tree.define(unit)
     _add(exported(unit, "add", [PTR, PTR, PTR, I64]))
@@ -70,8 +70,8 @@ def _halves(e: Emitter, root: LLVM) -> tuple[LLVM, LLVM]:
 
 
 def _add(e: Emitter) -> None:
-    """add(ctx, set, block, count): as `search_kernels.merge`, for this kind of set. FULL_TABLE is
-    the number of a table, or behind those that of a node.
+    """add(ctx, set, block, count): like `search_kernels.merge` for this kind of set. FULL_TABLE is
+    the number of a table, or, counted after these, of a node.
     """
     ctx, set_, block, count = e.arguments
     words, rows = e.get(set_, Set.WORDS), e.pointer(set_, Set.ROWS)
@@ -118,7 +118,7 @@ def _add(e: Emitter) -> None:
         prefetch(e, home)
         e.store(home, e.index(homes, number))
     with each(e, batch) as number:
-        known, crowded, room = e.block("known"), e.block("crowded"), e.block("room")
+        next_, crowded, room = e.block("known"), e.block("crowded"), e.block("room")
         left, right = e.get(lefts, number), e.get(rights, number)
         table = e.get(tables, number)
         descriptor = keys.table(table)
@@ -132,7 +132,7 @@ def _add(e: Emitter) -> None:
             descriptor,
             e.get(permuted, number),
             e.load(e.index(homes, number), PTR),
-            known,
+            next_,
             crowded,
         )
         taken, most = e.get(descriptor, Quotient.COUNT), e.get(descriptor, Quotient.LIMIT)
@@ -153,8 +153,8 @@ def _add(e: Emitter) -> None:
         keys.add(descriptor)
         e.store(e.either(e.either(e.shl(left, 32), right), always), target)
         e.store(e.index(target, 1), stored)
-        e.goto(known)
-        e.at(known)
+        e.goto(next_)
+        e.at(next_)
     e.store(e.add(e.load(done), batch), done)
     e.goto(head)
 
@@ -165,9 +165,9 @@ def _add(e: Emitter) -> None:
 
 
 def _decode(e: Emitter) -> None:
-    """decode(set, roots, count, out, rows): the states that have some roots, of several words each.
+    """decode(set, roots, count, out, rows): decodes states of several words.
 
-    It writes to nothing but ``out`` and ``rows``, so that others may read and add to the set.
+    It only writes to ``out`` and ``rows``, so other workers may use the set meanwhile.
     """
     set_, roots, count, out, rows = e.arguments
     words = e.get(set_, Set.WORDS)

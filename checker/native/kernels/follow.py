@@ -1,5 +1,5 @@
-"""Machine code that follows a model step by step: `follow`, and an `emit` that writes down each
-step by itself, as a row. It does not know what a state means.
+"""Kernels that follow a model step by step: `follow`, and an `emit` that writes each step as a
+row.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What rows are like: ``marks`` words of coverage marks, then (``aside``) the words of a state
-    that have bits of ``masks``, these bits alone, then its words up to number ``words`` without.
+    """The layout of rows: ``marks`` words of coverage marks, then the bits of ``masks`` in separate
+    words (``aside``), then the first ``words`` words of the state without those bits.
     """
 
     marks: int
@@ -25,18 +25,18 @@ class Rows:
 
     @property
     def aside(self) -> tuple[int, ...]:
-        """The words of which a row has bits aside."""
+        """The words with separate bits."""
         return tuple(number for number, mask in enumerate(self.masks) if mask)
 
     @property
     def size(self) -> int:
-        """How many words a row has."""
+        """The number of words per row."""
         return Row.REST + self.marks + self.words + len(self.aside)
 
 
 def define(unit: Unit, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
-    """Adds what following a model with states of ``words`` words needs, behind the generated code.
-    The first ``own`` of its actions are its own, and the ``called`` ones are called by number.
+    """Adds the kernels for a model with states of ``words`` words. The first ``own`` of its actions
+    are its own, and the ``called`` ones are called by number.
     """
     _nothing(Emitter(unit, named(unit, "report")))
     Emitter(unit, named(unit, "see")).ret(flag(False))
@@ -51,14 +51,14 @@ def _nothing(e: Emitter) -> None:
 
 
 def _row(e: Emitter, ctx: LLVM, rows: Rows) -> LLVM:
-    """Room for the next row, or a return from the function."""
+    """Allocates the next row, or returns from the function."""
     follow = e.pointer(ctx, Word.FOLLOW)
     row = e.pointer(follow, Follow.NEXT)
-    behind = e.index(row, rows.size)
-    with when(e, e.ult(e.get(follow, Follow.END), address(e, behind)), rare=True):
+    end = e.index(row, rows.size)
+    with when(e, e.ult(e.get(follow, Follow.END), address(e, end)), rare=True):
         e.put(follow, Follow.LACKING, e.add(e.get(follow, Follow.LACKING), word(1)))
         e.ret()
-    e.store(behind, e.index(follow, Follow.NEXT))
+    e.store(end, e.index(follow, Follow.NEXT))
     e.put(row, Row.CALL, e.get(follow, Follow.CALL))
     return row
 
@@ -75,16 +75,16 @@ def _emit(e: Emitter, rows: Rows) -> None:
     start = Row.REST + rows.marks
     state = start + len(rows.aside)
     e.copy(e.index(row, state), successor, rows.words)
-    for place, number in enumerate(rows.aside):
+    for index, number in enumerate(rows.aside):
         mask, whole = rows.masks[number], e.get(successor, number)
-        e.put(row, start + place, e.both(whole, word(mask)))
+        e.put(row, start + index, e.both(whole, word(mask)))
         if number < rows.words:
             e.put(row, state + number, e.both(whole, word(~mask)))
     e.ret()
 
 
 def _fail(e: Emitter, rows: Rows) -> None:
-    """fail(ctx, slot, site): a step fails, or a guard is refused."""
+    """fail(ctx, slot, site): records a failing step or a false guard."""
     ctx, slot, site = e.arguments
     row = _row(e, ctx, rows)
     e.put(row, Row.ACTION, e.sub(word(-1), slot))
@@ -93,14 +93,15 @@ def _fail(e: Emitter, rows: Rows) -> None:
 
 
 def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
-    """follow(ctx, state, calls, count): the steps from a state, then those of calls. A call is the
-    number of the action, the number of changes, and these: a word of the state, and bits of it.
+    """follow(ctx, state, calls, count): records the steps from a state, then those of calls. A call
+    consists of the number of an action, the number of changes, and the changes: a word's index, and
+    bits to set.
     """
     ctx, state, calls, count = e.arguments
-    whole, given = e.words(words), e.words(words)
+    whole, arguments = e.words(words), e.words(words)
     e.clear(whole, words)
     e.copy(whole, state, rows.words)
-    # A step for which there was no room has left its marks.
+    # A step without a row has left its marks.
     e.clear(e.pointer(ctx, Word.MARKS), rows.marks)
     follow = e.pointer(ctx, Word.FOLLOW)
     e.put(follow, Follow.CALL, word(-1))
@@ -108,27 +109,27 @@ def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int])
         call(e, f"action{number}", ctx, whole)
     at = e.cell(PTR)
     e.store(calls, at)
-    with each(e, count) as place:
-        e.put(follow, Follow.CALL, place)
+    with each(e, count) as index:
+        e.put(follow, Follow.CALL, index)
         now = e.load(at, PTR)
         action, changes = e.get(now, 0), e.get(now, 1)
         e.store(e.index(now, e.add(e.shl(changes, 1), word(2))), at)
-        e.copy(given, whole, words)
+        e.copy(arguments, whole, words)
         with each(e, changes) as change:
             pair = e.index(now, e.add(e.shl(change, 1), word(2)))
-            changed = e.index(given, e.get(pair, 0))
+            changed = e.index(arguments, e.get(pair, 0))
             e.store(e.either(e.load(changed), e.get(pair, 1)), changed)
         for number in called:
             with when(e, e.eq(action, word(number))):
-                call(e, f"action{number}", ctx, given)
+                call(e, f"action{number}", ctx, arguments)
     e.ret()
 
 
 def _precedes(e: Emitter, words: int, rows: Rows) -> None:
-    """precedes(one, other, out): whether a state comes before another one, as a word."""
-    *given, out = e.arguments
-    whole = [e.words(words) for _ in given]
-    for state, room in zip(given, whole, strict=True):
+    """precedes(left, right, out): whether a state is less than another, as a word."""
+    *states, out = e.arguments
+    whole = [e.words(words) for _ in states]
+    for state, room in zip(states, whole, strict=True):
         e.clear(room, words)
         e.copy(room, state, rows.words)
     e.put(out, 0, e.as_word(call(e, "state_less", *whole)))

@@ -1,16 +1,16 @@
 # pyright: basic
-"""A table of pairs of numbers of which each keeps only what its place does not say.
+"""Quotient tables: hash tables of pairs of numbers that store only the bits not implied by the
+slot.
 
-A key is (left, right), below 2^LEFT_BITS and 2^(RIGHT_BITS + TABLE_BITS). Its table is given by
-the low bits of ``right``, turned by a hash of the rest, which does not depend on the widths: a
-table can be widened alone. The rest is permuted into KEY_BITS bits, whose home is a line of 64
-bytes by their size; the bits that the line tells are left out. What is kept, an entry, are the
-lowest bits of the permuted key and, below them, how far from home it is: 1 to `TRIES`, 0 for a free
-place.
+A key is (left, right), below 2^LEFT_BITS and 2^(RIGHT_BITS + TABLE_BITS). Its table is selected by
+the low bits of ``right``, xored with a hash of the rest. The hash does not depend on the widths, so
+each table can be widened separately. The rest is permuted into KEY_BITS bits, whose high part
+selects the home, a line of 64 bytes; bits implied by the line are not stored. An entry consists of
+the lowest bits of the permuted key and, below them, the number of the probe that found its line: 1
+to `TRIES`, or 0 for a free slot.
 
-A line has first the low bytes of its SLOTS entries, which are looked through at once, then the BODY
-other bits of each. Entries fill a line from the front, so that one with a free place ends a search.
-It does not know what the numbers stand for.
+A line begins with the low bytes of its SLOTS entries, which are compared together, followed by the
+BODY other bits of each. Lines fill from the front, so a free slot ends a search.
 """
 
 from __future__ import annotations
@@ -30,30 +30,31 @@ LINE_BYTES = 64
 PLACE_BITS = 3
 TRIES = 6
 FAR = 1 << (TRIES - 1)
-"""Lines behind the last home. A key is looked for 0, 1, 3, 7, ... lines from home: lines next to
-each other fill up together."""
+"""The number of lines after the last home. Probes are 0, 1, 3, 7, ... lines from home, since
+adjacent lines fill up together.
+"""
 
 _BYTES = ir.VectorType(I8, LINE_BYTES)
 
 
 class Quotient(IntEnum):
-    """The words of a descriptor of one table."""
+    """The words of a table's descriptor."""
 
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
         return count
 
     ADDRESS = auto()
-    LINES = auto()  # How many lines are the home of some key; FAR more stand behind them.
+    LINES = auto()  # the number of homes; FAR more lines follow
     COUNT = auto()
-    LIMIT = auto()  # How many keys there may be.
+    LIMIT = auto()  # the maximum number of keys
     LEFT_BITS = auto()
-    RIGHT_BITS = auto()  # Without those that tell the table.
-    KEY_BITS = auto()  # Both together.
-    REST = auto()  # A mask of the bits of a permuted key that are kept.
+    RIGHT_BITS = auto()  # without those that select the table
+    KEY_BITS = auto()  # the sum of both
+    REST = auto()  # a mask of the stored bits of a permuted key
     SLOTS = auto()
-    SLOT_MASK = auto()  # A bit for each slot.
-    BODY = auto()  # The bits of an entry beyond its low byte, and a mask of them.
+    SLOT_MASK = auto()  # one bit per slot
+    BODY = auto()  # the bits of an entry beyond its low byte, and their mask
     BODY_MASK = auto()
 
 
@@ -61,7 +62,7 @@ QUOTIENT_WORDS = len(Quotient)
 
 
 class Factor(IntEnum):
-    """The words of an array of odd numbers that keys are mixed with, and their inverses."""
+    """The words of the array of mixing factors: odd numbers and their inverses."""
 
     ONE = 0
     TWO = 1
@@ -70,13 +71,13 @@ class Factor(IntEnum):
 
 
 def factors(one: int, two: int) -> list[int]:
-    """The array for two odd numbers, by `Factor`."""
+    """The array for two odd numbers, in the order of `Factor`."""
     return [one, two, pow(one, -1, 1 << 64), pow(two, -1, 1 << 64)]
 
 
 class Keys:
-    """Looks keys up in the tables whose descriptors stand at ``tables``; ``mix`` is an array by
-    `Factor`.
+    """Looks up keys in the tables with descriptors at ``tables``; ``mix`` is an array as by
+    `factors`.
     """
 
     def __init__(self, e: Emitter, tables: LLVM, mix: LLVM) -> None:
@@ -86,7 +87,7 @@ class Keys:
         self._line, self._slot, self._entry = e.cell(ir.PointerType()), e.cell(), e.cell()
 
     def table_of(self, left: LLVM, right: LLVM) -> LLVM:
-        """The number of the table of a key."""
+        """The number of a key's table."""
         e = self._e
         rest = e.either(e.shl(left, 32), e.shr(right, TABLE_BITS))
         turned = e.mul(rest, self._two)
@@ -99,15 +100,15 @@ class Keys:
         return self._e.index(self._tables, self._e.mul(number, word(QUOTIENT_WORDS)))
 
     def permuted(self, table: LLVM, left: LLVM, right: LLVM) -> LLVM:
-        """The key as it is kept in its table, both halves of which have room for it."""
+        """The permuted key; the table's widths must suffice for both halves."""
         e = self._e
         key = e.either(e.shl(left, e.get(table, Quotient.RIGHT_BITS)), e.shr(right, TABLE_BITS))
         return _mixed(e, key, e.get(table, Quotient.KEY_BITS), self._one, self._two)
 
     def home(self, table: LLVM, key: LLVM) -> LLVM:
-        """The line at which a permuted key is looked for first."""
+        """The home line of a permuted key."""
         e, b = self._e, self._e.builder
-        # Bits 64 and up of the key, moved to the top of a word, times the number of lines.
+        # The high part of the key, scaled by the number of lines.
         high = e.shl(key, e.sub(word(64), e.get(table, Quotient.KEY_BITS)))
         product = b.mul(b.zext(high, I128), b.zext(e.get(table, Quotient.LINES), I128))
         number = b.trunc(b.lshr(product, ir.Constant(I128, 64)), I64)
@@ -115,9 +116,9 @@ class Keys:
             e.pointer(table, Quotient.ADDRESS), e.shl(number, LINE_BYTES.bit_length() - 1), I8
         )
 
-    def find(self, table: LLVM, key: LLVM, home: LLVM, found: LLVM | None, crowded: LLVM) -> None:
-        """Goes to ``found`` if the key is there, to ``crowded`` if there is no room for it, and
-        else on. None: it is known not to be there.
+    def find(self, table: LLVM, key: LLVM, home: LLVM, exists: LLVM | None, crowded: LLVM) -> None:
+        """Jumps to ``found`` if the key exists, to ``crowded`` if there is no free slot for it, and
+        otherwise continues. If ``found`` is None, the key is known to be new.
         """
         e, b = self._e, self._e.builder
         rest = e.shl(e.both(key, e.get(table, Quotient.REST)), PLACE_BITS)
@@ -134,7 +135,7 @@ class Keys:
         e.store(line, self._line)
         e.store(entry, self._entry)
         low = b.load(line, typ=_BYTES, align=LINE_BYTES)
-        if found is not None:
+        if exists is not None:
             e.store(e.both(_equal(e, low, b.trunc(entry, I8)), slots), hits)
             hit, compare = e.block("hit"), e.block("compare")
             e.goto(hit)
@@ -145,11 +146,11 @@ class Keys:
             slot = e.lowest_one(left)
             e.store(slot, self._slot)
             e.store(e.both(left, e.sub(left, word(1))), hits)
-            place, shift = _body(e, table, line, slot)
+            address, shift = _body(e, table, line, slot)
             body = e.both(
-                e.shr(b.load(place, typ=I64, align=1), shift), e.get(table, Quotient.BODY_MASK)
+                e.shr(b.load(address, typ=I64, align=1), shift), e.get(table, Quotient.BODY_MASK)
             )
-            e.branch(e.eq(body, e.shr(entry, 8)), found, hit)
+            e.branch(e.eq(body, e.shr(entry, 8)), exists, hit)
         else:
             e.goto(room)
         e.at(room)
@@ -171,15 +172,15 @@ class Keys:
             e.load(self._entry),
         )
         e.store(b.trunc(entry, I8), e.index(line, slot, I8))
-        place, shift = _body(e, table, line, slot)
-        more = e.either(b.load(place, typ=I64, align=1), e.shl(e.shr(entry, 8), shift))
-        b.store(more, place, align=1)
+        address, shift = _body(e, table, line, slot)
+        more = e.either(b.load(address, typ=I64, align=1), e.shl(e.shr(entry, 8), shift))
+        b.store(more, address, align=1)
         e.put(table, Quotient.COUNT, e.add(e.get(table, Quotient.COUNT), word(1)))
 
 
 def move(e: Emitter) -> None:
-    """move(ctx, mix, old, new): enters the keys of one table, by its descriptor, into another one,
-    which is empty; DONE is 0 if there was room for all.
+    """move(ctx, mix, old, new): copies the keys of one table into another, empty one; DONE is 0 if
+    all fit.
     """
     ctx, mix, old, new = e.arguments
     b, keys = e.builder, Keys(e, new, mix)
@@ -189,8 +190,8 @@ def move(e: Emitter) -> None:
     range_ = e.shl(word(1), bits)
     whole, part = e.udiv(range_, lines), e.urem(range_, lines)
     least = e.words(FAR)
-    for place in range(FAR):
-        e.put(least, place, word(0))
+    for address in range(FAR):
+        e.put(least, address, word(0))
     start = e.pointer(old, Quotient.ADDRESS)
     same = e.both(
         e.eq(e.get(old, Quotient.LEFT_BITS), e.get(new, Quotient.LEFT_BITS)),
@@ -215,8 +216,10 @@ def move(e: Emitter) -> None:
         e.branch(e.eq(low, word(0)), ended, some)
         e.at(some)
         code = e.both(low, word((1 << PLACE_BITS) - 1))
-        place, shift = _body(e, old, line, now)
-        body = e.both(e.shr(b.load(place, typ=I64, align=1), shift), e.get(old, Quotient.BODY_MASK))
+        address, shift = _body(e, old, line, now)
+        body = e.both(
+            e.shr(b.load(address, typ=I64, align=1), shift), e.get(old, Quotient.BODY_MASK)
+        )
         rest = e.shr(e.either(e.shl(body, 8), low), PLACE_BITS)
         away = e.sub(e.shl(word(1), e.sub(code, word(1))), word(1))
         home = e.both(e.sub(number, away), word(FAR - 1))
@@ -245,8 +248,8 @@ def move(e: Emitter) -> None:
 
 
 def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM:
-    """A permutation of the numbers that have ``bits`` bits, undone by the inverses of its two
-    factors in the opposite order.
+    """A permutation of numbers with ``bits`` bits. Its inverse is the permutation with the inverse
+    factors in reverse order.
     """
     half = e.shr(e.add(bits, word(1)), 1)
     mask = e.sub(e.shl(word(1), bits), word(1))
@@ -257,15 +260,15 @@ def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM
 
 
 def _equal(e: Emitter, line: LLVM, byte: LLVM) -> LLVM:
-    """Which bytes of a line are equal to a byte: a bit for each."""
+    """Compares each byte of a line with ``byte``; returns one bit per byte."""
     b = e.builder
-    one = b.insert_element(ir.Constant(_BYTES, ir.Undefined), byte, ir.Constant(I32, 0))
+    vector = b.insert_element(ir.Constant(_BYTES, ir.Undefined), byte, ir.Constant(I32, 0))
     places = ir.Constant(ir.VectorType(I32, LINE_BYTES), [ir.Constant(I32, 0)] * LINE_BYTES)
-    all_ = b.shuffle_vector(one, ir.Constant(_BYTES, ir.Undefined), places)
+    all_ = b.shuffle_vector(vector, ir.Constant(_BYTES, ir.Undefined), places)
     return b.bitcast(b.icmp_unsigned("==", line, all_), I64)
 
 
 def _body(e: Emitter, table: LLVM, line: LLVM, slot: LLVM) -> tuple[LLVM, LLVM]:
-    """Where the body of an entry begins: an address, and a number of bits."""
+    """The address and bit offset of an entry's body."""
     bit = e.add(e.shl(e.get(table, Quotient.SLOTS), 3), e.mul(slot, e.get(table, Quotient.BODY)))
     return e.index(line, e.shr(bit, 3), I8), e.both(bit, word(7))

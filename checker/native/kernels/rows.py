@@ -1,7 +1,6 @@
-"""Machine code that goes along the steps of a graph: `advance`, `trim` and `inside`.
+"""Kernels that follow the steps of a graph: `advance`, `trim` and `inside`.
 
-The steps from a state stand in its row, as `behaviours` wrote them. It does not know what the bits
-mean that it carries along them.
+The steps from a state are in its row, as `behaviours` wrote them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def define(unit: Unit) -> None:
 
 @contextmanager
 def _row(e: Emitter, state: LLVM) -> Generator[LLVM]:
-    """What is emitted inside runs for the word of each step from a state."""
+    """A loop over the steps from a state; yields the word of each."""
     ctx = e.arguments[0]
     at = e.get(e.pointer(ctx, Word.ROWS), state)
     start = e.index(
@@ -51,16 +50,16 @@ def _target(e: Emitter, step: LLVM) -> LLVM:
 
 
 def _advance(e: Emitter) -> None:
-    """advance(ctx, states, count, bits, open, fresh, found, width): carries bits along the steps
-    from states, ``width`` words each, as far as they are open in the target; they are taken from
-    there and put into ``fresh``. DONE is how many targets were found, some more than once.
+    """advance(ctx, states, count, bits, open, fresh, found, width): propagates bits along the steps
+    from states, ``width`` words each, as far as they are open in the target; they move from
+    ``open`` to ``fresh``. DONE is the number of targets written to ``found``, with repetitions.
     """
-    ctx, states, count, bits, opened, fresh, found, width = e.arguments
+    ctx, states, count, bits, opened, fresh, reached, width = e.arguments
     total, some = e.cell(), e.cell()
     e.store(word(0), total)
-    with each(e, count) as place:
-        mine = e.index(bits, e.mul(place, width))
-        with _row(e, e.get(states, place)) as step:
+    with each(e, count) as index:
+        mine = e.index(bits, e.mul(index, width))
+        with _row(e, e.get(states, index)) as step:
             target = _target(e, step)
             start = e.mul(target, width)
             e.store(word(0), some)
@@ -73,21 +72,21 @@ def _advance(e: Emitter) -> None:
                     e.put(fresh, there, e.either(e.get(fresh, there), new))
                     e.store(new, some)
             with when(e, e.as_flag(e.load(some))):
-                e.put(found, e.load(total), target)
+                e.put(reached, e.load(total), target)
                 e.store(e.add(e.load(total), word(1)), total)
     e.put(ctx, Word.DONE, e.load(total))
     e.ret()
 
 
 def _trim(e: Emitter) -> None:
-    """trim(ctx, states, count, alive, width): takes from states the bits, ``width`` words each,
-    that no state has to which a step leads. DONE is from how many something was taken.
+    """trim(ctx, states, count, alive, width): removes the bits of states, ``width`` words each,
+    that no successor has. DONE is the number of changed words.
     """
     ctx, states, count, alive, width = e.arguments
     total, seen = e.cell(), e.cell()
     e.store(word(0), total)
-    with each(e, count) as place:
-        state = e.get(states, place)
+    with each(e, count) as index:
+        state = e.get(states, index)
         with each(e, width) as part:
             own = e.index(alive, e.add(e.mul(state, width), part))
             enough = e.block("enough")
@@ -110,9 +109,9 @@ def _trim(e: Emitter) -> None:
 
 
 def _inside(e: Emitter) -> None:
-    """inside(ctx, states, count, places, sources, targets, units): the steps from states to states
-    that have a place, which is not negative: by the position of the source and the place of the
-    target. DONE is how many they are.
+    """inside(ctx, states, count, places, sources, targets, units): collects the steps from states
+    to states with a nonnegative place: position of the source, place of the target, unit. DONE is
+    their number.
     """
     ctx, states, count, places, sources, targets, units = e.arguments
     total = e.cell()

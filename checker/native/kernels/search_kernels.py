@@ -1,9 +1,8 @@
-"""The machine code that every model shares: `expand`, `route`, `merge`, `examine`.
+"""The kernels of a search: `expand`, `route`, `merge`, `examine`.
 
-Successors are copied to the block of their owner; merging looks them up in the owner's visited
-set by batches, so that cache misses overlap, and appends the new ones to the owner's store. A
-kernel never writes behind the end of what the context names: it asks for more. It does not know
-what a state means, who calls it, nor what the visited set looks like.
+Successors are copied to the blocks of their owners; merging looks them up in the owner's visited
+set in batches, so that cache misses overlap, and appends the new ones to its store. A kernel never
+writes beyond the buffers in the context; it requests more memory instead.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from fencepost.checker.native.kernels.calls import to_owner
 from fencepost.checker.native.kernels.tables import Tables
 
 BATCH = 32
-"""The states that are looked up together."""
+"""The number of states looked up together."""
 STRIDE = 128
-"""The states that are expanded before the next piece has its turn."""
+"""The number of states expanded before the next piece is taken."""
 TABLES: VisitedSet = Tables()
-"""What visited sets are, unless another kind is wanted."""
+"""The default kind of visited set."""
 
 
 def define(
@@ -32,8 +31,8 @@ def define(
     visited: VisitedSet = TABLES,
     symmetric: bool = False,
 ) -> None:
-    """Adds the kernels for states of ``words`` words to a unit that has the generated code.
-    ``symmetric``: one state stands for all of its orbit.
+    """Adds the kernels for states of ``words`` words to a unit with the generated code.
+    ``symmetric``: a state represents its orbit.
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
@@ -45,13 +44,15 @@ def define(
 
 
 def define_first(unit: Unit, words: int, symmetric: bool = False) -> None:
-    """Adds the kernels that make initial states and look at them: `initial` and `examine`."""
+    """Adds the kernels for initial states: `initial` and `examine`."""
     _initial(exported(unit, "initial", [PTR]))
     _examine(exported(unit, "examine", [PTR, PTR, I64, PTR, I64, PTR]), words, symmetric)
 
 
 def _initial(e: Emitter) -> None:
-    """initial(ctx): emits the initial states; STEPS is how many vectors of choices make one."""
+    """initial(ctx): emits the initial states; STEPS is the number of vectors of choices that yield
+    one.
+    """
     (ctx,) = e.arguments
     e.put(ctx, Word.STEPS, word(0))
     e.put(ctx, Word.WEIGHT, word(1))
@@ -63,13 +64,13 @@ def _initial(e: Emitter) -> None:
 def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None:
     """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
-    The states stand in pieces, three words each: address, number, and where for each state is for
-    how many it stands (null: that is not known). They are taken in turn, some from each, and the
-    words are moved on; DONE is how many were taken, at most ``most``.
+    A piece has three words: the address of states, their number, and the address of their orbit
+    sizes (null if unknown). Pieces are processed in turn and advanced; DONE is the number of states
+    expanded, at most ``most``.
     """
     ctx, pieces, count, most = e.arguments
-    # A full block is merged meanwhile, which has a DONE of its own.
-    done, turn, again, behind = e.cell(), e.cell(), e.block("turn"), e.block("behind")
+    # Merging a full block meanwhile changes DONE.
+    done, turn, again, end = e.cell(), e.cell(), e.block("turn"), e.block("behind")
     least = e.words(words) if symmetric else NULL
     e.store(word(0), done)
     e.goto(again)
@@ -81,21 +82,25 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
         room = e.sub(most, e.load(done))
         now = e.select(e.ult(left, word(STRIDE)), left, word(STRIDE))
         now = e.select(e.ult(room, now), room, now)
-        with each(e, now) as place:
+        with each(e, now) as index:
             with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
                 e.ret()
-            state = e.index(states, e.mul(place, word(words)))
+            state = e.index(states, e.mul(index, word(words)))
             if symmetric:
-                # The state stands for its orbit: what is wanted is how many there are.
-                known, unknown, behind_both = e.block("known"), e.block("unknown"), e.block()
-                e.branch(e.ne(weights, NULL), known, unknown)
-                e.at(known)
-                e.put(ctx, Word.WEIGHT, e.get(weights, place))
-                e.goto(behind_both)
-                e.at(unknown)
+                # The size of the state's orbit is needed.
+                with_weights, without_weights, joined = (
+                    e.block("known"),
+                    e.block("unknown"),
+                    e.block(),
+                )
+                e.branch(e.ne(weights, NULL), with_weights, without_weights)
+                e.at(with_weights)
+                e.put(ctx, Word.WEIGHT, e.get(weights, index))
+                e.goto(joined)
+                e.at(without_weights)
                 e.put(ctx, Word.WEIGHT, call(e, "orbit", ctx, state, least))
-                e.goto(behind_both)
-                e.at(behind_both)
+                e.goto(joined)
+                e.at(joined)
             expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1, symmetric)
         e.store(e.index(states, e.mul(now, word(words))), piece)
         e.put(piece, 1, e.sub(left, now))
@@ -104,8 +109,8 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
                 e.store(e.index(weights, now), e.index(piece, 2))
         e.store(e.add(e.load(done), now), done)
         e.store(e.either(e.load(turn), now), turn)
-    e.branch(e.as_flag(e.load(turn)), again, behind)
-    e.at(behind)
+    e.branch(e.as_flag(e.load(turn)), again, end)
+    e.at(end)
     e.put(ctx, Word.DONE, e.load(done))
     e.ret()
 
@@ -118,8 +123,8 @@ def expand_one(
     stuck_slot: int | None,
     symmetric: bool = False,
 ) -> None:
-    """Emits the successors of a state, and reports it where it is a deadlock; where it is stuck,
-    too, if there is a slot for that. ``symmetric``: it stands for WEIGHT states.
+    """Emits the successors of a state, and reports it if it is a deadlock, or stuck and there is a
+    slot for that. ``symmetric``: it represents WEIGHT states.
     """
     weight = e.get(ctx, Word.WEIGHT) if symmetric else word(1)
 
@@ -128,7 +133,7 @@ def expand_one(
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
-    # If it was stopped on the way, it has not reported all.
+    # A stopped expansion is incomplete.
     with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
         e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
@@ -152,20 +157,20 @@ def expand_one(
 def _route(e: Emitter, words: int, symmetric: bool) -> None:
     """route(ctx, states, count): copies states to the blocks of their owners."""
     ctx, states, count = e.arguments
-    found = e.words(words) if symmetric else NULL
+    least = e.words(words) if symmetric else NULL
     with each(e, count) as number:
         state = e.index(states, e.mul(number, word(words)))
         if symmetric:
-            call(e, "orbit", ctx, state, found)
-            state = found
+            call(e, "orbit", ctx, state, least)
+            state = least
         to_owner(e, words, ctx, hashed(e, words, state), state)
     e.ret()
 
 
 def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
-    """merge(ctx, block, count): adds states to the visited set, and the new ones to the store.
+    """merge(ctx, block, count): adds states to the visited set, and new ones to the store.
 
-    Ends early for want of room; DONE states of the block are dealt with then.
+    Returns early if memory is needed; DONE is the number of states processed.
     """
     ctx, block, count = e.arguments
     lookup = visited.lookup(e, words, BATCH)
@@ -188,8 +193,8 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
         lookup.seek(number, e.index(first, e.mul(number, word(words))))
     with each(e, batch) as number:
         state = e.index(first, e.mul(number, word(words)))
-        known = e.block("known")
-        lookup.find(number, state, known)
+        next_ = e.block("known")
+        lookup.find(number, state, next_)
         progress = e.add(e.load(done), number)
         with when(e, lookup.full(number), rare=True):
             lookup.want_room(number)
@@ -204,8 +209,8 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
         lookup.add(number, state)
         copy(e, words, target, state)
         e.store(e.index(target, words), stored)
-        e.goto(known)
-        e.at(known)
+        e.goto(next_)
+        e.at(next_)
     e.store(e.add(e.load(done), batch), done)
     e.goto(head)
 
@@ -216,11 +221,12 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
 
 
 def _examine(e: Emitter, words: int, symmetric: bool) -> None:
-    """examine(ctx, states, count, entries, size, kept): looks at new states, and moves what the
-    store has of those inside the constraints, an entry of ``size`` words each, to ``kept``, which
-    is ``entries`` or lies before or apart; DONE is how many, of the EXAMINED that it has looked at.
-    The others are copied to DROPPED, where there is room for all, unless that is null.
-    ``symmetric``: STAND_FOR and OUTSIDE_FOR grow by how many states they stand for.
+    """examine(ctx, states, count, entries, size, kept): examines new states. The entries, of
+    ``size`` words each, of states within the constraints are moved to ``kept``, which is
+    ``entries`` or does not overlap it from behind.
+
+    DONE is the number kept, EXAMINED the number examined. Other states are copied to DROPPED unless
+    it is null. ``symmetric``: STAND_FOR and OUTSIDE_FOR increase by the orbit sizes.
     """
     ctx, states, count, entries, size, kept = e.arguments
     entry, target = e.cell(PTR), e.cell(PTR)
@@ -238,17 +244,17 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
             weight = call(e, "orbit", ctx, state, least)
             total = e.select(e.as_flag(inside), word(Word.STAND_FOR), word(Word.OUTSIDE_FOR))
             e.put(ctx, total, e.add(e.get(ctx, total), weight))
-            found = e.pointer(ctx, Word.WEIGHTS)
-            wanted = e.both(e.as_word(e.ne(found, NULL)), inside)
-            with when(e, e.as_flag(wanted)):
-                e.put(found, 0, weight)
-                e.store(e.index(found, 1), e.index(ctx, Word.WEIGHTS))
+            weights = e.pointer(ctx, Word.WEIGHTS)
+            recorded = e.both(e.as_word(e.ne(weights, NULL)), inside)
+            with when(e, e.as_flag(recorded)):
+                e.put(weights, 0, weight)
+                e.store(e.index(weights, 1), e.index(ctx, Word.WEIGHTS))
         here = e.load(entry, PTR)
         with when(e, e.as_flag(inside)):
-            there = e.load(target, PTR)
-            with when(e, e.ne(there, here)):
-                e.move(there, here, size)
-            e.store(e.index(there, size), target)
+            kept_entry = e.load(target, PTR)
+            with when(e, e.ne(kept_entry, here)):
+                e.move(kept_entry, here, size)
+            e.store(e.index(kept_entry, size), target)
             count_up(e, ctx, Word.DONE)
         with when(e, e.eq(inside, word(0)), rare=True):
             dropped = e.pointer(ctx, Word.DROPPED)
@@ -261,45 +267,45 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
 
 
 def define_apart(unit: Unit, words: int, actions: int) -> None:
-    """Adds the kernel that takes the steps of one action alone."""
+    """Adds the kernel that takes the steps of a single action."""
     e = exported(unit, "apart", [PTR, I64, PTR, I64])
     ctx, number, states, count = e.arguments
     for action in range(actions):
-        with when(e, e.eq(number, word(action))), each(e, count) as place:
-            state = e.index(states, e.mul(place, word(words)))
+        with when(e, e.eq(number, word(action))), each(e, count) as index:
+            state = e.index(states, e.mul(index, word(words)))
             e.store(state, e.index(ctx, Word.CURRENT))
             call(e, f"action{action}", ctx, state)
     e.ret()
 
 
 class Lookup(Protocol):
-    """Looks up some states together, by their numbers: `seek` for all of them, then for each `find`
-    and what may follow. Registers of one number do not hold for another.
+    """Looks up states in a batch, by number: first `seek` for all, then for each `find` and the
+    rest.
     """
 
     def seek(self, number: LLVM, state: LLVM) -> None:
-        """Asks for the memory that it will need, so that cache misses overlap."""
+        """Prefetches the memory for looking up a state."""
 
     def find(self, number: LLVM, state: LLVM, known: LLVM) -> None:
-        """Goes to the block ``known`` if the state has been seen, and else on."""
+        """Jumps to block ``known`` if the state was visited."""
 
     def full(self, number: LLVM) -> LLVM:
-        """Whether there has to be more room before a new state is added."""
+        """Whether memory is needed before adding a state."""
         ...
 
     def want_room(self, number: LLVM) -> None:
-        """Notes in the context for which state room is wanted; Python makes it."""
+        """Records in the context which table needs memory."""
 
     def add(self, number: LLVM, state: LLVM) -> None:
-        """Adds a new state, for which there is room."""
+        """Adds a new state; there must be room for it."""
 
 
 class VisitedSet(Protocol):
     """A kind of visited set, for states of any number of words."""
 
     def define(self, unit: Unit, words: int) -> None:
-        """Adds the kernels that Python keeps the set with."""
+        """Adds the kernels that Python calls."""
 
     def lookup(self, e: Emitter, words: int, most: int) -> Lookup:
-        """Looks up at most ``most`` states, in a kernel whose first argument is the context."""
+        """A lookup of at most ``most`` states, in a kernel whose first argument is the context."""
         ...

@@ -1,9 +1,8 @@
-"""The visited set of a worker as machine code uses it: tables with open addressing, which hold
-whole states.
+"""The uncompressed visited set in machine code: hash tables with open addressing that hold whole
+states.
 
-A place is free when bit 63 of its first word is 0. A higher hash has a higher home, so that a table
-is copied into a larger one from front to back, and spread over more places from back to front. It
-does not know who looks states up, nor where a table gets its memory.
+A slot is free if bit 63 of its first word is 0. Homes increase with hashes, so a table can be
+copied into a larger one from front to back, and spread in place from back to front.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from fencepost.checker.native.codegen.packed import (
 
 
 class Tables:
-    """A `VisitedSet`."""
+    """Implements `VisitedSet`."""
 
     def define(self, unit: Unit, words: int) -> None:
-        """Adds the kernels for states of ``words`` words that `visited.tables` calls."""
+        """Adds the kernels that `visited.tables` calls, for states of ``words`` words."""
         _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
         _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
         _gather(exported(unit, "gather", [PTR, PTR, I64, PTR]), words)
 
     def lookup(self, e: Emitter, words: int, most: int) -> _Lookup:
-        """As `VisitedSet`."""
+        """See `VisitedSet`."""
         return _Lookup(e, words, most)
 
 
 class _Lookup:
-    """As `search_kernels.Lookup`."""
+    """Implements `search_kernels.Lookup`."""
 
     def __init__(self, e: Emitter, words: int, most: int) -> None:
         self._e = e
@@ -45,13 +44,13 @@ class _Lookup:
         self._ctx = e.arguments[0]
         self._tables = e.pointer(self._ctx, Word.TABLES)
         self._count = e.get(self._ctx, Word.TABLE_COUNT)
-        # For each of the states its table, and the place where it is looked for first.
+        # The table and the home of each state.
         self._own, self._homes = e.words(most), e.words(most)
         self._place = e.cell(PTR)
 
     @property
     def place(self) -> LLVM:
-        """Where the state is that was found, or may be added."""
+        """The slot of the state that was found, or where it can be added."""
         return self._e.load(self._place, PTR)
 
     def table(self, number: LLVM) -> LLVM:
@@ -126,17 +125,17 @@ def _rehash(e: Emitter, words: int) -> None:
 
 
 def _spread(e: Emitter, words: int) -> None:
-    """spread(ctx, table, left, capacity, aside, room): makes a table use ``capacity`` places, of
-    which it has used the first ``left`` so far, and the rest are free.
+    """spread(ctx, table, left, capacity, aside, room): spreads the first ``left`` slots of a table
+    over ``capacity`` slots, of which the rest are free.
 
-    From the last state to the first, each goes to its new home or the next free place behind it.
-    Where that is not behind all states that have yet to go, there would be a gap in front of it
-    later; it waits in ``aside``, which has room for ``room`` states, ASIDE of them taken. They are
-    entered at the end. Without room there it ends early: DONE is how many of ``left`` are left.
+    From the last state to the first, each moves to its new home or the next free slot. If that slot
+    is not after all states that have yet to move, a gap could appear before it later, so the state
+    waits in ``aside``, which holds ASIDE of at most ``room`` states; these are added at the end. If
+    ``aside`` is full, the kernel returns early, and DONE is the number of slots left.
     """
     ctx, table, left, capacity, aside, room = e.arguments
     last = e.index(table, e.mul(capacity, word(words)))
-    state, place, rest, waiting = e.words(words), e.cell(PTR), e.cell(), e.cell()
+    state, slot, rest, waiting = e.words(words), e.cell(PTR), e.cell(), e.cell()
     e.store(left, rest)
     e.store(e.get(ctx, Word.ASIDE), waiting)
 
@@ -145,10 +144,10 @@ def _spread(e: Emitter, words: int) -> None:
         e.put(ctx, Word.ASIDE, e.load(waiting))
         e.ret()
 
-    head, body, behind = e.block("head"), e.block("one"), e.block("behind")
+    head, body, end = e.block("head"), e.block("one"), e.block("behind")
     e.goto(head)
     e.at(head)
-    e.branch(e.as_flag(e.load(rest)), body, behind)
+    e.branch(e.as_flag(e.load(rest)), body, end)
     e.at(body)
     number = e.sub(e.load(rest), word(1))
     old = e.index(table, e.mul(number, word(words)))
@@ -157,14 +156,14 @@ def _spread(e: Emitter, words: int) -> None:
         home = home_of(e, hashed(e, words, old), capacity)
         copy(e, words, state, old)
         e.store(word(0), old)
-        e.store(e.index(table, e.mul(home, word(words))), place)
+        e.store(e.index(table, e.mul(home, word(words))), slot)
         e.unlikely(e.ult(home, number), wait, probe)
         e.at(probe)
-        here = e.load(place, PTR)
+        here = e.load(slot, PTR)
         e.branch(e.eq(e.load(here), word(0)), free, onward)
         e.at(onward)
         follower = e.index(here, words)
-        e.store(follower, place)
+        e.store(follower, slot)
         e.unlikely(e.eq(follower, last), wait, probe)
         e.at(free)
         copy(e, words, here, state)
@@ -181,9 +180,9 @@ def _spread(e: Emitter, words: int) -> None:
     e.store(number, rest)
     e.goto(head)
 
-    e.at(behind)
-    with each(e, e.load(waiting)) as one:
-        entered = e.index(aside, e.mul(one, word(words)))
+    e.at(end)
+    with each(e, e.load(waiting)) as position:
+        entered = e.index(aside, e.mul(position, word(words)))
         home = home_of(e, hashed(e, words, entered), capacity)
         _enter(e, words, entered, e.index(table, e.mul(home, word(words))), table, last)
     e.store(word(0), waiting)
@@ -191,32 +190,32 @@ def _spread(e: Emitter, words: int) -> None:
 
 
 def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: LLVM) -> None:
-    """Copies a state to its home in a table, or the next free place behind it."""
-    place = e.cell(PTR)
-    e.store(home, place)
+    """Copies a state to its home, or the next free slot after it."""
+    slot = e.cell(PTR)
+    e.store(home, slot)
     probe, onward, free = e.block(), e.block(), e.block()
     e.goto(probe)
     e.at(probe)
-    here = e.load(place, PTR)
+    here = e.load(slot, PTR)
     e.branch(e.eq(e.load(here), word(0)), free, onward)
     e.at(onward)
     follower = e.index(here, words)
-    e.store(e.select(e.eq(follower, last), start, follower), place)
+    e.store(e.select(e.eq(follower, last), start, follower), slot)
     e.goto(probe)
     e.at(free)
     copy(e, words, here, state)
 
 
 def _gather(e: Emitter, words: int) -> None:
-    """gather(ctx, places, count, out): copies the states among ``count`` places; DONE is how many
-    they are.
+    """gather(ctx, places, count, out): copies the states in ``count`` slots; DONE is their
+    number.
     """
-    ctx, places, count, out = e.arguments
+    ctx, slots, count, out = e.arguments
     target = e.cell(PTR)
     e.store(out, target)
     e.put(ctx, Word.DONE, word(0))
     with each(e, count) as number:
-        state = e.index(places, e.mul(number, word(words)))
+        state = e.index(slots, e.mul(number, word(words)))
         with when(e, e.ne(e.load(state), word(0))):
             there = e.load(target, PTR)
             copy(e, words, there, state)

@@ -1,10 +1,9 @@
 # pyright: basic
-"""Machine code that keeps the words of states as a tree of pairs, each pair once.
+"""Kernels that store the words of states as a tree of hash-consed pairs.
 
-Node number n of the tree is word n of a state, or, from the number of words on, a pair of two nodes
-before it. A pair has a number of 32 bits: its place in an array that only grows, so that numbers
-hold for good. An index, with open addressing, has the numbers by the hashes of the pairs. It does
-not know what pairs at the root become.
+Node n of the tree is word n of a state, or, from the number of words on, a pair of two earlier
+nodes. A pair has a 32-bit number: its position in an array that only grows, so numbers stay valid.
+An open-addressing index maps hashes of pairs to numbers.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from fencepost.checker.native.codegen.flow import call, count_up, each, when
 from fencepost.checker.native.codegen.packed import hashed_words, prefetch
 
 BATCH = 32
-"""The states that go through the tree together."""
+"""The number of states processed together."""
 FEW = 1 << 14
 """The number of pairs that fit into the processor's caches."""
 
 
 class Kind(IntEnum):
-    """What a node is a pair of: one word alone, two pairs, or two of which one is a word at least.
-    The last takes two words, the others one.
+    """The kinds of nodes: a single word, two pairs, or two nodes of which at least one is a word.
+    The last kind takes two words per entry, the others one.
     """
 
     WORD = 0
@@ -45,7 +44,7 @@ class Kind(IntEnum):
 
 
 class Node(IntEnum):
-    """The words of a descriptor of one node."""
+    """The words of a node's descriptor."""
 
     LEFT = 0
     RIGHT = 1
@@ -62,19 +61,19 @@ NODE_WORDS = len(Node)
 
 
 def define(unit: Unit) -> None:
-    """Adds `intern` and `expand` for each kind of node."""
+    """Adds `intern` and `part` for each kind of node."""
     for kind in Kind:
         parameters = [PTR, PTR, I64, PTR, I64, PTR, I64]
-        made = unit.function(f"intern{kind}", VOID, parameters, aliasing=True)
-        _intern(Emitter(unit, made), kind)
-        made = unit.function(f"part{kind}", VOID, parameters, aliasing=True)
-        _part(Emitter(unit, made), kind)
+        function = unit.function(f"intern{kind}", VOID, parameters, aliasing=True)
+        _intern(Emitter(unit, function), kind)
+        function = unit.function(f"part{kind}", VOID, parameters, aliasing=True)
+        _part(Emitter(unit, function), kind)
 
 
 def climb(
     e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
-    """Has the pairs of some states numbered, in a row for each node; there is room for them."""
+    """Numbers the pairs of some states, in a row per node; there must be room for them."""
     with each(e, count) as number:
         node = e.index(nodes, e.mul(number, word(NODE_WORDS)))
         _each_kind(e, "intern", node, number, words, states, rows, batch)
@@ -83,7 +82,7 @@ def climb(
 def descend(
     e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
-    """From the numbers in the rows of the root's nodes to the words of states."""
+    """Decodes the words of states from the numbers in the rows of the root's nodes."""
     with each(e, count) as number:
         last = e.sub(e.sub(count, word(1)), number)
         node = e.index(nodes, e.mul(last, word(NODE_WORDS)))
@@ -91,7 +90,7 @@ def descend(
 
 
 def row(e: Emitter, rows: LLVM, number: LLVM) -> LLVM:
-    """The row of a node that is a pair."""
+    """The row of a pair node."""
     return e.index(rows, e.mul(number, word(BATCH)))
 
 
@@ -105,7 +104,7 @@ def _each_kind(
     rows: LLVM,
     batch: LLVM,
 ) -> None:
-    kind, behind = e.get(node, Node.KIND), e.block("behind")
+    kind, end = e.get(node, Node.KIND), e.block("behind")
     sides: list[LLVM] = []
     for side in (Node.LEFT, Node.RIGHT):
         child = e.get(node, side)
@@ -113,16 +112,16 @@ def _each_kind(
         pair = row(e, rows, e.sub(child, words))
         sides.append(e.select(is_word, e.index(states, child), pair))
         sides.append(e.select(is_word, words, word(1)))
-    for one in Kind:
-        with when(e, e.eq(kind, word(one))):
-            call(e, f"{name}{one}", node, *sides, row(e, rows, number), batch)
-            e.goto(behind)
-    e.goto(behind)
-    e.at(behind)
+    for candidate in Kind:
+        with when(e, e.eq(kind, word(candidate))):
+            call(e, f"{name}{candidate}", node, *sides, row(e, rows, number), batch)
+            e.goto(end)
+    e.goto(end)
+    e.at(end)
 
 
 def _intern(e: Emitter, kind: Kind) -> None:
-    """intern(node, left, step, right, step, row, count): numbers some pairs."""
+    """intern(node, left, step, right, step, row, count): numbers pairs."""
     node, left, left_step, right, right_step, out, count = e.arguments
     wide = kind is Kind.WIDE
     firsts, seconds, homes = e.words(BATCH), e.words(BATCH if wide else 0), e.words(BATCH)
@@ -143,18 +142,18 @@ def _intern(e: Emitter, kind: Kind) -> None:
         e.put(homes, number, home)
         prefetch(e, e.index(index, home, I32))
     with when(e, e.ult(word(FEW), e.get(node, Node.COUNT))), each(e, count) as number:
-        known = _number(e, index, e.get(homes, number))
-        with when(e, e.as_flag(known)):
-            prefetch(e, _pair(e, pairs, e.sub(known, word(1)), wide))
+        number_plus_one = _number(e, index, e.get(homes, number))
+        with when(e, e.as_flag(number_plus_one)):
+            prefetch(e, _pair(e, pairs, e.sub(number_plus_one, word(1)), wide))
     with each(e, count) as number:
         first = e.get(firsts, number)
         second = e.get(seconds, number) if wide else word(0)
-        place, found = e.cell(), e.cell()
-        e.store(e.get(homes, number), place)
+        slot, result = e.cell(), e.cell()
+        e.store(e.get(homes, number), slot)
         new, there = e.block("new"), e.block("there")
-        with _probing(e, index, place, capacity, new) as known:
-            e.store(known, found)
-            pair = _pair(e, pairs, e.sub(known, word(1)), wide)
+        with _probing(e, index, slot, capacity, new) as number_plus_one:
+            e.store(number_plus_one, result)
+            pair = _pair(e, pairs, e.sub(number_plus_one, word(1)), wide)
             differs = e.differ(e.load(pair), first)
             if wide:
                 differs = e.either(differs, e.differ(e.get(pair, 1), second))
@@ -162,23 +161,23 @@ def _intern(e: Emitter, kind: Kind) -> None:
             e.branch(e.as_flag(differs), other, there)
             e.at(other)
         e.at(new)
-        made = e.get(node, Node.COUNT)
-        pair = _pair(e, pairs, made, wide)
+        size = e.get(node, Node.COUNT)
+        pair = _pair(e, pairs, size, wide)
         e.store(first, pair)
         if wide:
             e.put(pair, 1, second)
-        following = e.add(made, word(1))
+        following = e.add(size, word(1))
         e.put(node, Node.COUNT, following)
-        _set_number(e, index, e.load(place), following)
-        e.store(following, found)
+        _set_number(e, index, e.load(slot), following)
+        e.store(following, result)
         e.goto(there)
         e.at(there)
-        e.put(out, number, e.sub(e.load(found), word(1)))
+        e.put(out, number, e.sub(e.load(result), word(1)))
     e.ret()
 
 
 def _part(e: Emitter, kind: Kind) -> None:
-    """part(node, left, step, right, step, row, count): from the numbers of pairs to the pairs."""
+    """part(node, left, step, right, step, row, count): splits pairs by their numbers."""
     node, left, left_step, right, right_step, row_, count = e.arguments
     pairs = e.pointer(node, Node.PAIRS)
     with each(e, count) as number:
@@ -195,86 +194,86 @@ def _part(e: Emitter, kind: Kind) -> None:
 
 
 def reindex(e: Emitter) -> None:
-    """reindex(node): enters all pairs into an index, which is empty."""
+    """reindex(node): adds all pairs to an empty index."""
     (node,) = e.arguments
     pairs, index = e.pointer(node, Node.PAIRS), e.pointer(node, Node.INDEX)
     capacity, salt = e.get(node, Node.CAPACITY), e.get(node, Node.SALT)
     wide = e.eq(e.get(node, Node.KIND), word(Kind.WIDE))
-    place, second = e.cell(), e.cell()
+    slot, second = e.cell(), e.cell()
     with each(e, e.get(node, Node.COUNT)) as number:
         pair = e.index(pairs, e.shl(number, e.as_word(wide)))
         e.store(word(0), second)
         with when(e, wide):
             e.store(e.get(pair, 1), second)
-        e.store(_home(e, salt, e.load(pair), e.load(second), capacity), place)
+        e.store(_home(e, salt, e.load(pair), e.load(second), capacity), slot)
         new = e.block("new")
-        with _probing(e, index, place, capacity, new):
+        with _probing(e, index, slot, capacity, new):
             pass
         e.at(new)
-        _set_number(e, index, e.load(place), e.add(number, word(1)))
+        _set_number(e, index, e.load(slot), e.add(number, word(1)))
     e.ret()
 
 
 def distinct(e: Emitter) -> None:
-    """distinct(ctx, left, step, right, count, seen, capacity, turn, most, salt, out): numbers some
-    pairs in the order found; DONE is how many distinct ones there were in this turn, and it ends
-    early with more than ``most``.
+    """distinct(ctx, left, step, right, count, seen, capacity, turn, most, salt, out): numbers pairs
+    in order of discovery; DONE is the number of distinct ones in this turn. Returns early with more
+    than ``most``.
 
-    ``right`` may be null. ``seen`` has ``capacity`` places of two words, a power of two, and is
-    used again with a higher ``turn``.
+    ``right`` may be null. ``seen`` has ``capacity`` slots of two words, a power of two, and is
+    reused with a higher ``turn``.
     """
     ctx, left, step, right, count, seen, capacity, turn, most, salt, out = e.arguments
-    place, key = e.cell(), e.cell()
+    slot, key = e.cell(), e.cell()
     last = e.sub(capacity, word(1))
     with each(e, count) as number:
         first = e.load(e.index(left, e.mul(number, step)))
         e.store(first, key)
         with when(e, e.ne(right, NULL)):
             e.store(e.either(e.shl(first, 32), e.get(right, number)), key)
-        wanted = e.load(key)
-        e.store(e.both(e.shr(hashed_words(e, [e.differ(wanted, salt)]), 32), last), place)
+        sought = e.load(key)
+        e.store(e.both(e.shr(hashed_words(e, [e.differ(sought, salt)]), 32), last), slot)
         probe, taken, other, new, there = (
             e.block(name) for name in ("probe", "taken", "other", "new", "there")
         )
         e.goto(probe)
         e.at(probe)
-        here = e.index(seen, e.shl(e.load(place), 1))
+        here = e.index(seen, e.shl(e.load(slot), 1))
         e.branch(e.eq(e.shr(e.get(here, 1), 32), turn), taken, new)
         e.at(taken)
-        e.branch(e.eq(e.load(here), wanted), there, other)
+        e.branch(e.eq(e.load(here), sought), there, other)
         e.at(other)
-        e.store(e.both(e.add(e.load(place), word(1)), last), place)
+        e.store(e.both(e.add(e.load(slot), word(1)), last), slot)
         e.goto(probe)
         e.at(new)
-        e.store(wanted, here)
+        e.store(sought, here)
         count_up(e, ctx, Word.DONE)
-        made = e.get(ctx, Word.DONE)
-        e.put(here, 1, e.either(e.shl(turn, 32), made))
-        with when(e, e.ult(most, made), rare=True):
+        size = e.get(ctx, Word.DONE)
+        e.put(here, 1, e.either(e.shl(turn, 32), size))
+        with when(e, e.ult(most, size), rare=True):
             e.ret()
         e.goto(there)
         e.at(there)
         e.put(
-            out, number, e.both(e.get(e.index(seen, e.shl(e.load(place), 1)), 1), word(0xFFFFFFFF))
+            out, number, e.both(e.get(e.index(seen, e.shl(e.load(slot), 1)), 1), word(0xFFFFFFFF))
         )
     e.ret()
 
 
 @contextmanager
-def _probing(e: Emitter, index: LLVM, place: LLVM, capacity: LLVM, free: LLVM) -> Generator[LLVM]:
-    """What is emitted inside runs for each number from a place of an index on, until one is free;
-    then it goes to ``free``.
+def _probing(e: Emitter, index: LLVM, slot: LLVM, capacity: LLVM, free: LLVM) -> Generator[LLVM]:
+    """A loop over the numbers from a slot of an index on, which ends by a jump to ``free`` at a
+    free slot.
     """
     probe, taken = e.block("probe"), e.block("taken")
     e.goto(probe)
     e.at(probe)
-    now = e.load(place)
-    known = _number(e, index, now)
-    e.branch(e.as_flag(known), taken, free)
+    now = e.load(slot)
+    entry = _number(e, index, now)
+    e.branch(e.as_flag(entry), taken, free)
     e.at(taken)
-    yield known
-    following = e.add(e.load(place), word(1))
-    e.store(e.select(e.eq(following, capacity), word(0), following), place)
+    yield entry
+    following = e.add(e.load(slot), word(1))
+    e.store(e.select(e.eq(following, capacity), word(0), following), slot)
     e.goto(probe)
 
 
@@ -283,13 +282,13 @@ def _home(e: Emitter, salt: LLVM, first: LLVM, second: LLVM, capacity: LLVM) -> 
     return e.shr(e.mul(e.shr(hash_, 32), capacity), 32)
 
 
-def _number(e: Emitter, index: LLVM, place: LLVM) -> LLVM:
-    """What an index has at a place: the number of a pair, from 1 on, or 0."""
-    return e.builder.zext(e.load(e.index(index, place, I32), I32), I64)
+def _number(e: Emitter, index: LLVM, slot: LLVM) -> LLVM:
+    """The entry of an index: the number of a pair plus one, or 0."""
+    return e.builder.zext(e.load(e.index(index, slot, I32), I32), I64)
 
 
-def _set_number(e: Emitter, index: LLVM, place: LLVM, number: LLVM) -> None:
-    e.store(e.builder.trunc(number, I32), e.index(index, place, I32))
+def _set_number(e: Emitter, index: LLVM, slot: LLVM, number: LLVM) -> None:
+    e.store(e.builder.trunc(number, I32), e.index(index, slot, I32))
 
 
 def _pair(e: Emitter, pairs: LLVM, number: LLVM, wide: bool) -> LLVM:

@@ -1,8 +1,8 @@
-"""Machine code for random walks: `walk`, and an `emit` that chooses one successor at random.
+"""Kernels for random walks: `walk`, and an `emit` that chooses a successor at random.
 
-Every successor of a state on the way is looked at, as a search does; one is gone on with. No list
-of successors is kept: each takes the place of the one chosen so far with the probability that
-makes all of them come out as their weights say. It does not know what a state means.
+Every successor of a state on the path is examined, as in a search; one of them continues the path.
+Successors are not stored: each replaces the chosen one with the probability that makes the overall
+choice follow the weights (reservoir sampling).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fencepost.checker.native.kernels.search_kernels import define_first, expand
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-"""The constants of SplitMix64, a generator of random numbers whose state is a counter."""
+"""The constants of SplitMix64, a random number generator whose state is a counter."""
 
 
 def define(
@@ -33,9 +33,9 @@ def define(
     refined: bool = False,
     recent_bytes: int = RECENT_BYTES,
 ) -> None:
-    """Adds what walks over states of ``words`` words need, behind the generated code; ``steps``:
-    there are step invariants; ``refined``: some of them speak of initial states, too;
-    ``recent_bytes``: the room for states that were looked at.
+    """Adds the kernels for walks over states of ``words`` words. ``steps``: there are step
+    invariants. ``refined``: some of them also apply to initial states. ``recent_bytes``: the size
+    of the cache of examined states.
     """
     define_reports(unit, words)
     define_first(unit, words)
@@ -45,7 +45,7 @@ def define(
 
 
 def _mixed(e: Emitter, value: LLVM) -> LLVM:
-    """A number in which every bit depends on all of ``value``."""
+    """A hash in which every bit depends on all bits of ``value``."""
     for shift, factor in MIXERS:
         value = e.mul(e.differ(value, e.shr(value, shift)), word(factor))
     return e.differ(value, e.shr(value, 31))
@@ -59,7 +59,7 @@ def _drawn(e: Emitter, walk: LLVM, below: LLVM) -> LLVM:
 
 
 def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool) -> None:
-    """emit(ctx, action, progressing, successor): looks at a successor, and may choose it."""
+    """emit(ctx, action, progressing, successor): examines a successor, and may choose it."""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.slt(action, word(0)), rare=True):
         count_up(e, ctx, Word.STEPS)
@@ -83,7 +83,7 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
     )
     with when(e, e.invert(same(e, words, recent, successor))):
         _sketch(e, walk, hash_)
-        # No walk goes on outside the constraints, as no search does.
+        # Walks do not leave the constraints, like searches.
         with when(e, e.eq(call(e, "examine_state", ctx, successor), word(0)), rare=True):
             e.ret()
         copy(e, words, recent, successor)
@@ -97,7 +97,7 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
 
 
 def _choose(e: Emitter, walk: LLVM, action: LLVM) -> None:
-    """Decides whether steps of another action win over what was chosen so far."""
+    """Decides whether steps of another action replace the present choice."""
     other = e.ne(e.get(walk, Walk.ACTION), action)
     every = e.eq(e.get(walk, Walk.PER_ACTION), word(0))
     with when(e, e.either(other, every)):
@@ -106,24 +106,24 @@ def _choose(e: Emitter, walk: LLVM, action: LLVM) -> None:
         e.put(walk, Walk.TOTAL, total)
         e.put(walk, Walk.ACTION, action)
         e.put(walk, Walk.COUNT, word(0))
-        # With a weight of 0 nothing is below it.
+        # Never true for a weight of 0.
         e.put(walk, Walk.WINS, e.as_word(e.ult(_drawn(e, walk, total), weight)))
 
 
 def _sketch(e: Emitter, walk: LLVM, hash_: LLVM) -> None:
-    """Notes a state in the estimate of how many there are."""
+    """Adds a state to the sketch for estimating the number of distinct states."""
     mixed = _mixed(e, hash_)
-    place = e.index(e.pointer(walk, Walk.SKETCH), e.both(mixed, word((1 << SKETCH_BITS) - 1)), I8)
-    # One bit more ends the count of zeros.
+    cell = e.index(e.pointer(walk, Walk.SKETCH), e.both(mixed, word((1 << SKETCH_BITS) - 1)), I8)
+    # An additional bit bounds the count of zeros.
     rest = e.either(e.shr(mixed, SKETCH_BITS), word(1 << (64 - SKETCH_BITS)))
     zeros = e.add(e.lowest_one(rest), word(1))
-    with when(e, e.ult(e.byte_as_word(e.load(place, I8)), zeros), rare=True):
-        e.store(e.low_byte(zeros), place)
+    with when(e, e.ult(e.byte_as_word(e.load(cell, I8)), zeros), rare=True):
+        e.store(e.low_byte(zeros), cell)
 
 
 def _walk(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """walk(ctx, first, count, depth): makes ``count`` runs of at most ``depth`` steps, from number
-    ``first`` on; ends at the first that meets a problem. DONE is how many were completed.
+    """walk(ctx, first, count, depth): performs ``count`` runs of at most ``depth`` steps, from
+    number ``first`` on, and returns at the first problem. DONE is the number of completed runs.
     """
     ctx, first, count, depth = e.arguments
     walk = e.pointer(ctx, Word.WALK)
@@ -132,7 +132,7 @@ def _walk(e: Emitter, words: int, deadlock_slot: int) -> None:
     with each(e, count) as number:
         run = e.add(first, number)
         e.put(walk, Walk.RUN, run)
-        # Runs draw from the same numbers, but far apart.
+        # Runs use distant parts of the same random sequence.
         e.put(walk, Walk.RANDOM, _mixed(e, e.differ(e.get(walk, Walk.SEED), _mixed(e, run))))
         start = e.mul(_drawn(e, walk, e.get(walk, Walk.INITIAL_COUNT)), word(words))
         copy(e, words, path, e.index(e.pointer(walk, Walk.INITIAL), start))
