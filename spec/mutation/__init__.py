@@ -1,1 +1,1 @@
-"""Small changes that weaken a spec."""
+"""Mutation of specs: small changes that weaken them."""

@@ -1,8 +1,4 @@
-"""Small changes to a spec that weaken it, one at a time: a guard, an update, a branch, a switch.
-
-It knows the surface tree and which parts of it a model has taken up; it does not know what a
-search makes of a changed spec.
-"""
+"""Finds small changes that weaken a spec: of a guard, an update, a branch, a switch and so on."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ Kind = Literal["guard", "branch", "update", "condition", "fairness", "switch"]
 KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "fairness", "switch")
 
 Removed: TypeAlias = syntax.Require | syntax.Assign | syntax.Send | syntax.Do | syntax.Return
-"""Statements that a change replaces by `skip`."""
+"""Statements that may be replaced by `skip`."""
 
 N = TypeVar("N", bound=syntax.Node)
 
@@ -37,7 +33,7 @@ Filtered: TypeAlias = (
     | syntax.Comprehension
     | syntax.Quantifier
 )
-"""What takes only what meets a condition, where it has one."""
+"""Nodes with an optional filter condition."""
 
 BOUNDARIES: Mapping[str, str] = {
     "<": "<=",
@@ -46,16 +42,15 @@ BOUNDARIES: Mapping[str, str] = {
     ">=": ">",
 }
 TEXT = 72
-"""Longer pieces of a spec are cut where a sentence quotes them."""
+"""Longer source texts are cut when quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: ``old``, a node of the file at ``path``, becomes ``new``.
+    """A change: the node ``old`` of the file at ``path`` becomes ``new``.
 
-    ``span`` is the part of the spec that is changed and ``change`` says what becomes of it, as a
-    sentence ("remove `require x > 0`"). ``where`` is the declaration in which it stands, with its
-    role ("Client.commit").
+    ``span`` is the changed part, and ``change`` describes it ("remove `require x > 0`"). ``where``
+    is the enclosing declaration with its role ("Client.commit").
     """
 
     kind: Kind
@@ -68,21 +63,21 @@ class Mutant:
 
 
 def mutants(program: Program, models: Sequence[ir.Model]) -> tuple[Mutant, ...]:
-    """Every change of the protocol that ``models``, made of the program, describe: in its actions,
-    and in the procedures and defs of which they are made, file by file, in the order of the text.
+    """All changes of the protocol that ``models`` of a program describe: in its actions, and in the
+    procedures and defs they use, in the order of files and text.
 
-    Properties and ghosts stay as they are, since they only watch. What an imported module declares
-    and no model uses is left out.
+    Properties and ghosts are excluded, since they only observe, and so are unused declarations of
+    imported modules.
     """
     used = _Used(models)
-    found: list[Mutant] = []
+    changes: list[Mutant] = []
     for path, tree in program.files.files.items():
-        found += _Finder(path, used).of(tree)
-    return tuple(found)
+        changes += _Finder(path, used).of(tree)
+    return tuple(changes)
 
 
 def mutated(program: Program, mutant: Mutant) -> Program:
-    """The program with one change."""
+    """The program with a change."""
     tree = _exchanged(program.files.files[mutant.path], mutant.old, mutant.new)
     files = replace(program.files, files={**program.files.files, mutant.path: tree})
     return replace(program, files=files)
@@ -94,9 +89,9 @@ def _exchanged(tree: syntax.File, old: syntax.Node, new: syntax.Node) -> syntax.
 
 
 def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
-    """``value`` with one node, known by its identity, exchanged; what does not hold it is shared.
+    """Replaces a node, by identity, within ``value``; unaffected parts are shared.
 
-    A spec is nested no deeper than the parser allows, so recursion is safe.
+    The parser limits nesting, so recursion is safe.
     """
     if value is old:
         return new
@@ -113,7 +108,7 @@ def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
 
 
 class _Used:
-    """Which parts of the text became parts of actions, and which of them only feed ghosts."""
+    """The parts of the source that occur in actions, and those that only assign ghosts."""
 
     def __init__(self, models: Sequence[ir.Model]) -> None:
         starts: dict[str, set[int]] = defaultdict(set)
@@ -134,30 +129,30 @@ class _Used:
                     if isinstance(node, ir.Assign):
                         watching = model.variables[node.variable].ghost
                         (ghost if watching else real)[name].add(start)
-        self._starts = {name: sorted(found) for name, found in starts.items()}
-        self._real = {name: sorted(found) for name, found in real.items()}
-        self._fair = {name: sorted(found) for name, found in fair.items()}
-        self._ghost = {name: sorted(found) for name, found in ghost.items()}
+        self._starts = {name: sorted(offsets) for name, offsets in starts.items()}
+        self._real = {name: sorted(offsets) for name, offsets in real.items()}
+        self._fair = {name: sorted(offsets) for name, offsets in fair.items()}
+        self._ghost = {name: sorted(offsets) for name, offsets in ghost.items()}
 
     def taken_up(self, span: Span) -> bool:
-        """Whether an action has something that stands in this part of the text."""
+        """Whether an action uses this part of the source."""
         return _any_in(self._starts, span)
 
     def fair(self, span: Span) -> bool:
-        """Whether something is owed to an action that is declared in this part of the text, and
-        properties of behaviours are asked for.
+        """Whether an action declared in this part has a fairness constraint that properties depend
+        on.
         """
         return _any_in(self._fair, span)
 
     def watches(self, span: Span) -> bool:
-        """Whether all that is assigned in this part of the text is a ghost."""
+        """Whether all assignments in this part are to ghosts."""
         return _any_in(self._ghost, span) and not _any_in(self._real, span)
 
 
 def _any_in(starts: Mapping[str, Sequence[int]], span: Span) -> bool:
-    found = starts.get(span.source.name, ())
-    place = bisect_left(found, span.start)
-    return place < len(found) and found[place] < span.end
+    offsets = starts.get(span.source.name, ())
+    index = bisect_left(offsets, span.start)
+    return index < len(offsets) and offsets[index] < span.end
 
 
 # ---------------------------------------------------------------- the changes of a file
@@ -165,7 +160,7 @@ def _any_in(starts: Mapping[str, Sequence[int]], span: Span) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Finds the changes of the file at ``path``, or of its declaration ``where``."""
+    """Finds the changes in the file at ``path``, or in its declaration ``where``."""
 
     path: Path
     used: _Used
@@ -267,18 +262,18 @@ class _Finder:
                 yield self._made("guard", argument, new, change)
 
     def _conditions(self, root: object) -> Iterator[Mutant]:
-        """Changes of the truth values inside an expression, or inside several."""
+        """Changes of conditions inside expressions."""
         for node in walk(root):
             match node:
                 case syntax.Binary("and" | "or" as word, left, right):
                     for part, rest in ((left, right), (right, left)):
-                        # Of a longer row each part goes by itself.
+                        # In a chain, each operand is dropped separately.
                         if not (isinstance(part, syntax.Binary) and part.operator == word):
                             change = f"drop `{_quoted(part)}` from `{_quoted(node)}`"
                             yield self._made("condition", node, rest, change)
                 case syntax.Conjunction(lines):
-                    for place, line in enumerate(lines):
-                        kept = (*lines[:place], *lines[place + 1 :])
+                    for index, line in enumerate(lines):
+                        kept = (*lines[:index], *lines[index + 1 :])
                         new = kept[0] if len(kept) == 1 else replace(node, lines=kept)
                         yield self._made("condition", node, new, f"drop the line `{_quoted(line)}`")
                 case syntax.Binary(operator, left, right) if operator in BOUNDARIES:
@@ -287,10 +282,10 @@ class _Finder:
                     change = f"`{operator}` becomes `{other}` in `{_quoted(node)}`"
                     yield self._made("condition", node, new, change)
                 case syntax.Conditional(condition, then, otherwise):
-                    asked = f"`if {_quoted(condition)}`"
-                    change = f"never take the branch {asked}"
+                    quoted = f"`if {_quoted(condition)}`"
+                    change = f"never take the branch {quoted}"
                     yield self._made("branch", node, otherwise, change)
-                    change = f"always take the branch {asked}"
+                    change = f"always take the branch {quoted}"
                     yield self._made("branch", node, then, change)
                 case (
                     syntax.Choices(condition=condition)
@@ -322,9 +317,9 @@ def _quoted(node: syntax.Node) -> str:
 
 
 def same(left: ir.Model, right: ir.Model) -> bool:
-    """Whether two models have the same states and steps and ask the same of them, place for place.
+    """Whether two models are structurally equal in states, steps and properties.
 
-    Where they do not, they may still mean the same.
+    Models that are not may still be equivalent.
     """
     return _essence(left) == _essence(right)
 
@@ -335,6 +330,6 @@ def _essence(model: ir.Model) -> tuple[object, ...]:
         (p.name, p.kind, p.body, p.formula, p.abstract and _essence(p.abstract))
         for p in model.properties
     )
-    assumptions = tuple(one.condition for one in model.assumptions)
+    assumptions = tuple(assumption.condition for assumption in model.assumptions)
     types = tuple((v.name, v.type, v.ghost) for v in model.variables)
     return types, model.initial, actions, properties, assumptions

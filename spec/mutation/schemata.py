@@ -1,7 +1,7 @@
-"""Many small changes to a spec in one spec: a constant says which of them is made.
+"""Combines many changes of a spec into one program: a symbolic constant selects the change.
 
-With it a model is built and translated once for all its mutants (mutant schemata: Untch, Offutt
-and Harrold, 1993). It does not know how changes are found, nor what a search makes of them.
+So the model is built and compiled once for all mutants (mutant schemata: Untch, Offutt and Harrold,
+1993).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ T = TypeVar("T")
 
 MODULE = "mutants__"
 CONSTANT = "Mutant__"
-"""The constant, and the module that declares it; no spec has names that end so."""
+"""The name of the constant, and of the module that declares it; specs cannot use such names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """``program`` has the symbolic constant `CONSTANT`. Where it is n, change n is made, counted
-    from 1 in ``mutants``; where it is 0, none is.
+    """A program with the symbolic constant `CONSTANT`. Its value n selects change n, counted from 1
+    in ``mutants``; 0 selects none.
     """
 
     program: Program
@@ -41,12 +41,15 @@ class Schema:
 
 
 def schema(program: Program, every: Sequence[Mutant]) -> Schema:
-    """A program with those of the changes that can be chosen while it runs: not those of a
-    constant or a pattern, nor of a condition that says of which member a value is, or of a `return`
-    behind one, without which what depends on it is no valid spec.
+    """Builds the program of all changes that can be selected at run time.
+
+    Excluded are changes of constants and patterns, and those of conditions that narrow a union (or
+    of a `return` after one), without which later code is invalid.
     """
     telling = _telling_returns(program)
-    chosen = tuple(one for one in every if _can_wait(one) and id(one.old) not in telling)
+    chosen = tuple(
+        mutant for mutant in every if _can_wait(mutant) and id(mutant.old) not in telling
+    )
     numbered: dict[int, list[tuple[int, Mutant]]] = defaultdict(list)
     for number, mutant in enumerate(chosen, 1):
         numbered[id(mutant.old)].append((number, mutant))
@@ -58,15 +61,13 @@ def schema(program: Program, every: Sequence[Mutant]) -> Schema:
     imports = dict(program.files.imports)
     for path in files:
         imports[path, (MODULE,)] = home
-    made = replace(program.files, files={**files, home: tree}, imports=imports)
-    return Schema(replace(program, files=made), chosen)
+    woven_files = replace(program.files, files={**files, home: tree}, imports=imports)
+    return Schema(replace(program, files=woven_files), chosen)
 
 
 def told_apart(model: ir.Model) -> frozenset[int]:
-    """The changes that a model, made of such a program, speaks of; with any other it is the model
-    without a change.
-    """
-    bodies = [*(one.body for one in model.actions), *(one.body for one in model.properties)]
+    """The changes that affect a model of such a program; for others it equals the original."""
+    bodies = [*(owner.body for owner in model.actions), *(owner.body for owner in model.properties)]
     return frozenset(
         number.value
         for node in walk((*bodies, model.initial))
@@ -105,7 +106,7 @@ def _can_wait(mutant: Mutant) -> bool:
 
 
 def _telling_returns(program: Program) -> frozenset[int]:
-    """Each `return` in a branch that is for some members only: behind it the value is another."""
+    """The returns in branches with a narrowing condition: after them the type differs."""
     branches = (
         branch
         for tree in program.files.files.values()
@@ -130,11 +131,11 @@ def _woven_file(tree: syntax.File, numbered: Mapping[int, list[tuple[int, Mutant
 
 
 def _woven(value: object, numbered: Mapping[int, list[tuple[int, Mutant]]]) -> object:
-    """``value`` with the choice of every change inside it, from the inside out."""
+    """Adds the selection of every change inside ``value``, from the inside out."""
     node = rebuilt(value, lambda part: _woven(part, numbered))
     if not isinstance(node, syntax.Node):
         return node
-    # What takes a condition for true or false comes last: the others speak of its parts.
+    # A change that replaces the whole condition comes last, since others change its parts.
     for number, mutant in sorted(numbered.get(id(value), ()), key=_is_whole):
         node = _chosen(node, mutant, number)
     return node
@@ -145,7 +146,7 @@ def _is_whole(numbered: tuple[int, Mutant]) -> bool:
 
 
 def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
-    """``node``, which was ``mutant.old`` before other changes were woven in, or the change."""
+    """``node`` (``mutant.old`` with other changes applied) with the selection of a change."""
     old, new, span = mutant.old, mutant.new, mutant.old.span
     here, elsewhere = _is(number, span, "=="), _is(number, span, "!=")
     if isinstance(new, syntax.Boolean):
@@ -165,9 +166,9 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
         case syntax.Conjunction(lines):
             assert isinstance(old, syntax.Conjunction)
             dropped = _dropped(old, new)
-            place = next(n for n, line in enumerate(old.lines) if line is dropped)
-            weaker = _either(here, lines[place])
-            return replace(node, lines=(*lines[:place], weaker, *lines[place + 1 :]))
+            index = next(n for n, line in enumerate(old.lines) if line is dropped)
+            weaker = _either(here, lines[index])
+            return replace(node, lines=(*lines[:index], weaker, *lines[index + 1 :]))
         case syntax.Binary("and" | "or" as word, left, right):
             assert isinstance(old, syntax.Binary)
             first = new is old.right
@@ -185,7 +186,7 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
 
 
 def _optional(node: Removed, here: syntax.Expr, elsewhere: syntax.Expr) -> syntax.Node:
-    """A statement that has no effect where the change is made."""
+    """A statement without effect if the change is selected."""
     match node:
         case syntax.Require(condition):
             return replace(node, condition=_either(here, condition))
@@ -197,7 +198,7 @@ def _optional(node: Removed, here: syntax.Expr, elsewhere: syntax.Expr) -> synta
 
 
 def _dropped(old: syntax.Conjunction, new: syntax.Node) -> syntax.Expr:
-    """The line that a change leaves out."""
+    """The line that a change drops."""
     kept = new.lines if isinstance(new, syntax.Conjunction) else (new,)
     return next(line for line in old.lines if not any(line is other for other in kept))
 
@@ -216,17 +217,18 @@ def _both(left: syntax.Expr, right: syntax.Expr) -> syntax.Expr:
 
 
 def _is_counted(kind: PropertyKind) -> bool:
-    """Whether a search counts the marks that it meets in properties of a kind."""
+    """Whether a search counts coverage marks in properties of a kind."""
     apart = kind.of_behaviours or kind.of_initial_states or kind.supports_proofs
     return kind.selectable and not apart
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """``model`` is the spec without a change. ``marks``: the coverage mark that is set where a
-    change, known by its number, may make a difference. ``unobserved`` are changes that speak where
-    no marks are counted: in initial values, in assumptions, in what bounds or ends a run, and in
-    the parts of formulas.
+    """An instrumented model of the original spec.
+
+    ``marks`` maps numbers of changes to coverage marks that are set where the change may make a
+    difference. ``unobserved`` are changes where marks are not counted: in initial values,
+    assumptions, properties that bound or end runs, and parts of formulas.
     """
 
     model: ir.Model
@@ -234,58 +236,60 @@ class Observed:
     unobserved: frozenset[int]
 
     def apart(self, seen: Collection[int]) -> frozenset[int]:
-        """The changes that may have made a difference to a search that set the marks ``seen``."""
+        """The changes that may affect a search that set the marks ``seen``."""
         return self.unobserved | {number for number, mark in self.marks.items() if mark in seen}
 
 
 def observed(model: ir.Model) -> Observed:
-    """What watches a model that is made of the program of a `schemata.Schema`."""
+    """Instruments a model of a `Schema`'s program."""
     watch = _Watch(len(model.marks), {})
-    made = replace(
+    instrumented = replace(
         model,
         initial=watch.late(model.initial),
-        actions=tuple(replace(one, body=watch.late(one.body)) for one in model.actions),
-        properties=tuple(replace(one, body=watch.late(one.body)) for one in model.properties),
+        actions=tuple(replace(item, body=watch.late(item.body)) for item in model.actions),
+        properties=tuple(replace(item, body=watch.late(item.body)) for item in model.properties),
         assumptions=tuple(
-            replace(one, condition=watch.late(one.condition)) for one in model.assumptions
+            replace(item, condition=watch.late(item.condition)) for item in model.assumptions
         ),
         symbols=(),
     )
     elsewhere = (
         model.initial,
-        *(one.condition for one in model.assumptions),
-        *(one.body for one in model.properties if not _is_counted(one.kind)),
+        *(item.condition for item in model.assumptions),
+        *(item.body for item in model.properties if not _is_counted(item.kind)),
     )
     spoken = (_number(node) for node in walk(elsewhere))
     unobserved = frozenset(number for number in spoken if number is not None)
     span = model.variables[0].span
     marks = (*model.marks, *(ir.CoverageMark("guard", span, 0, "") for _ in watch.marks))
-    return Observed(replace(made, marks=marks), watch.marks, unobserved)
+    return Observed(replace(instrumented, marks=marks), watch.marks, unobserved)
 
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """Makes the choices of a model observed ones; ``first`` is the number of the first new mark."""
+    """Replaces the selection of changes by marks; ``first`` is the number of the first new mark."""
 
     first: int
     marks: dict[int, int]
 
     def late(self, part: T) -> T:
-        """A piece of core in which a change is asked for last, and so only where it matters: what
-        stands beside it has not decided by then.
+        """Instruments a part of the core so that a change is reached last, and only where it
+        matters: the other operands have not decided the result.
         """
         number = _number(part)
         if number is not None:
             mark = self.marks.setdefault(number, self.first + len(self.marks))
             seen = ir.Witness(mark, ir.Literal(ir.BOOL, True))
             return cast("T", ir.And((seen, ir.Literal(ir.BOOL, False))))
-        made = rebuilt(part, self.late)
-        if isinstance(part, ir.And | ir.Or) and isinstance(made, ir.And | ir.Or):
-            pairs = zip(part.parts, made.parts, strict=True)
-            # Without a change they are neutral: false in an `or`, true in an `and`.
-            parts = tuple(one for _, one in sorted(pairs, key=lambda pair: _is_choice(pair[0])))
-            return cast("T", replace(made, parts=parts))
-        return made
+        result = rebuilt(part, self.late)
+        if isinstance(part, ir.And | ir.Or) and isinstance(result, ir.And | ir.Or):
+            pairs = zip(part.parts, result.parts, strict=True)
+            # An unselected change is neutral: false in an `or`, true in an `and`.
+            parts = tuple(
+                operand for _, operand in sorted(pairs, key=lambda pair: _is_choice(pair[0]))
+            )
+            return cast("T", replace(result, parts=parts))
+        return result
 
 
 def _is_choice(part: ir.Expr) -> bool:
@@ -293,7 +297,7 @@ def _is_choice(part: ir.Expr) -> bool:
 
 
 def _number(part: object) -> int | None:
-    """The number of a change, of a question whether it is made; None: it is no such question."""
+    """The number of the change that an expression selects, or None."""
     match part:
         case ir.Equal(ir.Symbol(), ir.Literal(_, int() as number)):
             return number

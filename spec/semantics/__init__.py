@@ -1,1 +1,1 @@
-"""The meaning of the core, written once, and the domain of Python values."""
+"""The semantics of the core, and the domain of Python values."""

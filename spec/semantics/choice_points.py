@@ -1,8 +1,8 @@
-"""What one run of staged code reads and leaves behind beside values: choices, marks, failures.
+"""The state of one run of staged code besides values: choices, marks, failures.
 
-The vectors of choices of an action are tried in lexicographic order by an odometer: `Run` holds
-the index chosen at each `Pick` met so far, the code is run again for each vector, and `advance`
-turns the last index that can still move.
+An odometer enumerates the vectors of choices of an action in lexicographic order: `Run` holds the
+index chosen at each `Pick`, the code is run for each vector, and `advance` increments the last
+index that can be incremented.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.spec.core.types import Type, Value
 
 
 class EvaluationError(Exception):
-    """Evaluation is not defined; ``site`` is the number of the place."""
+    """Evaluation is undefined; ``site`` is the number of the site."""
 
     def __init__(self, site: int) -> None:
         super().__init__(site)
@@ -22,7 +22,7 @@ class EvaluationError(Exception):
 
 
 class AssertionFailed(Exception):
-    """An assertion of a step was false; ``site`` is the number of the place."""
+    """An assertion failed; ``site`` is the number of the site."""
 
     def __init__(self, site: int) -> None:
         super().__init__(site)
@@ -30,12 +30,12 @@ class AssertionFailed(Exception):
 
 
 class Run:
-    """The last element of a frame.
+    """The state of a run, stored as the last element of a frame.
 
-    The first ``position`` choices have been made; the vector is ``indices``, each into the offer
-    of the same position. ``marks`` are the coverage marks that count if the step completes,
-    ``seen`` those that count as they are. ``guard`` is the guard that was false when the code was
-    disabled. The first choices may take only the values of ``wanted``, one each.
+    The first ``position`` choices have been made; ``indices`` is the present vector, with one index
+    into each of ``offers``. ``marks`` are coverage marks that count if the step completes, ``seen``
+    those that count in any case. ``guard`` is the false guard of a disabled action. The first
+    choices are restricted to the values in ``wanted``.
     """
 
     __slots__ = ("guard", "indices", "marks", "offers", "picks", "position", "seen", "wanted")
@@ -51,7 +51,7 @@ class Run:
         self.wanted: tuple[Value, ...] = ()
 
     def restart(self) -> None:
-        """Begins with the first vector, wherever the run was left."""
+        """Restarts with the first vector."""
         self.position = 0
         self.indices.clear()
         self.offers.clear()
@@ -60,7 +60,7 @@ class Run:
         self.seen.clear()
 
     def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
-        """Meets a choice for the first time under the present vector; false if it is empty."""
+        """Adds a choice under the present vector; false if it is empty."""
         if self.position < len(self.wanted):
             wanted = self.wanted[self.position]
             offer = [value for value in offer if value == wanted]
@@ -73,7 +73,7 @@ class Run:
         return True
 
     def advance(self) -> bool:
-        """Moves on to the next vector; false when there is none, and the run begins anew."""
+        """Advances to the next vector; false if there is none, in which case the run restarts."""
         self.position = 0
         indices, offers = self.indices, self.offers
         while indices:
@@ -86,10 +86,10 @@ class Run:
         return False
 
     def choices(self) -> tuple[tuple[str, Type, Value], ...]:
-        """The choices made, but for the hidden ones: label, type and value."""
-        made: list[tuple[str, Type, Value]] = []
+        """The visible choices made: label, type and value."""
+        result: list[tuple[str, Type, Value]] = []
         for pick, offer, index in zip(self.picks, self.offers, self.indices, strict=True):
             if pick.label is not None:
                 kind = types.as_collection(pick.domain.type)
-                made.append((pick.label, kind.element, offer[index]))
-        return tuple(made)
+                result.append((pick.label, kind.element, offer[index]))
+        return tuple(result)

@@ -1,8 +1,7 @@
-"""The concrete domain: the core run on Python values (see `types` for how they are written).
+"""The concrete domain: the core on Python values (see `types` for their representation).
 
-It is staged, because walking the core once per state would be five to eight times slower: folding
-it over `ConcreteDomain` makes Python functions (see `python_codegen`), and those are run. It
-knows neither actions nor searches; `choice_points` tries the alternatives of a `Pick`.
+It is staged, since interpreting the core for each state would be five to eight times slower:
+folding it over `ConcreteDomain` generates Python functions (see `python_codegen`).
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ __all__ = ["DISABLED", "ConcreteDomain", "EvaluationError", "evaluate_constant"]
 
 DISABLED = -1
 Observer: TypeAlias = Callable[[int, tuple[int, ...]], object]
-"""Told the number of an observation and the values of its operands."""
+"""Receives the number of an observation and the values of its operands."""
 BIG = 8
-"""Constant collections with more elements are searched by hash."""
+"""Larger constant collections are searched by hash."""
 
 
 class ConcreteDomain(Stage):
-    """Values are Python values, behind functions of a frame.
+    """Values are functions that take a frame and return a Python value.
 
-    ``variables`` are the types of the state variables. ``steps``: frames hold the next state too.
-    ``marks`` are the coverage marks of the model, and ``covered`` are those that need not be
-    reported again; the caller sets it. ``enabled_in`` makes the code of `ir.Enabled`;
-    ``observer`` receives what `ir.Observe` says.
+    ``variables`` are the types of the state variables. ``steps``: frames also hold the next state.
+    ``marks`` are the model's coverage marks; ``covered`` flags those that need not be reported
+    again, and is set by the caller. ``enabled_in`` generates the code of `ir.Enabled`; ``observer``
+    receives the values of `ir.Observe`.
     """
 
     def __init__(
@@ -113,11 +112,11 @@ class ConcreteDomain(Stage):
         codes: list[Code] = []
         for part in parts:
             code = part()
-            known = self._known.get(code)
-            if known is unit:
+            constant = self._known.get(code)
+            if constant is unit:
                 continue
             codes.append(code)
-            if known is not None:
+            if constant is not None:
                 break
         if not codes:
             return self._constant(unit)
@@ -194,7 +193,7 @@ class ConcreteDomain(Stage):
         return self._code(text, base, self._position(place, type), value)
 
     def _position(self, place: Place[Code], type: Type) -> Code:
-        """Where the tuple of a value of ``type`` has what is at ``place``."""
+        """The index in the tuple of a value of ``type``."""
         match place:
             case ir.FieldStep(index):
                 return self._constant(index)
@@ -250,9 +249,9 @@ class ConcreteDomain(Stage):
         return self._code("b = {0}\ni = {1}\nreturn b[:i] + b[i + 1:]", sequence, index)
 
     def contains(self, collection: Code, element: Code) -> Code:
-        known = self._known.get(collection, ())
-        if len(known) > BIG:
-            return self._pure("{0} in among", element, among=frozenset(known))
+        constant_elements = self._known.get(collection, ())
+        if len(constant_elements) > BIG:
+            return self._pure("{0} in among", element, among=frozenset(constant_elements))
         if collection in self._known or collection in self._places:
             return self._pure("{1} in {0}", collection, element)
         # Python would evaluate the element first.
@@ -285,8 +284,8 @@ class ConcreteDomain(Stage):
 
     def holds(self, every: bool, collection: Code, body: Callable[[Code], Code]) -> Code:
         slot, test = self._bound(body)
-        found = "if not {1}" if every else "if {1}"
-        text = f"for f[slot] in {{0}}:\n {found}:\n  return {not every}\nreturn {every}"
+        test_line = "if not {1}" if every else "if {1}"
+        text = f"for f[slot] in {{0}}:\n {test_line}:\n  return {not every}\nreturn {every}"
         return self._code(text, collection, test, slot=slot)
 
     def fold(
@@ -325,7 +324,7 @@ class ConcreteDomain(Stage):
             return self._constant(0)
         if len(codes) == 1:
             return codes[0]
-        if len(codes) > BIG:  # a tree, as a row of rows would be as deep as it is long
+        if len(codes) > BIG:  # A tree, since nested sequences would be as deep as they are long.
             size = max(BIG, -(-len(codes) // BIG))
             parts = [codes[start : start + size] for start in range(0, len(codes), size)]
             return self._chain([self._chain(part) for part in parts])
@@ -425,10 +424,7 @@ class ConcreteDomain(Stage):
 
 
 def evaluate_constant(expr: ir.Expr) -> Value:
-    """The value of an expression without variables and free slots.
-
-    Raises `EvaluationError` where it has none.
-    """
+    """Evaluates an expression without variables and free slots. Raises `EvaluationError`."""
     if isinstance(expr, ir.Literal):
         return expr.value
     domain = ConcreteDomain()

@@ -1,21 +1,20 @@
-"""What a domain of values offers to the semantics: constants, arithmetic, structures, loops, steps.
+"""The interface between the semantics and its domains of values.
 
-`fold` folds the core over a `Domain`, which says what a value (V) and the code of a statement
-(C) are. Four rules keep one fold fit for Python values, for machine code that is emitted while the
-fold runs, and for solver terms:
+`fold` folds the core over a `Domain`, which defines values (V) and the code of statements (C). Four
+rules make one fold suitable for Python values, for emitting machine code, and for solver terms:
 
-* Partiality. A domain has total operations only. Whatever may be undefined stands behind a
-  `Demand` or an `Ensure`, which hand the domain a condition and the number of a site.
-* Laziness. What need not be evaluated, or is evaluated many times, reaches the domain as a
-  callback: arms, connectives, bodies of binders and loops. A domain calls each callback once,
-  where it wants the code or the term to be, or not at all where it knows it is not needed.
-* Sharing. A V is an operand of one operation, once; operations evaluate their operands from left
-  to right. The exceptions are the V handed to a callback: they are bound, and may be used any
-  number of times inside the callback.
-* Choice. `Pick` is handed over as it is: the engine decides how the alternatives are tried.
+* Partiality. A domain has only total operations. Partial ones are guarded by a `Demand` or an
+  `Ensure`, which pass a condition and the number of a site to the domain.
+* Laziness. Operands that may not be evaluated, or are evaluated repeatedly, are passed as
+  callbacks: arms, connectives, bodies of binders and loops. A domain calls each callback once,
+  where it wants the code or the term to be, or not at all if it knows that it is not needed.
+* Sharing. A V is used as an operand of one operation, once; operations evaluate their operands
+  from left to right. The exceptions are the V passed to a callback: they are bound, and may be
+  used any number of times inside the callback.
+* Choice. `Pick` is passed on: the engine decides how alternatives are tried.
 
-A domain that needs the type of an operand keeps it with the V: each V comes from an operation that
-was given its type, or is a truth value. This module knows nothing of states, words or solvers.
+A domain that needs the type of an operand keeps it with the V: each V comes from an operation with
+a given type, or is a truth value.
 """
 
 from __future__ import annotations
@@ -34,26 +33,26 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class AtKey(Generic[V]):
-    """Into a map at ``key``."""
+    """A path step into a map, at ``key``."""
 
     key: V
 
 
 @dataclass(frozen=True, slots=True)
 class AtIndex(Generic[V]):
-    """Into a sequence at ``index``."""
+    """A path step into a sequence, at ``index``."""
 
     index: V
 
 
 Place: TypeAlias = ir.FieldStep | AtKey[V] | AtIndex[V]
-"""One step of a path into a value, its operand evaluated."""
+"""A path step whose operand is evaluated."""
 
 
 class Domain(Protocol[V, C]):
-    """What a value is, and what the code of a statement is.
+    """Defines what a value is, and what the code of a statement is.
 
-    ``type`` is the type of the result. Operations named as a node of the core mean what that
+    ``type`` is the type of the result. Operations named after a node of the core mean what the
     node's docstring says.
     """
 
@@ -62,7 +61,7 @@ class Domain(Protocol[V, C]):
     def variable(self, index: int, next: bool, type: Type) -> V: ...
 
     def let(self, value: V, body: Callable[[V], V]) -> V:
-        """``body`` of the value, which is evaluated once, before it."""
+        """``body`` of the value, which is evaluated once, before the body."""
         ...
 
     def demand(self, condition: V, site: int, body: Callable[[], V]) -> V: ...
@@ -89,7 +88,7 @@ class Domain(Protocol[V, C]):
     def less(self, left: V, right: V, or_equal: bool) -> V: ...
 
     def convert(self, value: V, source: Type, target: Type) -> V:
-        """The value, which fits, as one of ``target``."""
+        """The value, which fits, as a value of ``target``."""
         ...
 
     def record(self, fields: Sequence[V], type: Type) -> V: ...
@@ -123,10 +122,10 @@ class Domain(Protocol[V, C]):
         ...
 
     def holds(self, every: bool, collection: V, body: Callable[[V], V]) -> V:
-        """Whether ``body`` is true of every (or of some) element; the first that decides ends it.
+        """Whether ``body`` is true of every (or some) element; evaluation stops when that is
+        decided.
 
-        It is `fold` over a truth value, and an operation of its own because it is the loop that
-        properties and guards spend their time in.
+        It could be a `fold`, but is the loop in which properties and guards spend their time.
         """
         ...
 
@@ -138,9 +137,10 @@ class Domain(Protocol[V, C]):
         stop: Callable[[V], V] | None,
         type: Type,
     ) -> V:
-        """The result, beginning with ``start``, that ``body(element, result)`` gives at the end.
+        """The final result of ``body(element, result)`` over the elements in order, beginning with
+        ``start``.
 
-        Elements in order. As soon as ``stop`` of the result is true, the rest is left out.
+        The rest is skipped as soon as ``stop`` of the result is true.
         """
         ...
 
@@ -149,11 +149,11 @@ class Domain(Protocol[V, C]):
     def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
 
     def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
-        """A domain may edit in place, or use `fold.updated` for the whole new value."""
+        """A domain may edit in place, or use `fold.updated` to compute the new value."""
         ...
 
     def bind(self, value: V, body: Callable[[V], C]) -> C:
-        """``body`` of the value as it is now, evaluated once."""
+        """``body`` of the present value, which is evaluated once."""
         ...
 
     def pick(
@@ -163,7 +163,7 @@ class Domain(Protocol[V, C]):
         body: Callable[[V], C],
         pick: ir.Pick,
     ) -> C:
-        """The choice that ``pick`` describes; its guard, label and types are there."""
+        """The choice described by ``pick``, which has its guard, label and types."""
         ...
 
     def require(self, condition: V, guard: int) -> C: ...

@@ -1,1 +1,1 @@
-"""Texts of specs: where they are, and what can be said about them."""
+"""Sources of specs, and problems in them."""

@@ -1,7 +1,6 @@
-"""A limit of time for work on a spec: an exception says when it is over, or that nobody waits for
-the work any more.
+"""A time limit for work on a spec.
 
-Whatever may take long while a spec is read and checked asks `tick` now and then.
+Code that may take long while a spec is read and checked calls `tick` now and then.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ _UNWANTED: ContextVar[Callable[[], bool] | None] = ContextVar("_UNWANTED", defau
 
 
 class TimeUp(Exception):
-    """The time is over."""
+    """The time limit has passed, or the work is no longer wanted."""
 
 
 @contextmanager
 def limited(seconds: float | None, unwanted: Callable[[], bool] | None = None) -> Generator[None]:
-    """Meanwhile `tick` raises `TimeUp` once ``seconds`` have passed (None: never), or what is
-    done is ``unwanted``.
+    """Makes `tick` raise `TimeUp` within the block, after ``seconds`` (unlimited if None) or when
+    ``unwanted`` returns true.
     """
     token = _END.set(None if seconds is None else time.monotonic() + seconds)
     other = _UNWANTED.set(unwanted)
@@ -34,7 +33,7 @@ def limited(seconds: float | None, unwanted: Callable[[], bool] | None = None) -
 
 
 def tick() -> None:
-    """Raises `TimeUp` if the time is over."""
+    """Raises `TimeUp` if the time limit has passed, or the work is unwanted."""
     end = _END.get()
     if end is not None and time.monotonic() > end:
         raise TimeUp

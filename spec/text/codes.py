@@ -1,4 +1,4 @@
-"""What each code of a problem means: the table is ``codes.toml``, beside this module."""
+"""The table of problem codes, read from ``codes.toml``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a code stands for: a title of a line, and a text (Markdown, "" where the title says it
-    all) on what it means and what to do.
+    """The description of a code: a one-line title, and a Markdown text on its meaning and remedy
+    ("" if the title suffices).
     """
 
     title: str
@@ -22,6 +22,6 @@ class Code:
 
 @cache
 def codes() -> Mapping[str, Code]:
-    """Every code, ascending."""
+    """All codes in ascending order."""
     table = tomllib.loads(Path(__file__).with_name("codes.toml").read_text(encoding="utf-8"))
     return {code: Code(row["title"], row.get("text", "")) for code, row in table.items()}

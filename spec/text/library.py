@@ -1,6 +1,6 @@
-"""Files: reads a spec, finds the module that an import names, lists the specs of a folder.
+"""Access to spec files: reading, resolving imports, and listing folders.
 
-It is the only part of `spec` that touches the file system, and it does not parse.
+Only this module of `spec` and `inputs` access the file system.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from fencepost.spec.text.source import Source, Span
 SUFFIX = ".fence"
 
 MAX_BYTES = inputs.Kind.SPEC.max_bytes
-"""Larger files are refused: no spec of that size is written by hand."""
+"""Larger files are refused."""
 
 MODELS = "models"
 SHIPPED = (MODELS, "invariants")
-"""The folders of the package that an import may reach."""
+"""The folders of the package that imports may reach."""
 
 
 NOTHING_UNSAVED: Mapping[Path, str] = MappingProxyType({})
-"""Every text is the one in its file."""
+"""No text is unsaved."""
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder of that name; not, where the name is too long or out of reach."""
+    """Whether ``path`` is a folder; False for invalid or inaccessible names."""
     return os.path.isdir(path)
 
 
 def is_file(path: Path) -> bool:
-    """The same for a file."""
+    """Whether ``path`` is a file; False for invalid or inaccessible names."""
     return os.path.isfile(path)
 
 
 def real(path: Path) -> Path:
-    """Where a path leads, links followed; of what is not there as far as that is known."""
+    """The path with links resolved, as far as it exists."""
     return Path(os.path.realpath(path))
 
 
 def read(path: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED) -> Source:
-    """The text of a file; raises `Rejected` for what cannot be a spec.
+    """Reads a file. Raises `Rejected` if it cannot be a spec.
 
-    ``unsaved`` are texts that stand for those of files, by resolved path.
+    ``unsaved`` maps resolved paths to texts that replace the files' contents.
     """
     name = str(path)
     text = unsaved.get(real(path)) if unsaved else None
@@ -60,9 +60,9 @@ def read(path: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED) -> Source:
 
 
 def _stored(path: Path, name: str) -> bytes:
-    """What is in a file, or somewhat more than `MAX_BYTES` of it."""
+    """The content of a file, up to slightly more than `MAX_BYTES`."""
     try:
-        # Only regular files: reading a device or a pipe may never end.
+        # Only regular files, since reading a device or pipe may never end.
         if path.is_dir():
             raise _refused("F003", f"{name} is a folder, not a spec")
         if not path.exists():
@@ -74,14 +74,14 @@ def _stored(path: Path, name: str) -> bytes:
         with inputs.opened(path, inputs.Kind.SPEC) as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        # ValueError: a path with a NUL character in it.
+        # ValueError: the path contains a NUL character.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _refused("F002", f"{name} cannot be read: {reason}") from None
 
 
 def _decoded(name: str, data: bytes) -> Source:
     try:
-        # A byte order mark is not a character of the text.
+        # Ignores a byte order mark.
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         shown = data.decode("utf-8", errors="replace")
@@ -104,23 +104,21 @@ def _refused(code: str, message: str) -> Rejected:
 
 
 def absence(path: Path) -> str:
-    """Why there is no file at ``path``: no entry of that name, or a link without a target."""
+    """Why ``path`` is not a file: there is no such entry, or it is a link without a target."""
     if path.is_symlink():
         return f"{path} is a link to {os.readlink(path)}, which does not exist"
     return f"there is no file {path}"
 
 
 def _sibling(path: Path) -> str:
-    """A suggestion for a missing file: a spec beside it with a similar name, or one that comes
-    with the package.
-    """
+    """A suggestion for a missing file: a similarly named spec in the folder, or a shipped one."""
     try:
         near = (p for p in path.parent.iterdir() if p.name != path.name)
-        beside = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
+        siblings = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
     except OSError:
-        beside = []
-    # The suffix, which all have, would make any two names seem alike.
-    stems = {p.stem: p.name for p in sorted(beside)}
+        siblings = []
+    # Without the suffix, which would make all names similar.
+    stems = {p.stem: p.name for p in sorted(siblings)}
     close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {path.with_name(stems[close[0]])}?"
@@ -132,7 +130,7 @@ def _sibling(path: Path) -> str:
 
 
 def package_root() -> Path:
-    """The folder of the package, which holds the shipped library."""
+    """The folder of the package, which contains the shipped specs."""
     return Path(fencepost.__file__).parent
 
 
@@ -142,12 +140,12 @@ def _homes() -> tuple[Path, ...]:
 
 
 def is_shipped(path: Path) -> bool:
-    """Whether a resolved path is that of a file which comes with the package."""
+    """Whether a resolved path is part of the package."""
     return any(path.is_relative_to(home) for home in _homes())
 
 
 def shipped_models() -> dict[str, Path]:
-    """The models that come with the package, by name: the path below their folder, no suffix."""
+    """The shipped models by name: the path below their folder, without suffix."""
     home = package_root() / MODELS
     return {
         path.relative_to(home).with_suffix("").as_posix(): path
@@ -157,19 +155,19 @@ def shipped_models() -> dict[str, Path]:
 
 
 def shipped(name: str) -> Path | None:
-    """The model or the folder of models that comes with the package under a name, if one does."""
+    """The path of a shipped model or folder of models, or None."""
     relative = Path(name)
     if relative.is_absolute() or relative.suffix or ".." in relative.parts:
         return None
     home = package_root() / MODELS
-    found = (home / relative).with_suffix(SUFFIX)
-    if is_file(found):
-        return found
+    model_path = (home / relative).with_suffix(SUFFIX)
+    if is_file(model_path):
+        return model_path
     return home / relative if relative.parts and is_folder(home / relative) else None
 
 
 def short_name(path: Path) -> str:
-    """The name under which `shipped` finds a path; of any other, the path itself."""
+    """The name that `shipped` resolves to a path, or the path itself."""
     home = package_root() / MODELS
     if not path.is_relative_to(home):
         return str(path)
@@ -185,11 +183,11 @@ def find_module(
     search: Sequence[Path],
     unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
 ) -> Path | None:
-    """The file of module ``a.b`` for an import in the file ``beside``, or None.
+    """Resolves the import of module ``a.b`` in the file ``beside`` to a path, or None.
 
-    It is ``a/b.fence`` beside that file, then below each of ``search``, then in the shipped
-    library. Links are followed only while they stay inside the root they were found in.
-    ``unsaved`` are texts that stand for those of files, which need not exist, by resolved path.
+    It tries ``a/b.fence`` in the file's folder, then below each of ``search``, then in the shipped
+    library. Links are followed only within the root they were found in. ``unsaved`` maps resolved
+    paths to texts that replace files, which need not exist.
     """
     relative = Path(*words[:-1], words[-1] + SUFFIX)
     for root in (beside.parent, *search):

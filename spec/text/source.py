@@ -1,7 +1,4 @@
-"""Where text is: files of a spec, positions in them, and excerpts with carets.
-
-It does not know the language, and it does not read files: `library.py` does.
-"""
+"""Source texts, spans in them, and excerpts with carets."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from dataclasses import field
 from fencepost.spec.records import dataclass
 
 EXCERPT_WIDTH = 160
-"""Longer source lines are cut around the caret, with an ellipsis where text is missing."""
+"""Longer lines are cut around the caret, with ellipses."""
 
 
 def _line_starts(text: str) -> tuple[int, ...]:
@@ -94,7 +91,7 @@ class Span:
 
 
 def _window(raw: str, begin: int, end: int) -> tuple[str, int]:
-    """The part of a line to show, and how many characters were cut (net) on its left."""
+    """The part of a line to show, and the net number of characters removed on its left."""
     if len(raw) <= EXCERPT_WIDTH:
         return raw, 0
     left = max(0, min(begin - EXCERPT_WIDTH // 3, len(raw) - EXCERPT_WIDTH))
@@ -108,7 +105,7 @@ def _window(raw: str, begin: int, end: int) -> tuple[str, int]:
 
 
 def _cell(char: str) -> tuple[str, int]:
-    """How a character shows in an excerpt, and how many terminal cells it takes."""
+    """The displayed form of a character, and its width in terminal cells."""
     if char == "\t":
         return "    ", 4
     category = unicodedata.category(char)
