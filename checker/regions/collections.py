@@ -13,7 +13,8 @@ from typing import assert_never
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, Named, Shape
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import operands, with_children
+from fencepost.spec.core.rebuild import with_children
+from fencepost.spec.core.signatures import bound, operands
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Integer,
@@ -69,79 +70,66 @@ class Collecting:
         assert isinstance(part.shape, Holder), part.shape
         return part.shape.element
 
-    def held(self, kind: Type) -> Holder:
-        """A new shape for a collection."""
-        shape = self.shapes.fresh(kind)
-        assert isinstance(shape, Holder)
-        return shape
-
-    def gone_through(self, domain: Part, *bodies: ir.Expr | None) -> Shape:
-        """The elements of a domain that bodies are evaluated for, until one decides.
-
-        Which elements that are depends on their order, and it matters if evaluation can fail.
+    def usual(
+        self, expr: ir.Expr, scope: Scope, shape: Shape | None = None, integer: str = "an index"
+    ) -> Part:
+        """The part for a node, by the roles of its operands. The result has ``shape``; without it,
+        the shape of the operand that it may be, or else a new one. ``integer`` says what operands
+        that must be integers are used as.
         """
-        risky = any(
-            isinstance(node, ir.Demand | ir.Enabled)
-            for body in bodies
-            if body is not None
-            for node in walk(body)
-        )
-        if risky and not isinstance(domain.type, Seq):
-            self.shapes.order(self.element(domain))
-        return self.element(domain)
+        slot, within = bound(expr), scope
+        before: Part | None = None
+        makes: list[Make] = []
+        for operand, role, inside in operands(expr):
+            part = self.expr(operand, within if inside else scope)
+            make = part.make
+            match role:
+                case "Integer":
+                    make = self.bench.forbid(part, integer, expr.span)
+                case "Body" | "Alike":
+                    if shape is not None:
+                        self.shapes.join(shape, part.shape)
+                    shape = shape or part.shape
+                case "Element":
+                    shape = shape or self.shapes.fresh(expr.type)
+                    assert isinstance(shape, Holder)
+                    make = self.bench.stored(part, shape.element)
+                case "Collection":
+                    if shows_order(expr, part.type):
+                        self.shapes.order(part.shape)
+                    if isinstance(expr, ir.Extreme | ir.Find):
+                        shape = part.shape
+                    if slot is not None:
+                        within = {**scope, slot[0]: self.element(part)}
+                case "Member":
+                    assert before is not None
+                    make = self.bench.stored(part, self.element(before))
+                case "Condition" | "Expr":
+                    pass
+                case _:
+                    assert_never(role)
+            before = part
+            makes.append(make)
+        if shape is None:
+            shape = PLAIN if isinstance(expr, ir.Test) else self.shapes.fresh(expr.type)
+        return self.again(expr, shape, *makes)
 
     # ------------------------------------------------------------ the nodes
 
-    def collection(
-        self,
-        expr: ir.Collecting,
-        scope: Scope,
-    ) -> Part:
-        bench = self.bench
-
+    def collection(self, expr: ir.Collecting, scope: Scope) -> Part:
         def see(inner: ir.Expr) -> Part:
             return self.expr(inner, scope)
 
-        def under(slot: int, shape: Shape, inner: ir.Expr) -> Part:
-            return self.expr(inner, {**scope, slot: shape})
-
-        def index(inner: ir.Expr) -> Make:
-            return bench.forbid(see(inner), "an index", expr.span)
-
         match expr:
             case ir.Universe() | ir.Interval():
-                ends = [
-                    bench.forbid(see(end), "the end of a range", expr.span)
-                    for end in operands(expr)
-                ]
-                shape = self.shapes.fresh(expr.type)
+                whole = self.usual(expr, scope, integer="the end of a range")
                 all_values = "beside all values of a type or range in a set"
-                return self.constants(self.again(expr, shape, *ends), shape, all_values)
-            case ir.Build(kind, elements):
-                holder = self.held(kind)
-                stored = [bench.stored(see(element), holder.element) for element in elements]
-                return self.again(expr, holder, *stored)
-            case ir.Add(_, collection, element) | ir.Remove(_, collection, element):
-                whole = see(collection)
-                one = bench.stored(see(element), self.element(whole))
-                return self.again(expr, whole.shape, whole.make, one)
-            case ir.InsertAt(_, sequence, position, element):
-                whole, place = see(sequence), index(position)
-                one = bench.stored(see(element), self.element(whole))
-                return self.again(expr, whole.shape, whole.make, place, one)
-            case ir.RemoveAt(_, sequence, position):
-                whole, place = see(sequence), index(position)
-                return self.again(expr, whole.shape, whole.make, place)
+                return self.constants(whole, whole.shape, all_values)
             case ir.Contains(collection, element):
                 return truth(self.contains(expr, collection, element, scope), expr.span)
-            case ir.Size(kind, collection):
-                return self.again(expr, self.shapes.fresh(kind), see(collection).make)
-            case ir.SetAlgebra(_, _, left, right):
-                one_set, other_set = see(left), see(right)
-                self.shapes.join(one_set.shape, other_set.shape)
-                return self.again(expr, one_set.shape, one_set.make, other_set.make)
             case ir.At(_, sequence, position):
-                whole, place = see(sequence), index(position)
+                whole = see(sequence)
+                place = self.bench.forbid(see(position), "an index", expr.span)
                 return self.again(expr, self.element(whole), whole.make, place)
             case ir.Get(_, map, key):
                 whole = see(map)
@@ -151,44 +139,19 @@ class Collecting:
             case ir.BuildMap(kind, slot, body):
                 table = self.shapes.fresh(kind)
                 assert isinstance(table, MapShape)
-                item = bench.stored(under(slot, table.key, body), table.value)
+                item = self.bench.stored(self.expr(body, {**scope, slot: table.key}), table.value)
                 return self.constants(self.again(expr, table, item), table.key, "a key")
-            case ir.Quantified(_, slot, domain, body):
-                over = see(domain)
-                inside = under(slot, self.gone_through(over, body), body)
-                return self.again(expr, PLAIN, over.make, inside.make)
-            case ir.Collect(kind, slot, domain, condition, element):
-                over = see(domain)
-                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
-                    self.shapes.order(self.element(over))
-                tests = [under(slot, self.element(over), part).make for part in given(condition)]
-                holder = self.held(kind)
-                taken = bench.stored(under(slot, self.element(over), element), holder.element)
-                return self.again(expr, holder, over.make, *tests, taken)
-            case ir.Gather(kind, slot, domain, parts):
-                over = see(domain)
-                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
-                    self.shapes.order(self.element(over))
-                part = under(slot, self.element(over), parts)
-                return self.again(expr, part.shape, over.make, part.make)
             case ir.Sum(kind, collection):
                 whole = see(collection)
                 return self.again(
                     expr, self.shapes.fresh(kind), lambda: self.summed(whole, expr.span)
                 )
-            case ir.Extreme(collection=collection):
-                whole = see(collection)
-                self.shapes.order(whole.shape)
-                return self.again(expr, whole.shape, whole.make)
-            case ir.Find(_, slot, domain, condition):
-                over = see(domain)
-                self.shapes.order(over.shape)
-                tests = [under(slot, self.element(over), part).make for part in given(condition)]
-                return self.again(expr, over.shape, over.make, *tests)
-            case ir.Occurrences(kind, collection, element):
-                whole = see(collection)
-                wanted = bench.stored(see(element), self.element(whole))
-                return self.again(expr, self.shapes.fresh(kind), whole.make, wanted)
+            case (
+                ir.Build() | ir.Add() | ir.Remove() | ir.InsertAt() | ir.RemoveAt() | ir.Size()
+                | ir.SetAlgebra() | ir.Quantified() | ir.Collect() | ir.Gather() | ir.Extreme()
+                | ir.Find() | ir.Occurrences()
+            ):  # fmt: skip
+                return self.usual(expr, scope)
             case _:
                 assert_never(expr)
 
@@ -273,6 +236,23 @@ class Collecting:
             return from_here(0, [])
 
         return make
+
+
+def shows_order(expr: ir.Expr, domain: Type) -> bool:
+    """Whether a node's value depends on the order of the values in a collection of type ``domain``.
+
+    If the evaluation of a body can fail, it depends on which element decides.
+    """
+    match expr:
+        case ir.Extreme() | ir.Find():
+            return True
+        case ir.Quantified(body=body):
+            risky = any(isinstance(node, ir.Demand | ir.Enabled) for node in walk(body))
+            return risky and not isinstance(domain, Seq)
+        case ir.Collect(kind) | ir.Gather(kind):
+            return isinstance(kind, Seq) and not isinstance(domain, Seq)
+        case _:
+            return False
 
 
 def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:

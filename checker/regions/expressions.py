@@ -16,7 +16,7 @@ from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scop
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.rebuild import operands, with_children
+from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import (
     Bag,
@@ -83,11 +83,8 @@ class Expressions(Collecting):
                 bound = see(value)
                 inner = self.expr(body, {**scope, slot: bound.shape})
                 return self.again(expr, inner.shape, bound.make, inner.make)
-            case ir.Demand(_, condition, _, body):
-                test, inner = see(condition), see(body)
-                return self.again(expr, inner.shape, test.make, inner.make)
-            case ir.Not() | ir.And() | ir.Or() | ir.Witness():
-                return self.again(expr, PLAIN, *(see(part).make for part in operands(expr)))
+            case ir.Demand() | ir.Not() | ir.And() | ir.Or() | ir.Witness():
+                return self.usual(expr, scope)
             case ir.Conditional():
                 return self.conditional(expr, scope)
             case ir.Equal(left, right):
@@ -378,11 +375,7 @@ class Expressions(Collecting):
 
     # ------------------------------------------------------------ records, unions, options
 
-    def structure(
-        self,
-        expr: ir.Structural,
-        scope: Scope,
-    ) -> Part:
+    def structure(self, expr: ir.Structural, scope: Scope) -> Part:
         def see(inner: ir.Expr) -> Part:
             return self.expr(inner, scope)
 
@@ -412,11 +405,8 @@ class Expressions(Collecting):
                 assert isinstance(kind, Record)
                 makes = stored([value], [self.shapes.fields(kind)[index]])
                 return self.again(expr, whole.shape, whole.make, *makes)
-            case ir.HasTag(inner) | ir.IsSome(inner):
-                return self.again(expr, PLAIN, see(inner).make)
-            case ir.Some(kind, value):
-                holder = self.held(kind)
-                return self.again(expr, holder, *stored([value], [holder.element]))
+            case ir.HasTag() | ir.IsSome() | ir.Some():
+                return self.usual(expr, scope)
             case ir.Content(_, option):
                 whole = see(option)
                 return self.again(expr, self.element(whole), whole.make)

@@ -11,7 +11,7 @@ Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import field
 from enum import Enum as PythonEnum
 from typing import Literal as OneOf
@@ -41,6 +41,10 @@ Element: TypeAlias = "Expr"
 """What the node's value holds: an element of a collection, the value of a map at a key, or what is
 in an option.
 """
+Collection: TypeAlias = "Expr"
+"""A set, sequence or bag."""
+Member: TypeAlias = "Expr"
+"""A value of the element type of the collection before it, but for ranges and capacities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +351,7 @@ class Remove(Typed):
     """A set or bag without one ``element``; as it is where the element is absent."""
 
     collection: Alike
-    element: Expr
+    element: Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,15 +375,15 @@ class RemoveAt(Typed):
 class Contains(Test):
     """Whether an element occurs in a collection."""
 
-    collection: Expr
-    element: Expr
+    collection: Collection
+    element: Member
 
 
 @dataclass(frozen=True, slots=True)
 class Size(Typed):
     """The number of elements of a collection (repetitions counted in sequences and bags)."""
 
-    collection: Expr
+    collection: Collection
 
 
 class SetOperator(PythonEnum):
@@ -433,7 +437,7 @@ class Quantified(Test):
 
     every: bool
     slot: int
-    domain: Expr
+    domain: Collection
     body: Condition
     name: str = field(default="", compare=False)
 
@@ -447,7 +451,7 @@ class Collect(Typed):
     """
 
     slot: int
-    domain: Expr
+    domain: Collection
     condition: Condition | None
     element: Element
 
@@ -461,7 +465,7 @@ class Gather(Typed):
     """
 
     slot: int
-    domain: Expr
+    domain: Collection
     parts: Alike
 
 
@@ -469,7 +473,7 @@ class Gather(Typed):
 class Sum(Typed):
     """The sum of the integers of a collection, repetitions counted; 0 for none."""
 
-    collection: Expr
+    collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +482,7 @@ class Extreme(Node):
 
     type: Option
     greatest: bool
-    collection: Expr
+    collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,7 +493,7 @@ class Find(Node):
 
     type: Option
     slot: int
-    domain: Expr
+    domain: Collection
     condition: Condition | None
 
 
@@ -497,8 +501,8 @@ class Find(Node):
 class Occurrences(Typed):
     """How many times ``element`` occurs in a sequence or bag."""
 
-    collection: Expr
-    element: Expr
+    collection: Collection
+    element: Member
 
 
 # ---------------------------------------------------------------- looking at the model
@@ -865,7 +869,7 @@ class Model:
     warnings: tuple[Problem, ...] = ()
     symbols: tuple[SymbolicConstant, ...] = ()
 
-    def searched(self, chosen: Collection[int]) -> SearchedProperties:
+    def searched(self, chosen: Iterable[int]) -> SearchedProperties:
         """The properties that a search for those with the ``chosen`` numbers looks at."""
         formulas = (self.properties[number].formula for number in chosen)
         parts = {one for formula in formulas if formula for one in predicates(formula)}

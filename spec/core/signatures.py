@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import parts
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Map, Option, Type
 
-Role: TypeAlias = Literal["Condition", "Integer", "Body", "Alike", "Element", "Expr"]
+Role: TypeAlias = Literal[
+    "Condition", "Integer", "Body", "Alike", "Element", "Collection", "Member", "Expr"
+]
 """What an operand is: see the names of that kind in `ir`."""
 
-_ROLE = re.compile("Condition|Integer|Body|Alike|Element|Expr")
+_ROLE = re.compile("|".join(get_args(Role)))
 _RANGES = ("value", "domain")
 """Operands that say what a slot stands for; all others of the node see the slot."""
 

@@ -120,12 +120,16 @@ class Operands:
         inner = self
         if slot is not None:
             inner = Operands(self.report, self.report.bind(*slot, self.slots), self.assigned)
+        before = expr.type
         for operand, role, inside in operands(expr):
-            (inner if inside else self).operand(operand, role, expr.type)
+            (inner if inside else self).operand(operand, role, expr.type, before)
+            before = operand.type
         self.relations(expr)
 
-    def operand(self, expr: ir.Expr, role: Role, kind: Type) -> None:
-        """Checks an operand of a node of type ``kind``, and that it is what its role says."""
+    def operand(self, expr: ir.Expr, role: Role, kind: Type, before: Type) -> None:
+        """Checks an operand of a node of type ``kind``, and that it is what its role says;
+        ``before`` is the type of the operand before it.
+        """
         match role:
             case "Condition":
                 self.truth(expr)
@@ -139,6 +143,10 @@ class Operands:
                 wanted = held(kind)
                 self.expect(wanted is not None, kind, "holds nothing")
                 self.into(expr, wanted or expr.type)
+            case "Collection":
+                self.collection(self.see(expr))
+            case "Member":
+                self.same_shape(self.collection(before), self.see(expr))
             case "Expr":
                 self.check(expr)
 
@@ -215,10 +223,7 @@ class Operands:
                 both = isinstance(source, integers) and isinstance(target, integers)
                 self.expect(both or same_shape(source, target), source, "is never a", target)
 
-    def structure(
-        self,
-        expr: ir.Structural,
-    ) -> None:
+    def structure(self, expr: ir.Structural) -> None:
         match expr:
             case ir.MakeRecord(kind, parts):
                 self.fields(parts, _fields(kind, None))
@@ -251,30 +256,20 @@ class Operands:
         if fields is not None and index < len(fields):
             agrees(fields[index].type)
 
-    def collections(
-        self,
-        expr: ir.Collecting,
-    ) -> None:
+    def collections(self, expr: ir.Collecting) -> None:
         match expr:
             case ir.Universe(kind):
                 whole = isinstance(kind, types.Set) and kind.capacity is None
                 self.expect(whole, kind, "has not all elements")
             case ir.Interval(kind):
                 self.same_shape(kind, types.Set(types.Int(0, 0)))
-            case ir.Build(kind) | ir.Add(kind):
+            case ir.Build(kind) | ir.Add(kind) | ir.Collect(kind):
                 self.collection(kind)
             case ir.InsertAt(kind) | ir.RemoveAt(kind):
                 self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
-            case ir.Remove(kind, _, element):
+            case ir.Remove(kind):
                 self.expect(not isinstance(kind, types.Seq), "a sequence loses positions only")
-                self.same_shape(element.type, self.collection(kind))
-            case ir.Contains(collection, element):
-                self.same_shape(self.collection(collection.type), element.type)
-            case ir.Occurrences(kind, collection, element):
-                self.same_shape(self.collection(collection.type), element.type)
-                self.expect(isinstance(kind, types.Int), kind, "counts")
-            case ir.Size(kind, collection):
-                self.collection(collection.type)
+            case ir.Occurrences(kind) | ir.Size(kind):
                 self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.SetAlgebra(kind):
                 self.expect(isinstance(kind, types.Set), kind, "is no set")
@@ -288,13 +283,7 @@ class Operands:
                     self.goes_into(map.type.value, kind)
             case ir.BuildMap(kind):
                 self.expect(isinstance(kind, types.Map), kind, "is no map")
-            case ir.Quantified(domain=domain):
-                self.collection(domain.type)
-            case ir.Collect(kind, domain=domain):
-                self.collection(domain.type)
-                self.collection(kind)
-            case ir.Gather(kind, domain=domain, parts=parts):
-                self.collection(domain.type)
+            case ir.Gather(kind, parts=parts):
                 alike = self.collection(kind) == self.collection(parts.type)
                 self.expect(alike, parts.type, "gathered as", kind)
             case ir.Sum(kind, collection):
@@ -302,6 +291,8 @@ class Operands:
                 self.number(kind)
             case ir.Extreme(kind, collection=source) | ir.Find(kind, domain=source):
                 self.goes_into(self.collection(source.type), kind.element)
+            case ir.Contains() | ir.Quantified():
+                pass
 
 
 def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:

@@ -12,13 +12,12 @@ from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
 
 from fencepost.checker.outcome import Verdict
-from fencepost.checker.regions import facts
-from fencepost.checker.regions.collections import Collecting
+from fencepost.checker.regions import collections, facts
+from fencepost.checker.regions.collections import shows_order
 from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
 from fencepost.checker.regions.parts import Bench, Part
 from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without
 from fencepost.checker.regions.search import Notes
-from fencepost.checker.regions.shapes import Shape
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.run.check import perform, prepare
@@ -26,7 +25,7 @@ from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Number
+from fencepost.spec.core.types import Number, Type
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
@@ -103,10 +102,10 @@ def forgets_literals(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_what_is_evaluated(patch: pytest.MonkeyPatch) -> None:
-    def gone_through(expressions: Collecting, domain: Part, *bodies: ir.Expr | None) -> Shape:
-        return expressions.element(domain)
+    def of_results(expr: ir.Expr, domain: Type) -> bool:
+        return not isinstance(expr, ir.Quantified) and shows_order(expr, domain)
 
-    patch.setattr(Collecting, "gone_through", gone_through)
+    patch.setattr(collections, "shows_order", of_results)
 
 
 DROPS: dict[str, Drop] = {
