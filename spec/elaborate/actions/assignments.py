@@ -40,22 +40,24 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
-"""What runs before the assignment: a value bound to a slot, or a check."""
+"""A step that runs before the assignment: a value bound to a slot, or a check."""
 
 Result: TypeAlias = tuple[ir.Statement | Opening | None, Context]
-"""A checked statement (None: nothing to do, or wrong), and the context behind it."""
+"""A checked statement, None if it does nothing or is wrong, and the context after it."""
 
 
 # ---------------------------------------------------------------- assignment
 
 
 def assign(context: Context, node: syntax.Assign) -> Result:
-    """``place = e``; ``place += e`` and its kin, as ``place = place + e`` with one place."""
+    """Elaborates ``place = e`` and the compound forms such as ``place += e``, which mean ``place =
+    place + e`` but evaluate the place once.
+    """
     target = place(context, node.target)
     if target is None and open_ended(context, node.value):
         return None, context
-    wanted = target.type if target else None
-    operand = context.expression(node.value, wanted)
+    expected = target.type if target else None
+    operand = context.expression(node.value, expected)
     if target is None or operand is None:
         return None, context
     if node.operator != "=":
@@ -73,15 +75,15 @@ def _store(
     if not target.ghost:
         ordinary(context, value, f"{target.holder}, which is no ghost,", value_span)
     stored = _behind(target, ir.Assign(target.variable, target.path, value.expr, span=span))
-    known = context.facts.get(reading(value.expr))
+    tags = context.facts.get(reading(value.expr))
     context = forget(context, [stored])
-    if known is not None and not target.prelude:
-        context = context.learn({reading(target.read): known})
+    if tags is not None and not target.prelude:
+        context = context.learn({reading(target.read): tags})
     return stored, context
 
 
 def _behind(target: Place, statement: ir.Statement) -> ir.Statement:
-    """``statement`` behind what has to be evaluated and checked to reach the place."""
+    """``statement`` preceded by the evaluations and checks that its target needs."""
     for part in reversed(target.prelude):
         if isinstance(part, tuple):
             statement = ir.Bind(part[0], part[1], statement)
@@ -91,7 +93,7 @@ def _behind(target: Place, statement: ir.Statement) -> ir.Statement:
 
 
 def forget(context: Context, statements: Sequence[ir.Statement | None]) -> Context:
-    """The context after statements ran: what was known of variables they assign is not."""
+    """The context after the statements: facts about variables that they assign are dropped."""
     if not context.facts:
         return context
     changed = assigned(tuple(statements))
@@ -105,30 +107,32 @@ def forget(context: Context, statements: Sequence[ir.Statement | None]) -> Conte
 
 
 def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> Result:
-    """``s.add(e)``, ``q.pop_first()`` and their kin."""
+    """Elaborates ``s.add(e)``, ``q.pop_first()`` and the other methods of collections."""
     name = function.name.text
     target = place(context, function.base)
     if target is None:
         return None, context
     kind = target.type
-    able = _methods(kind)
-    if name not in able or not isinstance(kind, Set | Seq | Bag):
-        meant, instead = other_languages.METHODS.get(name), other_languages.method(name, kind)
-        hint = suggestion(name, able) or (f"; it has {listing(able, 'and')}" if able else "")
-        if meant in able:
-            hint = f'; it is called "{meant}"'
-        elif instead is not None:
-            hint = f"; {instead}"
+    available = _methods(kind)
+    if name not in available or not isinstance(kind, Set | Seq | Bag):
+        native, advice = other_languages.METHODS.get(name), other_languages.method(name, kind)
+        hint = suggestion(name, available) or (
+            f"; it has {listing(available, 'and')}" if available else ""
+        )
+        if native in available:
+            hint = f'; it is called "{native}"'
+        elif advice is not None:
+            hint = f"; {advice}"
         if isinstance(kind, Option):
             hint = "; it is an option, so take its value out with `!` and assign a new one"
         message = f'{describe(kind)} has no method "{name}"{hint}'
         context.report("F415", function.name.span, message, target.note)
         return None, context
-    wanted = 0 if name in ("pop_first", "pop_last", "clear") else 1
-    if len(call.arguments) != wanted:
-        wrong_number(context, name, wanted, len(call.arguments), call.span)
+    arity = 0 if name in ("pop_first", "pop_last", "clear") else 1
+    if len(call.arguments) != arity:
+        wrong_number(context, name, arity, len(call.arguments), call.span)
         return None, context
-    if wanted == 0:
+    if arity == 0:
         return _shrunk(context, target, kind, name, call.span)
     return _with_element(context, target, kind, name, call)
 
@@ -168,10 +172,10 @@ def _with_element(
         return None, context
     if name == "remove":
         expr = _removed(context, target, kind, operand, call)
-        looked = comparing(kind.element, call.span)
+        comparison = comparing(kind.element, call.span)
         if expr is None:
             return None, context
-        result = Operand(expr, operand.ghost or looked)
+        result = Operand(expr, operand.ghost or comparison)
         return _store(context, target, result, call.span, call.span)
     holder = f"an element of {target.holder}"
     element = coerced(context, operand, kind.element, written.span, holder, target.note)
@@ -187,7 +191,9 @@ def _with_element(
 def _removed(
     context: Context, target: Place, kind: Set | Seq | Bag, operand: Operand, call: syntax.Call
 ) -> ir.Expr | None:
-    """The collection without an element; one that it cannot hold need not be taken out."""
+    """The collection without an element. Removing an element that the collection cannot hold
+    changes nothing.
+    """
     span = call.span
     element = kind.element
     if operand.type == element:
@@ -221,7 +227,9 @@ def _added(
     front: bool,
     span: Span,
 ) -> ir.Expr:
-    """The collection with an element more; of a sequence at its end, or (``front``) first."""
+    """The collection with one more element: at the end of a sequence, or at its start if
+    ``front``.
+    """
     added: ir.Expr = ir.Add(kind, target.read, element, span=span)
     if front:
         added = ir.InsertAt(kind, target.read, number(0), element, span=span)
@@ -236,9 +244,10 @@ def _added(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A variable and a path into it; ``read`` is its value before the assignment.
+    """An assignment target: a variable and a path into it. ``read`` is its value before the
+    assignment.
 
-    ``ghost``: it may depend on ghosts. ``holder`` and ``note`` name it in messages.
+    ``ghost`` says whether it may depend on ghosts. ``holder`` and ``note`` name it in messages.
     """
 
     variable: int
@@ -255,7 +264,9 @@ class Place:
 
 
 def place(context: Context, node: syntax.Expr) -> Place | None:
-    """The place that ``node`` names; None when it cannot be assigned, which is reported."""
+    """The assignment target that ``node`` denotes. Reports a problem and returns None if it cannot
+    be assigned.
+    """
     match node:
         case syntax.Name():
             return _name(context, node)
@@ -277,7 +288,7 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
     local = context.local(node)
     if local is not None:
         if context.find(text) is not None:
-            # A local that hides it, which has been reported.
+            # A local that hides a variable; that has been reported.
             return None
         context.report(
             "F402",
@@ -379,16 +390,16 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
         message = f"a role names its own variables as they are: write {entity.name}"
         context.report("F405", node.span, message, note)
         return None
-    found = f"a role assigns only its own variables, and this is one of {role.name}"
+    rule = f"a role assigns only its own variables, and this is one of {role.name}"
     if context.role is role:
-        found = "a process assigns only its own variables, and this may be another's"
-    hint = "send it a message, or share a variable that is declared at the top level"
-    context.report("F405", node.span, f"{found}: {hint}", note)
+        rule = "a process assigns only its own variables, and this may be another's"
+    hint = "send it a rule, or share a variable that is declared at the top level"
+    context.report("F405", node.span, f"{rule}: {hint}", note)
     return None
 
 
 def _names_itself(role: RoleEntity, node: syntax.Expr) -> bool:
-    """Whether ``R[i]`` is the process that is at work."""
+    """Whether ``R[i]`` is the acting process itself."""
     index = role.decl.index
     if index is None or not isinstance(node, syntax.Index):
         return index is None
@@ -414,7 +425,7 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
 
 
 def _part(context: Context, span: Span) -> None:
-    """Reports (F401) a part of a sequence where a place is wanted."""
+    """Reports (F401) a part of a sequence used as an assignment target."""
     message = "a part of a sequence cannot be assigned; the whole can: q = q[..i - 1] + r + q[j..]"
     context.report("F401", span, message)
 

@@ -1,4 +1,4 @@
-"""What an unreliable channel does by itself: losses and duplications, as actions of the model."""
+"""Losses and duplications of messages by unreliable channels, as actions of the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fault_action(
 ) -> ir.Action:
     """The action by which a channel loses or duplicates a message.
 
-    In an ordered channel any message may be lost; a duplicate stands right behind its original.
+    An ordered channel may lose any message; a duplicate comes right after its original.
     """
     assert entity.index is not None
     assert entity.type is not None
@@ -60,7 +60,7 @@ def fault_action(
 def _budget(
     context: Context, fault: Fault, counter: int, budget: int
 ) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """That something of the budget is left, and that it is used."""
+    """A guard that requires an unused part of the budget, and an assignment that uses one unit."""
     span = fault.span
     kind = Int(0, budget)
     used = ir.Variable(kind, counter, span=span)
@@ -73,7 +73,7 @@ def _budget(
 def _change(
     context: Context, fault: Fault, read: ir.Expr, content: Seq | Bag | Set
 ) -> tuple[list[Opening], ir.Expr]:
-    """The choice of a message, and the channel without it or with one more."""
+    """The choice of a message, and the channel without it or with a copy of it."""
     span = fault.span
     slot = context.work.slot()
     message = ir.Local(content.element, slot, span=span)
@@ -88,24 +88,24 @@ def _change(
         return [pick], change(content, read, message, span=span)
     position = context.work.slot()
     last = content.capacity - 1
-    places = Set(Int(0, last))
-    where = ir.Local(places.element, position, span=span)
+    positions = Set(Int(0, last))
+    position_local = ir.Local(positions.element, position, span=span)
     end = ir.Arithmetic(Int(-1, last), Operator.SUBTRACT, size(read), number(1))
-    here = ir.At(content.element, read, where, span=span)
+    chosen = ir.At(content.element, read, position_local, span=span)
     picks = [
-        _pick(context, position, ir.Interval(places, number(0), end), None, span, None),
+        _pick(context, position, ir.Interval(positions, number(0), end), None, span, None),
         _pick(
             context,
             slot,
-            ir.Build(Seq(content.element, 1), (here,), span=span),
+            ir.Build(Seq(content.element, 1), (chosen,), span=span),
             test,
             span,
             "message",
         ),
     ]
     if lossy:
-        return picks, ir.RemoveAt(content, read, where, span=span)
-    return picks, ir.InsertAt(content, read, where, message, span=span)
+        return picks, ir.RemoveAt(content, read, position_local, span=span)
+    return picks, ir.InsertAt(content, read, position_local, message, span=span)
 
 
 def _pick(

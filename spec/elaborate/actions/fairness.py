@@ -1,5 +1,5 @@
-"""What is owed to actions: `fair` and `strongly fair`, before an action or a role, and what a check
-takes away.
+"""Fairness of actions: `fair` and `strongly fair` before an action or a role, and the actions that
+a check exempts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.spec.text.source import Span
 
 
 def fairness(action: ActionEntity) -> ir.Fairness | None:
-    """What is owed to an action: what its own prefix says, else that of its role."""
+    """The fairness of an action: from its own prefix, or else from its role."""
     decl, role = action.decl, action.role
     if decl.environment:
         return None
@@ -31,46 +31,46 @@ def fairness(action: ActionEntity) -> ir.Fairness | None:
 
 
 def check_fairness(work: Elaboration, instances: Iterable[Instance]) -> None:
-    """Reports (F802) a fair role in which there is nothing that could be fair."""
+    """Reports (F802) a fair role without an action that could be fair."""
     for instance in instances:
         for node in instance.file.declarations:
             if not isinstance(node, syntax.RoleDecl) or not node.fairness:
                 continue
-            actions = [one for one in node.members if isinstance(one, syntax.ActionDecl)]
-            if all(one.environment for one in actions):
-                of_another = " that is not of the environment" if actions else ""
+            actions = [action for action in node.members if isinstance(action, syntax.ActionDecl)]
+            if all(action.environment for action in actions):
+                qualifier = " that is not of the environment" if actions else ""
                 work.report(
                     "F802",
                     node.name.span,
                     f"`{node.fairness}` stands for every action of the role, and there is"
-                    f" none{of_another}",
+                    f" none{qualifier}",
                 )
 
 
 def without_fairness(
     model: ir.Model, names: Sequence[str], spans: Mapping[str, Span], span: Span | None
 ) -> ir.Model:
-    """The model without what is owed to some actions, or to all actions of some roles. Raises
-    `Rejected` (F833) for a name to which nothing is owed.
+    """The model without fairness for some actions, or for all actions of some roles. Raises
+    `Rejected` (F833) if a name has no fair action.
     """
-    taken: set[int] = set()
+    exempt: set[int] = set()
     problems: list[Problem] = []
     for name in names:
-        meant = {
+        named = {
             number
             for number, action in enumerate(model.actions)
             if name in (action.name, action.role, action.name.rpartition(".")[0])
             and action.fairness is not None
         }
-        if not meant:
+        if not named:
             problems.append(_nothing_owed(model, name, spans.get(name, span)))
-        taken |= meant
+        exempt |= named
     if problems:
         raise Rejected(problems)
     return replace(
         model,
         actions=tuple(
-            replace(action, fairness=None) if number in taken else action
+            replace(action, fairness=None) if number in exempt else action
             for number, action in enumerate(model.actions)
         ),
     )
@@ -78,10 +78,10 @@ def without_fairness(
 
 def _nothing_owed(model: ir.Model, name: str, span: Span | None) -> Problem:
     fair = [action for action in model.actions if action.fairness is not None]
-    known = list(dict.fromkeys([*(a.name for a in fair), *(a.role for a in fair if a.role)]))
+    names = list(dict.fromkeys([*(a.name for a in fair), *(a.role for a in fair if a.role)]))
     if any(name in (action.name, action.role) for action in model.actions):
         return Problem("F833", span, f"{name} is not fair as it is")
-    hint = suggestion(name, known) or (
-        f"; fair are {listing(known, 'and')}" if known else "; nothing in it is fair"
+    hint = suggestion(name, names) or (
+        f"; fair are {listing(names, 'and')}" if names else "; nothing in it is fair"
     )
     return Problem("F833", span, f'the spec has no action or role "{name}"{hint}')

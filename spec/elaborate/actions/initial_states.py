@@ -1,4 +1,4 @@
-"""The initial states: what the declarations of variables and ``initially`` say about them."""
+"""The initial states, built from the declarations of variables and from ``initially``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def initial(
 ) -> ir.Statement:
     """The statement whose vectors of choices are the initial states.
 
-    ``entities`` are those of ``variables``, None for budgets, of which nothing is used yet.
+    ``entities`` correspond to ``variables``; None is a fault budget, which starts unused.
     """
     parts: list[ir.Statement | Opening] = []
     for index, (variable, entity) in enumerate(zip(variables, entities, strict=True)):
@@ -56,8 +56,8 @@ def initial(
             if isinstance(node, syntax.Initially):
                 condition = truth(context, node.condition)
                 if condition is not None:
-                    what = "the choice of initial states"
-                    ordinary(context, condition, what, node.condition.span)
+                    subject = "the choice of initial states"
+                    ordinary(context, condition, subject, node.condition.span)
                     guard = context.guard("require", node.span)
                     parts.append(ir.Require(condition.expr, guard, span=node.span))
     return assembled(parts)
@@ -91,7 +91,7 @@ def _first_value(work: Elaboration, entity: VariableEntity, index: int) -> ir.St
 def _first_content(
     work: Elaboration, entity: ChannelEntity, written: syntax.Expr, index: int
 ) -> ir.Statement | None:
-    """What is in a channel at the start; of a family, in each channel of it, by its indices."""
+    """The initial content of a channel, or of each channel of a family by its indices."""
     context = Context(work, entity.module, "initial", declared=index)
     content = entity.type
     slots: list[int] = []
@@ -102,7 +102,7 @@ def _first_content(
         context = context.bind(name.name, Operand(ir.Local(kind, slots[-1], span=name.name.span)))
     assert isinstance(content, Set | Seq | Bag)
     if isinstance(content, Set) and isinstance(written, syntax.Collection | syntax.Comprehension):
-        # What a channel holds is a list, whatever it holds it in.
+        # The initial content is always written as a list.
         written = replace(written, brackets="{}")
     operand = context.expression(written, content)
     sets = isinstance(content, Set)
@@ -147,7 +147,7 @@ def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | No
 def _stored(
     context: Context, entity: VariableEntity, kind: Type, index: int, path: tuple[ir.Step, ...]
 ) -> ir.Statement | None:
-    """The choice of the first value of a variable, or of one process's."""
+    """The choice of the initial value of a variable, or of one process's variable."""
     decl = entity.decl
     if decl.kind == "value":
         value = _value(context, entity, kind)
@@ -160,13 +160,13 @@ def _stored(
         chosen = Operand(ir.Local(element, slot, span=decl.name.span))
     test: Operand | None = None
     if decl.condition is not None:
-        # The variable's own name stands for the value that is being chosen.
+        # In the condition, the variable's own name means the value being chosen.
         own = LocalName(chosen, decl.name.span)
         inner = replace(context, locals={**context.locals, entity.name: own})
         test = truth(inner, decl.condition)
         if test is not None:
-            what = "the choice of initial states"
-            ordinary(context, test, what, decl.condition.span)
+            subject = "the choice of initial states"
+            ordinary(context, test, subject, decl.condition.span)
     where = decl.span if decl.value is None else decl.value.span
     stored = coerced(context, chosen, kind, where, entity.name)
     if domain is None or stored is None or (decl.condition is not None and test is None):
@@ -179,7 +179,7 @@ def _stored(
 
 
 def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | None:
-    """The values to choose from: of ``= any``, all that the type has."""
+    """The candidate values; for ``= any``, all values of the type."""
     decl = entity.decl
     if decl.value is not None:
         return elements(context, decl.value, expected=Set(kind))

@@ -1,4 +1,6 @@
-"""Statements: bodies of actions and procedures, from the surface tree to the typed core."""
+"""Statements: bodies of actions and procedures, elaborated from the surface tree to the typed
+core.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ NOTHING = ir.Sequence(())
 
 
 def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
-    """The statements one after the other; names bound by one are known to those after it."""
+    """Elaborates statements in order. Names bound by one are visible in those after it."""
     parts: list[ir.Statement | Opening] = []
     reached = True
     opened = 0
@@ -58,14 +60,15 @@ def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
             context.report("F407", following.span, message, (statement.span, "it returns here"))
             break
         if part is not None and not callable(part) and leaves(part):
-            # Constants decide that: what follows is checked, and has no part in this model.
+            # Constants decide this, so the statements that follow are checked but not part of this
+            # model.
             context = context.unreached()
             reached = False
     return assembled(parts)
 
 
 def assembled(parts: Sequence[ir.Statement | Opening]) -> ir.Statement:
-    """Statements in order, where an opening takes all that follows as its body."""
+    """Combines statements in order. An opening takes everything after it as its body."""
     rest: list[ir.Statement] = []
     for part in reversed(parts):
         if callable(part):
@@ -80,7 +83,7 @@ def _sequence(statements: list[ir.Statement]) -> ir.Statement:
 
 
 def ends(statement: syntax.Statement) -> bool:
-    """Whether nothing behind ``statement`` is reached, whatever the constants."""
+    """Whether the statements after ``statement`` are unreachable for all values of constants."""
     match statement:
         case syntax.Return():
             return True
@@ -98,7 +101,9 @@ def _ended(body: syntax.Suite) -> bool:
 
 
 def leaves(statement: ir.Statement) -> bool:
-    """Whether nothing behind a statement in its block is run, so far as constants tell."""
+    """Whether the statements after this one in its block never run, as far as constants
+    determine.
+    """
     match statement:
         case ir.Leave():
             return True
@@ -111,7 +116,7 @@ def leaves(statement: ir.Statement) -> bool:
         case ir.Bind(body=body) | ir.Pick(body=body):
             return leaves(body)
         case _:
-            # A loop may have no round, and a block is left for what follows it.
+            # A loop may run zero times, and leaving a block continues after it.
             return False
 
 
@@ -154,7 +159,7 @@ def _require(context: Context, node: syntax.Require) -> Result:
     ordinary(context, condition, "a guard", node.condition.span)
     guard = context.guard("require", node.span)
     if known(condition.expr) is not None:
-        # Constants decide it, so it says nothing about this run.
+        # The condition is constant, so it says nothing about the run.
         return ir.Require(condition.expr, guard, span=node.span), context
     text = " ".join(node.condition.span.text.split())
     mark = context.mark("guard", node.condition.span, context.action, text)
@@ -178,7 +183,7 @@ def _let(context: Context, node: syntax.Let) -> Result:
         return None, context.bind(node.name, None)
     expr = operand.expr
     if isinstance(expr, ir.Literal | ir.Local):
-        # Nothing can change it, so the name is another one for the same.
+        # The value cannot change, so the name is an alias.
         return None, context.bind(node.name, Operand(expr, operand.ghost))
     slot = context.work.slot()
     local = ir.Local(expr.type, slot, span=node.name.span)
@@ -192,7 +197,7 @@ def _let(context: Context, node: syntax.Let) -> Result:
 def pick(
     context: Context, binder: syntax.Binder, condition: syntax.Expr | None, span: Span
 ) -> Result:
-    """``pick y in S where p``, or a parameter of an action."""
+    """Elaborates ``pick y in S where p``, or a parameter of an action."""
     domain = elements(context, binder.domain)
     kind = element_of(domain.type) if domain else None
     slot = context.work.slot()
@@ -241,10 +246,10 @@ def _do(context: Context, node: syntax.Do) -> Result:
     if isinstance(entity, ProcedureEntity):
         return _procedure(context, entity, call)
     if not isinstance(entity, BrokenEntity):
-        what = ""
+        actual = ""
         if entity is not None:
-            what = f', and "{entity.name}" is {kind_of(entity)}'
-        message = f"a statement calls a procedure, or changes a variable by {_METHODS}{what}"
+            actual = f', and "{entity.name}" is {kind_of(entity)}'
+        message = f"a statement calls a procedure, or changes a variable by {_METHODS}{actual}"
         context.report("F414", node.span, message)
     return None, context
 
@@ -253,7 +258,7 @@ _METHODS = listing([f".{name}(...)" for name in METHODS])
 
 
 def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> Result:
-    """A call of a procedure: its statements, with the parameters bound by value."""
+    """Elaborates a call of a procedure: its statements, with the parameters bound by value."""
     entity.used = True
     if entity.role is not None and entity.role is not context.role:
         context.report(
@@ -276,7 +281,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
 
 
 def blocked(label: int, body: ir.Statement) -> ir.Statement:
-    """``body`` in a block, if something in it leaves the block."""
+    """Wraps ``body`` in a block if something in it leaves the block."""
     return ir.Block(label, body) if may_leave(body, label) else body
 
 
@@ -294,7 +299,7 @@ def _if(context: Context, node: syntax.If) -> Result:
     branches: list[tuple[ir.Expr, ir.Statement]] = []
     inner = after = context
     result: ir.Statement = NOTHING
-    # Once a condition is constantly true, what follows it is checked and never run.
+    # After a condition that is constantly true, the remaining branches are checked but never run.
     decided = False
     for number, branch in enumerate(node.branches):
         condition = truth(inner, branch.condition)
@@ -304,7 +309,7 @@ def _if(context: Context, node: syntax.If) -> Result:
             ordinary(inner, condition, "a branch", branch.condition.span)
             yes = inner.unreached() if value is False else inner.learn(when(condition.expr, True))
             if not decided and _ended(branch.body):
-                # Behind the statement, the conditions of branches that return are false.
+                # After the statement, the conditions of branches that return are false.
                 after = after.learn(when(condition.expr, False))
         body = suite(yes, branch.body)
         if condition is not None and not decided:
@@ -363,7 +368,7 @@ def _cases(
     seen = _Seen(None if subject is None else subject.type)
     cases: list[tuple[ir.Expr, ir.Statement]] = []
     result: ir.Statement = NOTHING
-    # Once a case always fits, what follows it is checked and never run.
+    # After a case that always matches, the remaining cases are checked but never run.
     decided = False
     for case in node.cases:
         seen.reached(context, case)
@@ -409,9 +414,9 @@ def _cases(
 
 
 class _Seen:
-    """What the cases of a match have covered so far.
+    """The values covered so far by the cases of a match.
 
-    ``unknown``: a case, or the subject, is wrong, so nothing can be said about what is missing.
+    ``unknown`` is set if the subject or a case is wrong; then no missing case is reported.
     """
 
     def __init__(self, kind: Type | None) -> None:
@@ -427,7 +432,7 @@ class _Seen:
         return missing_members(self.kind, set(self.members))
 
     def reached(self, context: Context, case: syntax.Case) -> None:
-        """Reports (F409) a case behind others that cover everything."""
+        """Reports (F409) a case after others that cover everything."""
         if self.unknown or self.kind is None:
             return
         if self.every is not None or not missing_members(self.kind, set(self.members)):
@@ -437,7 +442,7 @@ class _Seen:
             self.unknown = True
 
     def cover(self, context: Context, case: syntax.Case, match: Match) -> None:
-        """Counts what a case covers; reports (F409) one that others have covered."""
+        """Records what a case covers. Reports (F409) a case that an earlier one covers."""
         span = case.pattern.span
         if match.members is not None and match.members <= self.members.keys() and not self.unknown:
             note = (self.members[min(match.members)], "it is covered here")
@@ -456,14 +461,14 @@ class _Seen:
 def _for(context: Context, node: syntax.For) -> Result:
     domain = elements(context, node.binder.domain)
     kind = element_of(domain.type) if domain else None
-    # What is known of variables may change from one round to the next.
+    # Facts about variables may change from one iteration to the next.
     inner = context.with_locals_only()
     slot = context.work.slot()
     local: Operand | None = None
     if domain is not None and kind is not None:
         ghost = domain.ghost or going_through(domain.type, node.binder.span)
-        looped = Operand(domain.expr, ghost)
-        ordinary(context, looped, "a loop", node.binder.domain.span)
+        iterated = Operand(domain.expr, ghost)
+        ordinary(context, iterated, "a loop", node.binder.domain.span)
         local = Operand(ir.Local(kind, slot, span=node.binder.name.span))
     body = suite(inner.bind(node.binder.name, local), node.body)
     if domain is None:

@@ -1,1 +1,1 @@
-"""What a name may stand for, the context of an expression, and what is recorded for editors."""
+"""Entities that names denote, the context of expressions, and the recorder for editors."""

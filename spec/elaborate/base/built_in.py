@@ -1,7 +1,7 @@
-"""The names that every spec knows without declaring them, one row each.
+"""The built-in names of the language, one row each.
 
-Elaboration, completion, hover, colours and the manual read this table. What a function computes is
-in `functions`.
+Elaboration, completion, hover, semantic highlighting and the manual read this table. The meanings
+of the functions are in `functions`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Kind: TypeAlias = Literal["type", "value", "function", "method"]
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """One name: its kind, how it is written, and its meaning in a line.
+    """A built-in name: its kind, its syntax, and its meaning in one line.
 
-    Nothing that is called may have the name of a function, and nothing at all that of a type or
-    value. A method is a statement that changes a collection.
+    Defs and procedures must not have the name of a function; no declaration may have that of a type
+    or value. A method is a statement that changes a collection.
     """
 
     name: str
@@ -27,7 +27,7 @@ class BuiltIn:
     form: str
     meaning: str
     arity: tuple[int, ...] = ()
-    """The numbers of arguments that a function takes."""
+    """The numbers of arguments that a function accepts."""
 
 
 _ROWS = (

@@ -1,6 +1,7 @@
-"""What is under way while one model is built: its tables, its problems, and the context of a place.
+"""The state of elaborating one model: its tables, its problems, and the context of each expression.
 
-It knows no form of the language; the modules that do (`truth`, `statements`, ...) call it.
+This module handles no form of the language itself; the modules that do (`truth`, `statements`, ...)
+call it.
 """
 
 from __future__ import annotations
@@ -36,20 +37,20 @@ from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Span
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
-"""Where an expression stands: what it may look at depends on it."""
+"""The kind of position of an expression; it determines what the expression may read."""
 
 
 class Typer(Protocol):
-    """The one entry to the checking of expressions and types, whatever stands in them."""
+    """The entry point for checking expressions and types of any form."""
 
     def expression(
         self, context: Context, node: syntax.Expr, expected: Type | None
     ) -> Operand | None:
-        """The checked expression, or None when it is wrong (and has been reported)."""
+        """The checked expression. None if it is wrong, which has been reported."""
         ...
 
     def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
-        """The type that ``node`` denotes, or None when it is wrong (and has been reported)."""
+        """The type that ``node`` denotes. None if it is wrong, which has been reported."""
         ...
 
 
@@ -62,20 +63,22 @@ class Convert(Protocol):
 
 
 class Stop(Exception):
-    """Building cannot go on sensibly (a size that explodes); the problem has been recorded."""
+    """Raised when elaboration cannot usefully continue (a size that explodes); the problem has been
+    recorded.
+    """
 
 
 @dataclass(slots=True, eq=False)
 class Elaboration:
     """The tables of the model being built, and the problems found so far.
 
-    ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
-    where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
-    ``resolving`` are the types and constants being worked out, each for the one before it;
-    ``symbols`` the symbolic constants that nothing overrides, by their numbers; ``given``: one is
-    overridden. ``quantified`` are the predicates and domains of formulas before their quantifiers
-    are expanded. A ``muted`` elaboration records no problems of size (see `scratch`). What names
-    mean is noted in ``recorder``, where there is one.
+    ``sent`` and ``received`` hold the messages, by channel and tag, that some action sends (and
+    where) or receives. ``signatures`` caches types of parameters and results by syntax node and
+    module. ``resolving`` is the stack of types and constants being resolved. ``symbols`` are the
+    symbolic constants without an override, by their numbers; ``given`` is set if one is overridden.
+    ``quantified`` are the predicates and domains of formulas before their quantifiers are expanded.
+    A ``muted`` elaboration records no problems of size (see `scratch`). Meanings of names are noted
+    in ``recorder``, if there is one.
     """
 
     typer: Typer
@@ -106,10 +109,10 @@ class Elaboration:
     muted: bool = False
 
     def scratch(self, muted: bool) -> Elaboration:
-        """A copy whose tables are thrown away, for code that is checked and never runs.
+        """A copy with discarded tables, for code that is checked but never runs.
 
-        ``muted`` where the values of constants are what keeps it from running: the problems that
-        depend on such values (F7xx) are then none.
+        Pass ``muted`` if the code is unreachable because of the values of constants; problems that
+        depend on such values (F7xx) are then not recorded.
         """
         return replace(
             self,
@@ -123,12 +126,12 @@ class Elaboration:
         )
 
     def slot(self) -> int:
-        """A slot that nothing else uses."""
+        """A new slot."""
         self.slots += 1
         return self.slots - 1
 
     def label(self) -> int:
-        """A block label that nothing else uses."""
+        """A new block label."""
         self.labels += 1
         return self.labels - 1
 
@@ -140,9 +143,10 @@ class Elaboration:
             self.problems.append(Problem(code, span, message, notes, warning))
 
     def descend(self, span: Span, expanding: bool) -> None:
-        """Enters a statement or expression, in a call's copy if ``expanding``; `ascend` leaves it.
+        """Enters a statement or expression, which `ascend` leaves. Pass ``expanding`` inside the
+        copy of a called body.
 
-        A model whose copies explode, or nest without end, goes no further.
+        Stops a model whose copies explode or nest without end.
         """
         self.nested += 1
         self.expanded += expanding
@@ -164,12 +168,14 @@ class Elaboration:
             )
 
     def circle(self, entity: TypeEntity | ConstEntity) -> str:
-        """The way from a declaration back to itself, where it leads through others."""
-        names = [known.name for known in self.resolving[self.resolving.index(entity) :]]
+        """The names on a cycle from a declaration back to itself; empty if it has no other
+        members.
+        """
+        names = [other.name for other in self.resolving[self.resolving.index(entity) :]]
         return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
     def limit(self, count: int, span: Span) -> None:
-        """Ends a model in which ``count`` things in a row would stand inside each other."""
+        """Stops a model in which ``count`` items in a row would be nested inside each other."""
         if count > DEEPEST:
             self._explode(
                 "F711",
@@ -179,7 +185,7 @@ class Elaboration:
             )
 
     def too_many_modules(self, span: Span) -> None:
-        """Ends a model whose modules import one another with ever new arguments."""
+        """Stops a model whose modules import one another with ever new arguments."""
         self._explode(
             "F609",
             span,
@@ -198,16 +204,17 @@ class Elaboration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """A place in a spec: which names it sees, and what is known there.
+    """A position in a spec: the visible names and the known facts.
 
-    ``facts``: which tags a union value can have here, by the core expression that reads it (see
-    `flow`). ``returns``: the block that ``return`` ends. ``calls``: the calls being expanded.
-    ``declared``: in an initial value, how many variables are declared above. ``after``: inside
-    ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
-    ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
-    ``symbolic``: what is constant here may be a symbolic constant. ``apart``: values of symmetric
-    types are told apart, and may be named; records of any module are made by their names.
-    ``convert`` makes values of another module's types, where those are wanted.
+    ``facts`` are the tags that a union value can have here, by the core expression that reads it
+    (see `flow`). ``returns`` is the block that ``return`` ends. ``calls`` are the calls being
+    expanded. ``declared`` is, in an initial value, the number of variables declared above.
+    ``after`` is set inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions
+    enclose the expression, in property ``owner``. ``domain`` is set if the expected set is only
+    iterated over or tested for membership, and so may be large. ``symbolic`` allows symbolic
+    constants where a constant is required. ``apart`` is set if values of symmetric types are
+    distinguished and may be named, and records of any module may be built by name. ``convert``
+    builds values of another module's types where those are expected.
     """
 
     work: Elaboration
@@ -232,8 +239,8 @@ class Context:
 
     @property
     def given(self) -> bool:
-        """Whether what is evaluated here may come from a value that a symbolic constant was given.
-        One that fits nowhere is an evaluation error then, as in a run for all values.
+        """Whether a value evaluated here may come from an override of a symbolic constant. Such a
+        value outside its type is an evaluation error, as in a run for all values.
         """
         return self.work.given and (self.place != "constant" or self.symbolic)
 
@@ -248,12 +255,12 @@ class Context:
         return self.work.typer.resolve(self, node)
 
     def report(self, code: str, span: Span, message: str, *notes: Note) -> None:
-        """Records a problem; inside an expanded def or procedure it names the call."""
+        """Records a problem; inside an expanded def or procedure it points to the call."""
         calls: tuple[Note, ...] = tuple((call, "called from here") for call in self.calls[-1:])
         self.work.report(code, span, message, *notes, *calls)
 
     def site(self, code: str, span: Span, message: str) -> int:
-        """The number of a new place where evaluation can fail."""
+        """The number of a new site at which evaluation can fail."""
         self.work.sites.append(ir.Site(code, span, message, self.calls))
         return len(self.work.sites) - 1
 
@@ -272,19 +279,19 @@ class Context:
     # ------------------------------------------------------------ inner contexts
 
     def inner(self) -> Context:
-        """The same place, no longer the outermost part of a property."""
+        """The same context, but not the outermost part of a property."""
         return replace(self, outermost=False) if self.outermost else self
 
     def of_any_size(self) -> Context:
-        """The same place, where the set that is wanted next may be large (see ``domain``)."""
+        """The same context, in which the next expected set may be large (see ``domain``)."""
         return replace(self, domain=True)
 
     def unreached(self) -> Context:
-        """The same place, for code that the values of constants keep from running."""
+        """The same context, for code that is unreachable because of the values of constants."""
         return replace(self, work=self.work.scratch(muted=True))
 
     def bind(self, name: syntax.Name, operand: Operand | None) -> Context:
-        """This context with one more local; shadowing is reported."""
+        """This context with one more local. Shadowing is reported."""
         if name.text == "_":
             return self
         self._refuse_hiding(name)
@@ -301,11 +308,11 @@ class Context:
         else:
             entity = self.find(text) or next(iter(self.members(text)), None)
             if entity is not None and not isinstance(entity, BrokenEntity):
-                what = kind_of(entity)
-                self.work.report("F203", name.span, *hiding(text, what, entity.span))
+                kind = kind_of(entity)
+                self.work.report("F203", name.span, *hiding(text, kind, entity.span))
 
     def learn(self, facts: Mapping[ir.Expr, frozenset[int]]) -> Context:
-        """This context, knowing more about the tags of union values."""
+        """This context with additional facts about the tags of union values."""
         if not facts:
             return self
         merged = dict(self.facts)
@@ -314,7 +321,7 @@ class Context:
         return replace(self, facts=merged)
 
     def with_locals_only(self) -> Context:
-        """This context, where nothing is known of what may change."""
+        """This context without facts about state that may change."""
         facts: dict[ir.Expr, frozenset[int]] = {
             expr: tags for expr, tags in self.facts.items() if isinstance(expr, ir.Local)
         }
@@ -323,48 +330,50 @@ class Context:
     # ------------------------------------------------------------ names
 
     def find(self, text: str) -> Entity | None:
-        """The entity of a name: role, then module, then imports. Members and locals are apart."""
+        """The entity of a name, looked up in the role, the module and the imports, in this order.
+        Members and locals are separate.
+        """
         if self.role is not None and text in self.role.names:
             return self.role.names[text]
         return self.module.names.get(text) or self.module.imports.get(text)
 
     def look_up(self, name: syntax.Name) -> Entity | None:
-        """The entity that a written name means; see `find`."""
+        """The entity that a name in the text denotes; see `find`."""
         entity = self.find(name.text)
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, self.module))
         return entity
 
     def local(self, name: syntax.Name) -> LocalName | None:
-        """The local that a written name means."""
-        known = self.locals.get(name.text)
-        if known is not None and self.work.recorder is not None:
-            self.work.recorder.names.append((name, known, self.module))
-        return known
+        """The local that a name in the text denotes."""
+        local = self.locals.get(name.text)
+        if local is not None and self.work.recorder is not None:
+            self.work.recorder.names.append((name, local, self.module))
+        return local
 
     def meant(
         self, name: syntax.Name, entity: Entity | None, module: Instance | None = None
     ) -> None:
-        """Notes that a name means ``entity``, as ``module`` (None: this one) knows it."""
+        """Records that a name denotes ``entity`` as ``module`` (default: this one) knows it."""
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, module or self.module))
 
     def stands_for(self, name: syntax.Name, span: Span) -> None:
-        """Notes that a name means what is declared at ``span`` and is no entity."""
+        """Records that a name denotes a declaration at ``span`` that is not an entity."""
         if self.work.recorder is not None:
             self.work.recorder.names.append((name, LocalName(None, span), self.module))
 
     def part(self, name: syntax.Name, kind: Type, *path: str) -> None:
-        """Notes that a name means a part of a type, which is no entity."""
+        """Records that a name denotes a part of a type, which is not an entity."""
         if self.work.recorder is not None:
             self.work.recorder.parts.append((name, kind, path))
 
     def members(self, text: str) -> list[MemberEntity]:
-        """The members of enums and unions that go by this name."""
+        """The members of enums and unions with this name."""
         return self.module.members.get(text, [])
 
     def known(self) -> Iterator[str]:
-        """Every name that can be used here, for suggestions."""
+        """All names that can be used here, for suggestions."""
         yield from self.locals
         if self.role is not None:
             yield from self.role.names
@@ -382,10 +391,10 @@ class Context:
         meant: Mapping[str, str] | None = None,
         instead: Mapping[str, str] | None = None,
     ) -> None:
-        """Reports a name that nothing here has, unless its declaration was broken.
+        """Reports an unknown name, unless its declaration was broken.
 
-        Things of these ``kinds`` are suggested before others; ``meant`` are what words of other
-        languages stand for, and ``instead`` say what to write where nothing does.
+        Entities of these ``kinds`` are suggested first. ``meant`` maps words of other languages to
+        ours; ``instead`` gives advice for words without an equivalent.
         """
         if name.text in self.module.file.broken.names:
             return
@@ -402,13 +411,13 @@ class Context:
 
 
 def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
-    """The sentence and the note for a new name that would hide another one."""
+    """The message and the note for a new name that would hide an existing one."""
     message = f'"{text}" is {what} here already, and a name has one meaning; choose another'
     return message, (span, f'"{text}" is declared here')
 
 
 def reserved(text: str) -> str:
-    """The sentence for a new name that the language has taken."""
+    """The message for a new name that is reserved by the language."""
     return f'"{text}" is a {BUILT_IN[text].kind} of the language; choose another name'
 
 
@@ -421,7 +430,7 @@ def first_ghost(*operands: Operand | None) -> Ghost | None:
 
 
 def role_locals(role: RoleEntity | None, instance: ir.Expr | None) -> dict[str, LocalName]:
-    """The index of a role family as a local: what every member of the role sees."""
+    """The index of a role family as a local, visible to every member of the role."""
     if role is None or role.decl.index is None or instance is None:
         return {}
     name = role.decl.index.name

@@ -1,5 +1,5 @@
-"""What the files of a spec declare, for those who know the core and no syntax: where the body of a
-definition stands, and what its parameters are called.
+"""Definitions in the files of a spec: spans of their bodies, and names of their parameters. For
+modules that know the core but not the syntax.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """A ``def``: its name, its parameters, and where it and its body stand. ``used`` are the
-    parameters in the order in which the body first names them.
+    """A ``def``: its name, parameters and spans. ``used`` are the parameters in the order in which
+    the body first names them.
     """
 
     name: str
@@ -26,27 +26,27 @@ class Definition:
 
 
 def definitions(files: Iterable[syntax.File]) -> tuple[Definition, ...]:
-    """The definitions of some files, those of roles included."""
+    """The definitions in some files, including those of roles."""
     return tuple(
-        _definition(one)
+        _definition(node)
         for file in files
-        for one in walk(file.declarations)
-        if isinstance(one, syntax.DefDecl)
+        for node in walk(file.declarations)
+        if isinstance(node, syntax.DefDecl)
     )
 
 
-def _definition(one: syntax.DefDecl) -> Definition:
-    parameters = tuple(parameter.name.text for parameter in one.parameters)
-    names = [node.text for node in walk(one.body) if isinstance(node, syntax.Name)]
+def _definition(node: syntax.DefDecl) -> Definition:
+    parameters = tuple(parameter.name.text for parameter in node.parameters)
+    names = [part.text for part in walk(node.body) if isinstance(part, syntax.Name)]
     used = dict.fromkeys(name for name in names if name in parameters)
-    return Definition(one.name.text, parameters, one.span, one.body.span, tuple(used))
+    return Definition(node.name.text, parameters, node.span, node.body.span, tuple(used))
 
 
 def role_indices(files: Iterable[syntax.File]) -> dict[str, str]:
-    """What role families call their index, by the roles' names."""
+    """The index names of role families, by role name."""
     return {
-        one.name.text: one.index.name.text
+        node.name.text: node.index.name.text
         for file in files
-        for one in walk(file.declarations)
-        if isinstance(one, syntax.RoleDecl) and one.index is not None
+        for node in walk(file.declarations)
+        if isinstance(node, syntax.RoleDecl) and node.index is not None
     }

@@ -1,4 +1,4 @@
-"""The files of a program: the root, what it imports, and where each import leads."""
+"""The files of a program: the root, its imports, and the target of each import."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source
 
 Trees: TypeAlias = dict[Path, tuple[syntax.File, tuple[Problem, ...]]]
-"""The last tree of each file, and what is wrong with it. Who keeps one from reading to reading has
-a file parsed again only when its text has changed.
+"""The last tree of each file and its problems. A caller that keeps one between readings has a file
+parsed again only when its text has changed.
 """
 _SHIPPED: Trees = {}
-"""Those of the files that Fencepost ships, of which there are few and which many models import."""
+"""Trees of the files shipped with Fencepost. They are few, and many models import them."""
 
 
 @dataclass(slots=True)
 class Files:
-    """Every file of a program by its resolved path, and where each import leads.
+    """Every file of a program by its resolved path, and the target of each import.
 
-    An import that leads nowhere, or in a circle, is not in ``imports``.
+    ``imports`` omits imports that lead nowhere or into a cycle.
     """
 
     root: Path
@@ -50,12 +50,13 @@ def read_files(
     unsaved: Mapping[Path, str] | None = None,
     trees: Trees | None = None,
 ) -> Files:
-    """The root file and all that it imports. Raises Rejected when the root cannot be read.
+    """Reads the root file and everything that it imports. Raises Rejected if the root cannot be
+    read.
 
-    ``unsaved`` are texts that stand for those of files, which need not exist, by any path that
-    leads there. ``trees`` are used where they fit, and kept up to date.
+    ``unsaved`` maps paths to texts that replace those of files, which need not exist. ``trees`` is
+    used where up to date, and updated.
     """
-    texts = {library.real(one): text for one, text in (unsaved or {}).items()}
+    texts = {library.real(file): text for file, text in (unsaved or {}).items()}
     source = library.read(path, texts)
     files = Files(library.real(path))
     _Reading(files, search, texts, {} if trees is None else trees).enter(path, source, ())
@@ -64,8 +65,8 @@ def read_files(
 
 @dataclass(slots=True)
 class _Reading:
-    """The reading of a program; ``search`` are the folders of --path, ``unsaved`` texts that stand
-    for those of files, by resolved path.
+    """Reads a program. ``search`` are the folders of --path; ``unsaved`` are texts that replace
+    files, by resolved path.
     """
 
     files: Files
@@ -74,7 +75,7 @@ class _Reading:
     trees: Trees
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
-        """Parses a file and reads what it imports. ``trail``: the files that led here."""
+        """Parses a file and reads its imports. ``trail`` are the files that led here."""
         tick()
         here = library.real(path)
         tree, problems = self._tree(here, source)
@@ -86,27 +87,27 @@ class _Reading:
 
     def _tree(self, here: Path, source: Source) -> tuple[syntax.File, tuple[Problem, ...]]:
         trees = _SHIPPED if library.is_shipped(here) else self.trees
-        known = trees.get(here)
-        same = known is not None and known[0].source.text == source.text
-        if known is None or not same or known[0].source.name != source.name:
+        cached = trees.get(here)
+        same = cached is not None and cached[0].source.text == source.text
+        if cached is None or not same or cached[0].source.name != source.name:
             tree, problems = parse(source)
-            known = trees[here] = (tree, (*problems, *swallowed(tree)))
-        return known
+            cached = trees[here] = (tree, (*problems, *swallowed(tree)))
+        return cached
 
     def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:
         parts = tuple(part.text for part in node.module)
         where = node.module[0].span.to(node.module[-1].span)
-        found = library.find_module(parts, path, self.search, self.unsaved)
-        if found is None:
+        module = library.find_module(parts, path, self.search, self.unsaved)
+        if module is None:
             hint = _similar(parts, path, self.search)
             places = "beside this file, on --path, or in the shipped library"
             message = f'no module "{".".join(parts)}" is found {places}{hint}'
             self.files.problems.append(Problem("F601", where, message))
             return
-        target = library.real(found)
+        target = library.real(module)
         if target in trail:
             circle = [*trail[trail.index(target) :], target]
-            names = " imports ".join(one.stem for one in circle)
+            names = " imports ".join(file.stem for file in circle)
             message = f"modules must not import each other in a circle: {names}"
             self.files.problems.append(Problem("F602", where, message))
             return
@@ -118,15 +119,15 @@ class _Reading:
         if target in self.files.files:
             return
         try:
-            source = library.read(found, self.unsaved)
+            source = library.read(module, self.unsaved)
         except Rejected as rejected:
             self.files.problems += rejected.problems
             return
-        self.enter(found, Source(_shown(found), source.text), trail)
+        self.enter(module, Source(_shown(module), source.text), trail)
 
 
 def _shown(path: Path) -> str:
-    """How messages name a module: the same on every machine for a shipped one."""
+    """The name of a module in messages: the same on every machine for a shipped one."""
     shipped = library.package_root()
     return str(path.relative_to(shipped) if path.is_relative_to(shipped) else path)
 

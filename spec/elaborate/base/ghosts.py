@@ -1,4 +1,4 @@
-"""What looks at a ghost, and what therefore must not decide anything ordinary."""
+"""Rules that keep ghosts from influencing anything ordinary."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.text.source import Span
 
 
-def ordinary(context: Context, operand: Operand, what: str, span: Span | None = None) -> None:
-    """Reports (F501) when ``what``, which is ordinary, would depend on a ghost."""
+def ordinary(context: Context, operand: Operand, subject: str, span: Span | None = None) -> None:
+    """Reports (F501) if ``what``, which is ordinary, would depend on a ghost."""
     if operand.ghost is None:
         return
     context.report(
         "F501",
         span or operand.expr.span or operand.ghost.span,
-        f"{what} must not depend on a ghost",
+        f"{subject} must not depend on a ghost",
         (operand.ghost.span, operand.ghost.reason),
     )
 
 
 def field_ghost(is_ghost: bool, name: str, span: Span) -> Ghost | None:
-    """Why reading a field is reading a ghost."""
+    """The reason why reading a field reads a ghost."""
     return Ghost(span, f'"{name}" is a ghost field') if is_ghost else None
 
 
 def comparing(kind: Type, span: Span) -> Ghost | None:
-    """Why comparing values of ``kind``, or bringing them into order, looks at ghosts."""
+    """The reason why comparing or sorting values of ``kind`` reads ghosts."""
     if isinstance(kind, Option):
         kind = kind.element
     if has_ghost(kind):
@@ -35,7 +35,9 @@ def comparing(kind: Type, span: Span) -> Ghost | None:
 
 
 def going_through(kind: Type, span: Span) -> Ghost | None:
-    """Why going through a collection of this type looks at ghosts (the order of a bag does)."""
+    """The reason why iterating over a collection of this type reads ghosts (the order of a bag
+    does).
+    """
     if isinstance(kind, Bag | Set) and has_ghost(kind.element):
         return Ghost(
             span,

@@ -1,5 +1,5 @@
-"""What other languages call functions and methods, and what to write here for those that are not
-here at all. `syntax/habits.py` has the words and signs.
+"""Names of functions and methods in other languages, with our equivalents or advice.
+`syntax/habits.py` has keywords and operators.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FUNCTIONS = {
     "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
     "front": "first", "back": "last", "minimum": "min", "maximum": "max",
 }  # fmt: skip
-"""What other languages call the functions."""
+"""Names of our functions in other languages."""
 
 METHODS = {
     "push": "append", "push_back": "append", "enqueue": "append", "add": "append",
@@ -20,7 +20,7 @@ METHODS = {
     "insert": "add", "put": "add",
     "discard": "remove", "delete": "remove", "erase": "remove", "empty": "clear",
 }  # fmt: skip
-"""What other languages call the methods."""
+"""Names of our methods in other languages."""
 
 _SUBSET = "write a <= b"
 _ALL = "write forall x in S: p"
@@ -42,7 +42,7 @@ INSTEAD = {
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
     "assume": "assume stands before its condition, as a declaration",
 }  # fmt: skip
-"""What to write for a function that is not there."""
+"""Advice for functions without an equivalent."""
 
 ANYWHERE = {
     "self": "a variable of the same process is called by its name alone",
@@ -52,17 +52,17 @@ ANYWHERE = {
     "log": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
     "null": "write none", "nil": "write none", "None": "write none",
 }  # fmt: skip
-"""What to write for a name that other languages have everywhere."""
+"""Advice for names that are common in other languages."""
 
 _TAKEN = {
     "extend": "the elements of another sequence are put behind by q += r",
     "update": "the elements of another set are added by s = s | t",
 }
-"""What to write for a method that is not there."""
+"""Advice for methods without an equivalent."""
 
 
 def method(name: str, kind: Type) -> str | None:
-    """What to write for a method that values of this type do not have."""
+    """Advice for a method that values of this type do not have; None without one."""
     if isinstance(kind, Seq):
         if name == "pop":
             return "pop_first and pop_last take an element out"
@@ -79,7 +79,7 @@ def method(name: str, kind: Type) -> str | None:
 
 
 def operator(sign: str, kind: Type) -> str:
-    """What to write for a sign that stands for nothing between such values; or nothing."""
+    """Advice for an operator that is undefined for such values, or an empty text."""
     match kind:
         case Set():
             remark = {"+": "the union of sets is a | b", "*": "the intersection of sets is a & b"}

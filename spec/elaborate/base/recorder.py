@@ -1,7 +1,7 @@
-"""What names meant and which types expressions had, noted while a model is built.
+"""A record of the meanings of names and the types of expressions, made during elaboration.
 
-Elaboration only appends here, so that a recorder changes neither the model nor the problems, and
-costs little; `references` makes sense of the notes.
+Elaboration only appends to it, so a recorder changes neither the model nor the problems and costs
+little; `references` interprets the record.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 
 Path: TypeAlias = tuple[str, ...]
-"""A part of a type: () is the type itself, (member,), (field,) or (variant, field)."""
+"""A part of a type: () is the type itself; (member,), (field,) and (variant, field) are its
+parts.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorder:
-    """The notes of one or more builds of one program, as they were made; most come several times.
+    """Records of one or more builds of one program, in order. Most entries occur several times.
 
-    ``names`` are written names, what they mean, and the instance that knows it so; ``parts`` names
-    that meant a part of a type; ``types`` the types that expressions had, and locals where they are
-    bound.
+    ``names`` are names in the text, what they denote, and the instance in which they do; ``parts``
+    are names of parts of types; ``types`` are the types of expressions and of bound locals.
     """
 
     instances: list[Instance] = field(default_factory=list[Instance])

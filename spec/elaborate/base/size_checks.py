@@ -1,4 +1,4 @@
-"""Types that are too large are refused, before anything of their size is made."""
+"""Rejects types that are too large, before allocating anything of their size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.spec.text.source import Span
 
 
 def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None:
-    """``map[K, V]``, if it is neither too large nor a key with ghosts."""
+    """``map[K, V]``, unless it is too large or its key has ghosts, which is reported."""
     if has_ghost(key):
         context.report(
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
@@ -36,7 +36,7 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
 
 
 def bounded(context: Context, kind: Type, span: Span) -> Type | None:
-    """``kind``, if a state has room for a value of it (F708)."""
+    """``kind`` if a value of it fits into a state; else reports F708 and returns None."""
     if depth(kind) > MOST_NESTED:
         context.report("F708", span, f"this type is nested more than {MOST_NESTED} levels deep")
         return None

@@ -1,6 +1,6 @@
-"""Comments that were probably meant as a part of the spec.
+"""Comments that were probably meant as part of the spec.
 
-`#` is TLA+'s "not equal", and here it begins a comment: `done # true` is just `done`.
+In TLA+, `#` is "not equal"; here it begins a comment, so `done # true` is just `done`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ _CONNECTIVES = ("or", "and", "implies", "iff")
 
 
 def swallowed(file: syntax.File) -> Iterator[Problem]:
-    """Warnings (F126) about comments that hold nothing but an operand, right behind a condition
-    that is no comparison yet.
+    """Warns (F126) about a comment that consists of a single operand right after a condition that
+    is not a comparison.
     """
     source = file.source
     ends: dict[int, bool] = {}
     for condition in _conditions(file):
         for end, compared in _ends(condition):
             ends[end] = ends.get(end, True) and compared
-    # What is assigned may be a number, and the comment another one; but true and false say enough.
+    # An assigned value may be a number, and the comment another number; but true and false are
+    # unambiguous.
     assigned = {node.value.span.end: False for node in _assignments(file)}
     if not ends and not assigned:
         return
@@ -38,8 +39,8 @@ def swallowed(file: syntax.File) -> Iterator[Problem]:
         operand = _OPERAND.fullmatch(match["comment"])
         if operand is None:
             continue
-        known = {**assigned, **ends} if operand["operand"] in ("true", "false") else ends
-        if _follows(source, match.start(), known):
+        candidates = {**assigned, **ends} if operand["operand"] in ("true", "false") else ends
+        if _follows(source, match.start(), candidates):
             yield _warning(source, match.start(), operand["operand"])
 
 
@@ -54,8 +55,9 @@ def _warning(source: Source, start: int, operand: str) -> Problem:
 
 
 def _follows(source: Source, start: int, ends: dict[int, bool]) -> bool:
-    """Whether the comment at ``start`` stands behind a condition, or behind the parentheses of one;
-    behind a comparison only where it stands in such."""
+    """Whether the comment at ``start`` directly follows a condition or the parentheses around one.
+    After a comparison, only the latter counts.
+    """
     end, closed = start, False
     while end not in ends:
         end -= 1
@@ -75,7 +77,7 @@ def _assignments(file: syntax.File) -> Iterator[syntax.Assign | syntax.Let]:
 
 
 def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
-    """Every expression of a file that is true or false because of its place."""
+    """Every expression in a file that is a condition because of its position."""
     for node in walk(file.declarations):
         match node:
             case (
@@ -126,8 +128,9 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
 
 
 def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
-    """Where a condition ends, and whether a comparison does there. What ends with another condition
-    is left to that one."""
+    """The end offset of a condition, and whether a comparison ends there. A condition that ends
+    with another condition is left to that one.
+    """
     match condition:
         case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
             return
@@ -140,7 +143,7 @@ def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
         case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
             yield from _ends(last)
         case syntax.Boolean():
-            # `const Verify: bool = true  # false` says what else it may be.
+            # In `const Verify: bool = true  # false`, the comment gives the other value.
             return
         case _:
             yield condition.span.end, False

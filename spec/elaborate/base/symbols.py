@@ -1,8 +1,8 @@
-"""What a name can stand for while a spec is being checked.
+"""Entities: the declarations that names denote during elaboration.
 
-Entities are made when a module's declarations are gathered, and resolved (types, values,
-numbers of variables) when first needed; `Pending` marks one whose resolution is under way, so
-that circles are found.
+Entities are created when a module's declarations are collected, and resolved (types, values,
+numbers of variables) on first use; `Pending` marks those being resolved, so that cycles are
+detected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.spec.text.source import Span
 
 
 class Pending(PythonEnum):
-    """How far a lazily resolved entity is."""
+    """Progress of a lazily resolved entity."""
 
     NEW = "new"
     RESOLVING = "resolving"
@@ -30,9 +30,9 @@ class Pending(PythonEnum):
 
 @dataclass(slots=True, eq=False)
 class ConstEntity:
-    """A constant; ``override`` is an expression from an import, a check or the command line.
+    """A constant. ``override`` is an expression from an import, a check or the command line.
 
-    One that is declared symbolic, and that nothing overrides, has number ``symbol`` and no value.
+    A symbolic constant without an override has number ``symbol`` and no value.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ConstEntity:
 
 @dataclass(slots=True, eq=False)
 class TypeEntity:
-    """A named type. The members of an enum or union are entered as `MemberEntity` too."""
+    """A named type. The members of an enum or union are also `MemberEntity` objects."""
 
     name: str
     span: Span
@@ -77,7 +77,7 @@ class MemberEntity:
 
 @dataclass(slots=True, eq=False)
 class VariableEntity:
-    """A state variable; ``type`` is the declared one (of one instance, in a role family)."""
+    """A state variable. ``type`` is the declared type; in a role family, that of one instance."""
 
     name: str
     span: Span
@@ -90,9 +90,9 @@ class VariableEntity:
 
 @dataclass(slots=True, eq=False)
 class ChannelEntity:
-    """A channel; a ``param channel`` is replaced by the channel that it is given.
+    """A channel. A ``param channel`` is replaced by the channel passed for it.
 
-    ``looked_at``: some expression speaks of what is in it.
+    ``looked_at`` says whether some expression reads its content.
     """
 
     name: str
@@ -109,7 +109,7 @@ class ChannelEntity:
 
 @dataclass(slots=True, eq=False)
 class RoleEntity:
-    """A role and the names in it; ``index_type`` is None for a single process."""
+    """A role and the names in it. ``index_type`` is None for a single process."""
 
     name: str
     span: Span
@@ -121,8 +121,8 @@ class RoleEntity:
 
 @dataclass(slots=True, eq=False)
 class ActionEntity:
-    """An action; ``index`` is its number in the model. ``parameters`` are the types of what its
-    parameters are chosen from, as soon as that is known.
+    """An action. ``index`` is its number in the model. ``parameters`` are the element types of its
+    parameters' domains, once known.
     """
 
     name: str
@@ -136,7 +136,7 @@ class ActionEntity:
 
 @dataclass(slots=True, eq=False)
 class DefEntity:
-    """A pure function, expanded where it is called."""
+    """A pure function, expanded at each call."""
 
     name: str
     span: Span
@@ -148,7 +148,7 @@ class DefEntity:
 
 @dataclass(slots=True, eq=False)
 class ProcedureEntity:
-    """A procedure, expanded where it is called."""
+    """A procedure, expanded at each call."""
 
     name: str
     span: Span
@@ -171,7 +171,7 @@ class PropertyEntity:
 
 @dataclass(slots=True, eq=False)
 class ModuleEntity:
-    """An imported module, known by its alias."""
+    """An imported module, under its alias."""
 
     name: str
     span: Span
@@ -180,7 +180,7 @@ class ModuleEntity:
 
 @dataclass(slots=True, eq=False)
 class BrokenEntity:
-    """A name whose declaration is wrong and has been reported; its uses stay silent."""
+    """A name whose declaration is wrong and has been reported; uses of it are not reported."""
 
     name: str
     span: Span
@@ -193,7 +193,7 @@ Entity: TypeAlias = (
 
 
 def kind_of(entity: Entity) -> str:
-    """What an entity is, in the words of the language: "a constant", "an action"."""
+    """The kind of an entity in the words of the language, such as "a constant" or "an action"."""
     match entity:
         case ConstEntity():
             return "a constant"
@@ -225,11 +225,11 @@ def kind_of(entity: Entity) -> str:
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A module with its arguments: equal file and arguments give the same instance.
+    """A module with its arguments. Equal file and arguments give the same instance.
 
-    ``names`` are its own declarations, ``imports`` what it imported, ``members`` the members of
-    enums and unions by name (several types may share a member's name). ``joined``: whether its
-    state is part of the model. ``home`` tells its types from those of other instances.
+    ``names`` are its own declarations, ``imports`` its imports, ``members`` the members of enums
+    and unions by name (several types may share a member's name). ``joined`` says whether its state
+    is part of the model. ``home`` distinguishes its types from those of other instances.
     """
 
     path: Path
@@ -244,8 +244,8 @@ class Instance:
 
 
 def declared_at(entity: Entity, module: Instance) -> Span:
-    """Where the text of ``module`` declares what it knows as ``entity``: a channel that it was
-    given is declared by its parameter.
+    """The declaration of ``entity`` in the text of ``module``. A channel passed as an argument is
+    declared by its parameter.
     """
     if isinstance(entity, ChannelEntity) and entity.module is not module:
         for decl in module.file.declarations:
@@ -256,19 +256,19 @@ def declared_at(entity: Entity, module: Instance) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """Why a value must not influence ordinary code, and where that came from."""
+    """Why a value must not influence ordinary code, and the span of the cause."""
 
     span: Span
     reason: str
 
 
 Opening: TypeAlias = Callable[[ir.Statement], ir.Statement]
-"""A statement that is still to be given what runs after it."""
+"""A statement that lacks its continuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A checked expression: its core, and the reason why it is a ghost, if it is one."""
+    """A checked expression: its core form, and the reason why it is a ghost, if it is one."""
 
     expr: ir.Expr
     ghost: Ghost | None = None
@@ -280,7 +280,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class LocalName:
-    """A local: what it stands for (None where its declaration is wrong), and where it is bound."""
+    """A local: its value (None if its declaration is wrong), and the span that binds it."""
 
     operand: Operand | None
     span: Span

@@ -1,1 +1,1 @@
-"""What editors ask of a spec that was elaborated: names, references and scopes."""
+"""Names, references and scopes of an elaborated spec, for editors."""

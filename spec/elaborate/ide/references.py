@@ -1,7 +1,7 @@
-"""What is known of a spec by place: definitions, references, and the types of expressions.
+"""Definitions, references and types of expressions, by position in the text.
 
-For editors, and for whatever else starts at a place in a text. All of it comes from the surface
-tree and from what a `Recorder` noted; nothing is resolved a second time.
+Used by editors and other position-based tools. Everything comes from the surface tree and from what
+a `Recorder` noted; nothing is resolved a second time.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ _Declared: TypeAlias = "tuple[str, Kind, syntax.Node | None]"
 Declared: TypeAlias = dict[
     FilePath, tuple[syntax.File, tuple[tuple[Span, _Declared, str | None], ...]]
 ]
-"""The declarations of each file, with their docstrings. Who keeps one has a file gone through again
-only when it has changed.
+"""The declarations of each file, with their docstrings. A caller that keeps one has only changed
+files visited again.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A declared name. ``span`` is the name where it is declared, of a module the start of its
-    file, and no two declarations have the same.
+    """A declared name. ``span`` is the span of the name in its declaration, or the start of the
+    file for a module; it is unique.
 
-    ``types`` are its types as text: none where it has no type or the spec is wrong, several where a
+    ``types`` are its types as text: none if it has no type or the spec is wrong, several if a
     module is instantiated in several ways. ``docstring`` is that of a module, or the comment lines
-    right above the line of the declaration. ``node`` is what declares it, None for a module that
+    right above the line of the declaration. ``node`` is the declaring node, None for a module that
     is a file.
     """
 
@@ -71,9 +71,9 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The declarations of a program by the span of their names; what each name that is a use means,
-    by its span; the types of expressions as text, by span; and the types themselves of expressions
-    and declarations.
+    """The declarations of a program by the spans of their names; the declarations that each use
+    denotes, by its span; the types of expressions as text, by span; and the types themselves of
+    expressions and declarations.
     """
 
     declarations: Mapping[Span, Declaration]
@@ -82,10 +82,11 @@ class References:
     values: Mapping[Span, tuple[Type, ...]]
 
     def definition_at(self, source: Source, offset: int) -> tuple[Declaration, ...]:
-        """What the name at a character offset means, or declares; () where there is no name.
+        """The declarations that the name at a character offset denotes or declares; () if there is
+        no name.
 
-        There are several where a module is instantiated in several ways, and where a field belongs
-        to several variants.
+        There are several if a module is instantiated in several ways, or if a field belongs to
+        several variants.
         """
         meant = _innermost(self.uses, source, offset)
         if meant is not None:
@@ -94,24 +95,26 @@ class References:
         return () if declared is None else (self.declarations[declared],)
 
     def references_of(self, declaration: Declaration) -> tuple[Span, ...]:
-        """Where a declaration is used, without the declaration itself, by file and place."""
+        """The uses of a declaration, without the declaration itself, sorted by file and
+        position.
+        """
         spans = [span for span, meant in self.uses.items() if declaration in meant]
         return tuple(sorted(spans, key=_order))
 
     def renaming(self, declaration: Declaration) -> tuple[Span, ...]:
-        """Every place that must change with a declaration's name, by file and place.
+        """Every span to change when a declaration is renamed, sorted by file and position.
 
-        Where a name means several declarations at once, all of them change.
+        If a name denotes several declarations at once, all of them change.
         """
-        wanted = {declaration}
+        renamed = {declaration}
         spans: set[Span] = set()
-        grown = True
-        while grown:
-            touched = {span for span, meant in self.uses.items() if not wanted.isdisjoint(meant)}
-            grown = not touched <= spans
+        growing = True
+        while growing:
+            touched = {span for span, meant in self.uses.items() if not renamed.isdisjoint(meant)}
+            growing = not touched <= spans
             spans |= touched
-            wanted |= {one for span in touched for one in self.uses[span]}
-        return tuple(sorted(spans | {one.span for one in wanted}, key=_order))
+            renamed |= {other for span in touched for other in self.uses[span]}
+        return tuple(sorted(spans | {other.span for other in renamed}, key=_order))
 
     def type_at(self, source: Source, offset: int) -> tuple[str, ...]:
         """The types of the innermost expression, or else of the name, at a character offset."""
@@ -121,8 +124,8 @@ class References:
         )
         if span is not None and (name is None or name.end - name.start >= span.end - span.start):
             return self.types[span]
-        found = self.definition_at(source, offset)
-        return tuple(dict.fromkeys(kind for one in found for kind in one.types))
+        definitions = self.definition_at(source, offset)
+        return tuple(dict.fromkeys(kind for definition in definitions for kind in definition.types))
 
 
 def _order(span: Span) -> tuple[str, int]:
@@ -130,29 +133,29 @@ def _order(span: Span) -> tuple[str, int]:
 
 
 def _innermost(spans: Iterable[Span], source: Source, offset: int) -> Span | None:
-    """The shortest of ``spans`` around an offset. One that ends there counts, as editors put the
-    cursor behind a name, unless another goes on.
+    """The shortest of ``spans`` around an offset. A span that ends at the offset counts, since
+    editors put the cursor after a name, unless another span continues.
     """
-    around = [one for one in spans if one.source is source and one.start <= offset <= one.end]
+    around = [span for span in spans if span.source is source and span.start <= offset <= span.end]
     return min(
-        (one for one in around if one.end > one.start),
-        key=lambda one: (one.end == offset, one.end - one.start),
+        (span for span in around if span.end > span.start),
+        key=lambda span: (span.end == offset, span.end - span.start),
         default=None,
     )
 
 
 def references(files: Files, recorder: Recorder, declared: Declared | None = None) -> References:
-    """What a recorder noted about the builds of a program, in order.
+    """Interprets the recorded notes of the builds of a program, in order.
 
-    ``declared`` is used for files that are as they were, and kept up to date.
+    ``declared`` is used for unchanged files, and updated.
     """
     return _Index(files, recorder, {} if declared is None else declared).references()
 
 
 @dataclass(slots=True)
 class _Index:
-    """The notes being put in order. A declaration is known by its span; ``made`` are those of the
-    parts of types, by their paths.
+    """Builds the index. A declaration is identified by its span; ``made`` maps types to the spans
+    of their parts, by path.
     """
 
     files: Files
@@ -173,10 +176,10 @@ class _Index:
 
     def references(self) -> References:
         for path, file in self.files.files.items():
-            known = self.declared.get(path)
-            if known is None or known[0] is not file:
-                known = self.declared[path] = (file, tuple(_declared(path.stem, file)))
-            for span, declared, docstring in known[1]:
+            cached = self.declared.get(path)
+            if cached is None or cached[0] is not file:
+                cached = self.declared[path] = (file, tuple(_declared(path.stem, file)))
+            for span, declared, docstring in cached[1]:
                 self.kinds.setdefault(span, declared)
                 self.docstrings.setdefault(span, docstring)
         self._imported()
@@ -185,8 +188,8 @@ class _Index:
         for name, meant, module in self.recorder.names:
             span = meant.span if isinstance(meant, LocalName) else declared_at(meant, module)
             self.uses[name.span][span] = None
-        # Types are compared as seldom as can be: they may be large.
-        parts = {(id(one[0]), id(one[1]), one[2]): one for one in self.recorder.parts}
+        # Compare types as rarely as possible: they may be large.
+        parts = {(id(note[0]), id(note[1]), note[2]): note for note in self.recorder.parts}
         for name, kind, inside in parts.values():
             for places in self.made.get(kind, ()):
                 if inside in places:
@@ -202,7 +205,7 @@ class _Index:
             for span, (name, kind, node) in self.kinds.items()
         }
         uses = {
-            span: tuple(declarations[one] for one in meant if one in declarations)
+            span: tuple(declarations[note] for note in meant if note in declarations)
             for span, meant in self.uses.items()
         }
         return References(
@@ -218,7 +221,7 @@ class _Index:
     # ------------------------------------------------------------ declarations
 
     def _imported(self) -> None:
-        """The last word of an import's path means the file."""
+        """The last part of an import's path denotes the file."""
         for path, file in self.files.files.items():
             for node in file.declarations:
                 if not isinstance(node, syntax.Import):
@@ -254,24 +257,24 @@ class _Index:
                 pass
 
     def _made(self, entity: TypeEntity) -> None:
-        """The parts of the type that a declaration makes."""
+        """Records the parts of the type that a declaration creates."""
         kind = entity.type
-        places: dict[Path, Span] = {(): entity.span}
+        spans: dict[Path, Span] = {(): entity.span}
         match kind, entity.decl:
             case Enum(), syntax.EnumDecl(members=members):
                 for name in members:
-                    places[(name.text,)] = name.span
+                    spans[(name.text,)] = name.span
                     self._add(name.span, kind)
             case Record(), syntax.RecordDecl(fields=nodes):
-                places |= self._fields((), kind.fields, nodes)
+                spans |= self._fields((), kind.fields, nodes)
             case Union(), syntax.UnionDecl(variants=variants):
                 for node, variant in zip(variants, kind.variants, strict=True):
-                    places[(variant.name,)] = node.name.span
+                    spans[(variant.name,)] = node.name.span
                     self._add(node.name.span, kind)
-                    places |= self._fields((variant.name,), variant.fields, node.fields)
+                    spans |= self._fields((variant.name,), variant.fields, node.fields)
             case _:
                 return
-        self.made.setdefault(kind, []).append(places)
+        self.made.setdefault(kind, []).append(spans)
 
     def _fields(
         self, path: Path, fields: tuple[Field, ...], nodes: tuple[syntax.FieldDecl, ...]
@@ -287,8 +290,10 @@ class _Index:
     # ------------------------------------------------------------ checks
 
     def _checks(self) -> None:
-        """What the lines of checks name, which is looked up in the root by its path."""
-        roots = [one for one in self.recorder.instances if one.path == self.files.root]
+        """Records the names in the items of checks, looked up in the root by their paths."""
+        roots = [
+            instance for instance in self.recorder.instances if instance.path == self.files.root
+        ]
         if not roots:
             return
         for check in self.files.files[self.files.root].declarations:
@@ -310,7 +315,7 @@ class _Index:
                         pass
 
     def _acting(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
-        """What the parts of the name of a role or action mean."""
+        """Records what each part of the dotted name of a role or action denotes."""
         scope = {**instance.imports, **instance.names}
         for part in path:
             entity = scope.get(part.text)
@@ -344,14 +349,16 @@ class _Index:
 
 
 def _dotted(node: syntax.Expr) -> tuple[syntax.Name, ...]:
-    """The names of a dotted name."""
+    """The names in a dotted name."""
     if isinstance(node, syntax.Attribute):
         return (*_dotted(node.base), node.name)
     return (node,) if isinstance(node, syntax.Name) else ()
 
 
 def _named(instance: Instance, text: str) -> Iterator[Entity]:
-    """What a check may mean by a name: a property of a role is named without the role."""
+    """The entities that a name in a check may denote: a property of a role is named without the
+    role.
+    """
     for names in (instance.names, instance.imports):
         if text in names:
             yield names[text]
@@ -361,17 +368,17 @@ def _named(instance: Instance, text: str) -> Iterator[Entity]:
 
 
 def _declared(module: str, file: syntax.File) -> Iterator[tuple[Span, _Declared, str | None]]:
-    """The declarations of a file, with their docstrings; the first of a place counts."""
+    """The declarations of a file, with their docstrings; the first at a position counts."""
     yield Span(file.source, 0, 0), (module, "module", None), file.docstring
     for node in walk(file.declarations):
         whole = node if isinstance(node, syntax.Node) else None
         for name, kind in declared_names(node):
-            # An action's binders are met before they are known for binders.
+            # An action's binders are visited as parameters before they are visited as binders.
             yield name.span, (name.text, kind, whole), _comment_above(name.span)
 
 
 def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
-    """The names that a node itself declares, and what they are."""
+    """The names that a node itself declares, and their kinds."""
     match node:
         case syntax.Const(name=name) | syntax.Param(name=name, kind="const"):
             yield name, "constant"
@@ -397,8 +404,8 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             if node.alias is not None:
                 yield node.alias, "local"
         case syntax.RecordingKey(name=name, by=by) | syntax.RecordingOrder(name=name, by=by):
-            for one in (name, *by):
-                yield one, "field"
+            for key in (name, *by):
+                yield key, "field"
         case (
             syntax.RecordingSource(name=name)
             | syntax.RecordingBind(name=name)

@@ -1,4 +1,4 @@
-"""What is known of a spec, right or wrong, for those who look at its text: editors above all."""
+"""Everything known about the text of a spec, correct or not, above all for editors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _HEADS = (
     syntax.Binder, syntax.Choices, syntax.Let, syntax.Parameter, syntax.Pattern, syntax.Pick,
     syntax.Receive,
 )  # fmt: skip
-"""What binds names for that which stands behind it in the same node."""
+"""Nodes that bind names for what follows them in the same parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The files of a spec, what is known by place, what is wrong, as far as that was met, and the
-    instances of its modules, that of the root first.
+    """The files of a spec, what is known by position, the problems found so far, and the instances
+    of its modules, the root's first.
     """
 
     files: Files
@@ -38,7 +38,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What surveys know of files, for those that follow."""
+    """Data about files kept from one survey to the next."""
 
     trees: Trees = field(default_factory=Trees)
     declared: Declared = field(default_factory=Declared)
@@ -51,43 +51,45 @@ def survey(
     engines: Mapping[str, bool] | None = None,
     kept: Kept | None = None,
 ) -> Survey:
-    """Reads a spec and all that it imports, and finds out what its names mean.
+    """Reads a spec with its imports and resolves its names.
 
-    ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
-    them, and ``kept`` has what earlier surveys have made of files. What a mistake hides is not
-    known; everything else is. The spec is built for its first check, and for each other in which a
-    constant is given a value by names; scenarios with it, or with the constants that
-    they give. Raises Rejected only when the root file cannot be read.
+    ``unsaved`` are texts that replace files, by path; ``engines`` are as for `load`; ``kept`` holds
+    data from earlier surveys. Anything hidden by a mistake is unknown; everything else is known.
+    The spec is built for its first check, and for every other check that gives a constant a value
+    by name. Scenarios are built along, with their own constants if they give some. Raises Rejected
+    only if the root file cannot be read.
     """
     files = read_files(path, search, unsaved, None if kept is None else kept.trees)
     program, problems = scanned(path, files, engines)
     recorder = Recorder()
     first, *others = program.checks
-    plain = tuple(one.scenario for one in program.scenarios if one.scenario and not one.constants)
-    given = [one for one in program.scenarios if one.constants]
-    # Scenarios run with constants of their own, or with those of the spec.
-    asked: list[tuple[Check, tuple[syntax.ScenarioDecl, ...]]]
-    asked = [(first, () if first.constants else plain)]
-    asked += [(Check(""), plain)] if plain and first.constants else []
-    asked += [(check, ()) for check in (*filter(_names_something, others), *given)]
-    for check, stated in asked:
+    plain = tuple(s.scenario for s in program.scenarios if s.scenario and not s.constants)
+    with_constants = [s for s in program.scenarios if s.constants]
+    # Scenarios run with their own constants, or with those of the spec.
+    builds: list[tuple[Check, tuple[syntax.ScenarioDecl, ...]]]
+    builds = [(first, () if first.constants else plain)]
+    builds += [(Check(""), plain)] if plain and first.constants else []
+    builds += [(check, ()) for check in (*filter(_names_something, others), *with_constants)]
+    for check, stated in builds:
         try:
             model = build(program, check, recorder=recorder, stated=stated)
             select(model, check)
             problems += model.warnings
         except Rejected as rejected:
             problems += rejected.problems
-    found = references(files, recorder, None if kept is None else kept.declared)
-    return Survey(files, found, tuple(dict.fromkeys(problems)), tuple(recorder.instances))
+    index = references(files, recorder, None if kept is None else kept.declared)
+    return Survey(files, index, tuple(dict.fromkeys(problems)), tuple(recorder.instances))
 
 
 def _names_something(check: Check) -> bool:
-    return any(isinstance(node, syntax.Name) for one in check.constants for node in walk(one.value))
+    return any(
+        isinstance(node, syntax.Name) for item in check.constants for node in walk(item.value)
+    )
 
 
 def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:
-    """The nodes around the only name of this text, from the declaration to the name itself; ()
-    where there is none.
+    """The nodes around the only name with this text, from the declaration to the name itself; () if
+    there is none.
     """
     stack: list[tuple[syntax.Node, ...]] = [(node,) for node in tree.declarations]
     while stack:
@@ -99,16 +101,16 @@ def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:
 
 
 def locals_of(path: tuple[syntax.Node, ...]) -> Iterator[syntax.Name]:
-    """The locals and parameters that the last node of a path can see, the innermost last."""
+    """The locals and parameters visible to the last node of a path, innermost last."""
     for node, inner in pairwise(path):
         if isinstance(node, syntax.Binder | syntax.Let | syntax.Parameter | syntax.Pattern):
             continue
-        # What a comprehension binds stands behind the element.
-        seen = isinstance(node, syntax.Comprehension)
+        # The binders of a comprehension come after its element.
+        all_visible = isinstance(node, syntax.Comprehension)
         if isinstance(node, syntax.LetIn) and inner is node.body:
             yield node.name
         for part in children(node):
-            if part is inner and not seen:
+            if part is inner and not all_visible:
                 break
             if isinstance(part, _HEADS):
                 yield from _bound(part)
