@@ -393,7 +393,7 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
     rule = f"a role assigns only its own variables, and this is one of {role.name}"
     if context.role is role:
         rule = "a process assigns only its own variables, and this may be another's"
-    hint = "send it a rule, or share a variable that is declared at the top level"
+    hint = "send it a message, or share a variable that is declared at the top level"
     context.report("F405", node.span, f"{rule}: {hint}", note)
     return None
 
