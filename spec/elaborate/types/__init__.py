@@ -1,1 +1,1 @@
-"""Types as they are written, conversions between them, and where an operation is partial."""
+"""Type expressions, conversions between types, and checks of partial operations."""

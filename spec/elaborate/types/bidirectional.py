@@ -1,4 +1,4 @@
-"""What an expression is may depend on what is expected of it: which ones, and in pairs."""
+"""Bidirectional typing: how much an expression depends on its expected type, alone and in pairs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _ARITHMETIC = {operator.value for operator in Operator}
 
 
 class Need(IntEnum):
-    """How much an expression depends on what is expected of it."""
+    """The degree to which an expression depends on its expected type."""
 
     NOTHING = 0
-    """It is what it is."""
+    """Its type is fixed."""
     TASTE = 1
     """It adapts: a number to the kind of integer, a list to the kind of collection."""
     TYPE = 2
-    """Its type is not known from itself: an empty collection, a member of several types."""
+    """It has no type of its own: an empty collection, or a member of several types."""
     ELEMENT = 3
-    """``none``: of an option, whatever is in it."""
+    """``none``, an option of unknown element type."""
 
 
 def need(context: Context, node: syntax.Expr) -> Need:
-    """How much what ``node`` is depends on what is expected of it."""
+    """The degree to which the meaning of ``node`` depends on its expected type."""
     match node:
         case syntax.Nothing():
             return Need.ELEMENT
@@ -42,23 +42,23 @@ def need(context: Context, node: syntax.Expr) -> Need:
         case syntax.Collection(elements=()):
             return Need.TYPE
         case syntax.Collection(elements=elements):
-            # The elements tell, if one of them does; the kind of collection is to be told.
+            # One element with a type of its own suffices; the kind of collection remains open.
             inside = min(need(context, element) for element in elements)
             return max(inside, Need.TASTE if node.brackets == "[]" else Need.NOTHING)
         case syntax.Map(entries=entries):
-            # Which numbers there are beside those that are written is for the place to say.
+            # The context may add keys that are not written.
             keys = min(need(context, entry.key) for entry in entries)
             values = min(need(context, entry.value) for entry in entries)
             return max(keys, values, Need.TASTE)
         case syntax.Name(text=text):
-            known = text in context.locals or context.find(text) is not None
-            return Need.NOTHING if known or len(context.members(text)) == 1 else Need.TYPE
+            unambiguous = text in context.locals or context.find(text) is not None
+            return Need.NOTHING if unambiguous or len(context.members(text)) == 1 else Need.TYPE
         case syntax.Call(function=syntax.Name() as function):
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
         case syntax.LetIn(name=name, body=body):
-            # What the name stands for is known by itself.
+            # The type of the name does not depend on the context.
             local = LocalName(None, name.span)
             return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:
@@ -66,19 +66,19 @@ def need(context: Context, node: syntax.Expr) -> Need:
 
 
 def _is_member(context: Context, name: syntax.Name) -> bool:
-    """Whether a name in front of brackets can only be a member of some type."""
+    """Whether a called name can only be a member of some type."""
     text = name.text
     return text not in (*FUNCTION_WORDS, *TYPE_WORDS) and context.find(text) is None
 
 
 def open_ended(context: Context, node: syntax.Expr) -> bool:
-    """Whether what ``node`` is depends on what is expected of it."""
+    """Whether the meaning of ``node`` depends on its expected type."""
     return need(context, node) > Need.NOTHING
 
 
 def wanted_of(node: syntax.Expr, kind: Type | None) -> Type | None:
-    """What is expected of ``node``, where it stands beside something of type ``kind``, and where
-    a plain value and an option may meet.
+    """The expected type of ``node`` next to something of type ``kind``, in a position that accepts
+    a plain value together with an option.
     """
     if isinstance(node, syntax.Nothing) and kind is not None and not isinstance(kind, Option):
         return Option(kind)
@@ -88,14 +88,14 @@ def wanted_of(node: syntax.Expr, kind: Type | None) -> Type | None:
 def pair(
     context: Context, left: syntax.Expr, right: syntax.Expr, expected: Type | None = None
 ) -> tuple[Operand | None, Operand | None]:
-    """Two operands that should be of one type; each may tell what the other is.
+    """Two operands that should have one type; each may determine the type of the other.
 
-    Where one is wrong nothing is known of the other, so one that depends on it is not looked at.
+    If one is wrong, the other is skipped if it depends on it.
     """
-    turned = need(context, left) > need(context, right)
-    one, other = (right, left) if turned else (left, right)
-    first = context.expression(one, expected)
+    swapped = need(context, left) > need(context, right)
+    first_node, second_node = (right, left) if swapped else (left, right)
+    first = context.expression(first_node, expected)
     second: Operand | None = None
-    if first is not None or not open_ended(context, other):
-        second = context.expression(other, first.type if first else expected)
-    return (second, first) if turned else (first, second)
+    if first is not None or not open_ended(context, second_node):
+        second = context.expression(second_node, first.type if first else expected)
+    return (second, first) if swapped else (first, second)

@@ -1,4 +1,4 @@
-"""Constants, and constant expressions: their values, when they are first needed."""
+"""Constants and constant expressions, evaluated on first use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def constant(
 
 
 def effort(node: Node) -> int:
-    """How many nodes may be evaluated to find the value of an expression, at most."""
+    """Upper bound of the number of nodes evaluated for the value of an expression."""
     rounds = 1
     match node:
         case ir.Quantified() | ir.Collect() | ir.Find():
@@ -65,7 +65,7 @@ def effort(node: Node) -> int:
 
 
 def integer(context: Context, node: syntax.Expr) -> int | None:
-    """The value of a constant integer expression; a number as it stands may be of any size."""
+    """The value of a constant integer expression. A literal may be of any size."""
     if isinstance(node, syntax.Integer):
         return node.value
     result = constant(context, node, None)
@@ -81,7 +81,7 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
 
 
 def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
-    """Type and value of a declared constant; an integer's type is its value alone."""
+    """Type and value of a declared constant. An integer's type contains only its value."""
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
         work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
@@ -102,7 +102,7 @@ def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | Non
 
 
 def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
-    """A symbolic constant as a value; not where a value must be known before the run (F804)."""
+    """A symbolic constant as a value. Reports F804 where a value must be known before the run."""
     if entity.symbol is None or entity.type is None:
         return None
     if context.place == "constant" and not context.symbolic:
@@ -119,18 +119,18 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
 
 
 def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> None:
-    """Gives a symbolic constant its type and number; the condition is checked later."""
+    """Gives a symbolic constant its type and number; its condition is checked later."""
     free = isinstance(node, syntax.Name) and node.text == "int"
     kind = None if free else context.resolve(node)
     if kind is None and not free:
         return
     if not isinstance(kind, Scalar):
-        what = "int has no bounds" if kind is None else f"this is {describe(kind)}"
+        reason = "int has no bounds" if kind is None else f"this is {describe(kind)}"
         context.report(
             "F808",
             node.span,
             "a symbolic constant is a bool, a range like 0..9, a machine integer like int16, or a"
-            f" value of an enum, and {what}",
+            f" value of an enum, and {reason}",
         )
         return
     entity.type = kind

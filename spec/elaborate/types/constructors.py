@@ -1,4 +1,4 @@
-"""Values of records and variants, written like calls."""
+"""Values of records and variants, in the syntax of calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 
 
 def record(context: Context, kind: Record, node: syntax.Call) -> Operand | None:
-    """``Meta(pid: 0, epoch: 1)``."""
+    """Elaborates ``Meta(pid: 0, epoch: 1)``."""
     parts = _fields(context, kind, kind.name, kind.fields, node)
     if parts is None:
         return None
@@ -25,7 +25,7 @@ def record(context: Context, kind: Record, node: syntax.Call) -> Operand | None:
 
 
 def variant(context: Context, kind: Enum | Union, index: int, node: syntax.Call) -> Operand | None:
-    """``VerifyRequest(token: 1)``."""
+    """Elaborates ``VerifyRequest(token: 1)``."""
     if isinstance(kind, Enum):
         name = kind.members[index]
         context.report("F319", node.span, f"{name} carries nothing: write it without brackets")
@@ -40,7 +40,7 @@ def variant(context: Context, kind: Enum | Union, index: int, node: syntax.Call)
 
 
 def _ordinary_ghost(fields: tuple[Field, ...], parts: list[Operand]) -> Ghost | None:
-    """The ghost that reaches a field which is none itself."""
+    """The first ghost that flows into a non-ghost field."""
     return first_ghost(
         *(part for field, part in zip(fields, parts, strict=True) if not field.ghost)
     )
@@ -49,18 +49,18 @@ def _ordinary_ghost(fields: tuple[Field, ...], parts: list[Operand]) -> Ghost | 
 def _fields(
     context: Context, kind: Type, name: str, fields: tuple[Field, ...], node: syntax.Call
 ) -> list[Operand] | None:
-    """The fields' values in order, from arguments by position or by name."""
+    """The values of the fields in order, from positional or named arguments."""
     notes = declaration(context, kind)
     path = (name,) if isinstance(kind, Union) else ()
-    given = _given(context, name, [field.name for field in fields], node, notes)
-    for name_of_field, argument in given.items():
+    arguments = _given(context, name, [field.name for field in fields], node, notes)
+    for field_name, argument in arguments.items():
         if argument.name is not None:
-            context.part(argument.name, kind, *path, name_of_field)
+            context.part(argument.name, kind, *path, field_name)
     operands: dict[str, Operand] = {}
     for field in fields:
-        if field.name not in given:
+        if field.name not in arguments:
             continue
-        value = given[field.name].value
+        value = arguments[field.name].value
         operand = context.expression(value, field.type)
         operand = coerced(context, operand, field.type, value.span, field.name)
         if operand is not None:
@@ -71,33 +71,33 @@ def _fields(
 def _given(
     context: Context, name: str, names: list[str], node: syntax.Call, notes: tuple[Note, ...]
 ) -> dict[str, syntax.Argument]:
-    """The arguments by the fields that they are for; what is wrong is reported once."""
-    given: dict[str, syntax.Argument] = {}
+    """The arguments by the names of their fields; mistakes are reported here."""
+    arguments: dict[str, syntax.Argument] = {}
     good = True
     listed = f"{name}({', '.join(names)})" if names else f"{name}, without brackets"
-    for place, argument in enumerate(node.arguments):
-        if argument.name is None and place >= len(names):
+    for position, argument in enumerate(node.arguments):
+        if argument.name is None and position >= len(names):
             message = f"one value too many: write {listed}"
             context.report("F320", argument.span, message, *notes)
             good = False
             continue
-        key = names[place] if argument.name is None else argument.name.text
+        key = names[position] if argument.name is None else argument.name.text
         if key not in names:
             assert argument.name is not None
             hint = suggestion(key, names) or f"; write {listed}"
-            if after_with(node.arguments, place):
+            if after_with(node.arguments, position):
                 hint = f"; {vocabulary.SEVERAL_FIELDS}"
             message = f'{name} has no field "{key}"{hint}'
             context.report("F314", argument.name.span, message, *notes)
             good = False
-        elif key in given:
-            first = (given[key].span, "first given here")
+        elif key in arguments:
+            first = (arguments[key].span, "first given here")
             context.report("F320", argument.span, f'"{key}" is given twice', first)
             good = False
         else:
-            given[key] = argument
-    missing = [key for key in names if key not in given]
+            arguments[key] = argument
+    missing = [key for key in names if key not in arguments]
     if missing and good:
         message = f"{name} also needs {listing(missing, 'and')}"
         context.report("F320", node.span, message, *notes)
-    return given
+    return arguments

@@ -1,5 +1,5 @@
-"""A value of one module's types as one of another's: members of enums and unions that have the same
-names are the same to a refinement, and so are records with the same fields.
+"""Conversion of values between types of different modules. A refinement identifies members of enums
+and unions by name, and records by their fields.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fencepost.spec.text.source import Span
 
 
 def converted(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr | None:
-    """``expr`` as a value of a type that differs from ``target`` in ranges and capacities only;
-    None where some member or field has no counterpart.
+    """``expr`` as a value of a type that differs from ``target`` only in ranges and capacities.
+    None if some member or field has no counterpart.
     """
     if not _convertible(expr.type, target):
         return None
@@ -50,11 +50,11 @@ def _convertible(source: Type, target: Type) -> bool:
             return _fields_match(fields, others)
         case (Set(a), Set(b)) | (Bag(a), Bag(b)) | (Seq(a), Seq(b)) | (Option(a), Option(b)):
             return _convertible(a, b)
-        case Map(key, value), Map(other, wanted):
-            alike = key == other
+        case Map(key, value), Map(other, other_value):
+            same_keys = key == other
             if isinstance(key, Enum) and isinstance(other, Enum):
-                alike = sorted(key.members) == sorted(other.members)
-            return alike and _convertible(value, wanted)
+                same_keys = sorted(key.members) == sorted(other.members)
+            return same_keys and _convertible(value, other_value)
         case _:
             return False
 
@@ -76,11 +76,11 @@ def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
             value = tuple(others.index(name) for name in members)
             return ir.Get(target, ir.Literal(table, value, span=span), expr, span=span)
         case Union(variants=variants), Union():
-            made = [_variant(context, expr, tag, target, span) for tag in range(len(variants))]
-            result = made[-1]
+            converted = [_variant(context, expr, tag, target, span) for tag in range(len(variants))]
+            result = converted[-1]
             for tag in reversed(range(len(variants) - 1)):
                 test = ir.HasTag(expr, tag, span=span)
-                result = ir.Conditional(target, test, made[tag], result, span=span)
+                result = ir.Conditional(target, test, converted[tag], result, span=span)
             return result
         case Record(fields=fields), Record(fields=others):
             positions = {field.name: number for number, field in enumerate(fields)}
@@ -94,15 +94,15 @@ def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
                 for field in others
             )
             return ir.MakeRecord(target, values, span=span)
-        case Option(element), Option(wanted):
-            inner = _made(context, ir.Content(element, expr, span=span), wanted, span)
+        case Option(element), Option(target_part):
+            inner = _made(context, ir.Content(element, expr, span=span), target_part, span)
             option = Option(inner.type)
             some, none = ir.Some(option, inner, span=span), ir.Literal(option, (), span=span)
             return ir.Conditional(option, ir.IsSome(expr, span=span), some, none, span=span)
-        case Map(key, value), Map(other, wanted):
+        case Map(key, value), Map(other, target_part):
             slot = context.work.slot()
             back = _made(context, ir.Local(other, slot, span=span), key, span)
-            body = _made(context, ir.Get(value, expr, back, span=span), wanted, span)
+            body = _made(context, ir.Get(value, expr, back, span=span), target_part, span)
             return ir.BuildMap(Map(other, body.type), slot, body, span=span)
         case (Set(a), Set(b)) | (Bag(a), Bag(b)) | (Seq(a), Seq(b)):
             slot = context.work.slot()
@@ -141,6 +141,6 @@ def _variant(context: Context, expr: ir.Expr, tag: int, target: Union, span: Spa
 
 
 def _field(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
-    made = coerced(context, Operand(expr), target, span)
-    assert made is not None
-    return made.expr
+    converted = coerced(context, Operand(expr), target, span)
+    assert converted is not None
+    return converted.expr

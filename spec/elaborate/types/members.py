@@ -1,4 +1,4 @@
-"""Members of enums and unions: what a member's name means where a type is expected."""
+"""Members of enums and unions, and the meaning of a member's name where a type is expected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fencepost.spec.text.source import Span
 
 
 def member_names(kind: Type | None) -> tuple[str, ...]:
-    """The members of an enum or the variants of a union; none for any other type."""
+    """The members of an enum or the variants of a union; () for any other type."""
     match kind:
         case Enum(members=names):
             return names
@@ -25,7 +25,7 @@ def member_names(kind: Type | None) -> tuple[str, ...]:
 
 
 def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
-    """The number of the member of ``kind`` that ``node``, behind ``is`` or in a pattern, names."""
+    """The number of the member of ``kind`` that ``node`` names after ``is`` or in a pattern."""
     if not isinstance(kind, Enum | Union):
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
@@ -46,7 +46,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
 
 
 def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
-    """Reports (F803) a value of a symmetric type that is named; whether it is one."""
+    """Whether a named value belongs to a symmetric type, which is reported (F803)."""
     if context.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
@@ -59,7 +59,7 @@ def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Spa
 
 
 def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | None:
-    """The number of the member of ``kind`` called ``name``; F211 when there is none."""
+    """The number of the member of ``kind`` called ``name``. Reports F211 if there is none."""
     names = member_names(kind)
     if name.text in names:
         context.part(name, kind, name.text)
@@ -72,7 +72,7 @@ def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | N
 
 
 def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
-    """Whether ``base`` (in front of a member) is the type ``kind``, or a module that has it."""
+    """Whether ``base``, before a member, is the type ``kind`` or a module that contains it."""
     if isinstance(base, syntax.Name):
         entity = context.look_up(base)
         if isinstance(entity, ModuleEntity):
@@ -92,10 +92,11 @@ def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
 def member_named(
     context: Context, name: syntax.Name, expected: Type | None
 ) -> tuple[Enum | Union, int] | None:
-    """The member that a name by itself stands for, and its type.
+    """The member that a bare name denotes, and its type.
 
-    It is the expected type's member, else the only member of that name. Reported: a name that
-    several types share (F209). None, silently, for a name that is no member at all.
+    A member of the expected type takes precedence over the only member with that name. Reports a
+    name that several types share (F209). Returns None without a report for a name that is not a
+    member.
     """
     text = name.text
     if isinstance(expected, Option):
@@ -125,7 +126,7 @@ def _member(context: Context, member: MemberEntity) -> tuple[Enum | Union, int] 
 
 
 def member_value(context: Context, kind: Enum | Union, index: int, span: Span) -> Operand | None:
-    """Member number ``index`` of an enum, or a variant that carries nothing."""
+    """Member number ``index`` of an enum, or a variant without fields."""
     if _is_one_of_alike(context, kind, index, span):
         return None
     if isinstance(kind, Enum):

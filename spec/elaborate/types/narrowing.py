@@ -1,7 +1,7 @@
-"""What a condition says about the tags of union values, when it holds and when it does not.
+"""Facts about the tags of union values that follow from a condition or its negation.
 
-A fact is kept under the expression that reads the value, without the guards around it (see
-`reading`): two mentions of ``log[i]`` are then the same, although each has a guard of its own.
+A fact is stored under the expression that reads the value, without its guards (see `reading`). Two
+mentions of ``log[i]`` are then equal although each has a guard of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Facts = Mapping[ir.Expr, frozenset[int]]
 
 
 def reading(expr: ir.Expr) -> ir.Expr:
-    """``expr`` without the guards and bindings that make it total: equal for equal places."""
+    """``expr`` without the guards and bindings that make it total. Equal values have equal
+    readings.
+    """
     return _reading(expr, {})
 
 
@@ -45,7 +47,7 @@ def _reading(expr: ir.Expr, bound: Mapping[int, ir.Expr]) -> ir.Expr:
 
 
 def when(condition: ir.Expr, holds: bool) -> Facts:
-    """The tags that union values can have where ``condition`` holds (or does not)."""
+    """The tags that union values can have if ``condition`` holds, or if it does not."""
     return _when(condition, holds, {})
 
 
@@ -73,16 +75,16 @@ def _when(condition: ir.Expr, holds: bool, bound: Mapping[int, ir.Expr]) -> Fact
 
 
 def _every(each: Sequence[Facts]) -> Facts:
-    """What is known where each of several things is."""
-    known: dict[ir.Expr, frozenset[int]] = {}
+    """Facts that follow if all of several sets of facts hold."""
+    merged: dict[ir.Expr, frozenset[int]] = {}
     for facts in each:
         for expr, tags in facts.items():
-            known[expr] = known[expr] & tags if expr in known else tags
-    return known
+            merged[expr] = merged[expr] & tags if expr in merged else tags
+    return merged
 
 
 def _some(each: Sequence[Facts]) -> Facts:
-    """What is known where at least one of several things is: what they have in common."""
+    """Facts that follow if at least one of several sets of facts holds."""
     shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
 
@@ -96,10 +98,10 @@ def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
             return False
         case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
             return mentions(inner, variables)
-        case ir.At(sequence=inner, index=place):
-            return mentions(inner, variables) or mentions(place, variables)
+        case ir.At(sequence=inner, index=position):
+            return mentions(inner, variables) or mentions(position, variables)
         case ir.Get(map=inner, key=key):
             return mentions(inner, variables) or mentions(key, variables)
         case _:
-            # Anything more involved is given up when a variable changes.
+            # A more complicated reading is dropped whenever a variable changes.
             return True

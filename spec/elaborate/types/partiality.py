@@ -1,8 +1,8 @@
-"""Where an operation is partial, and how its definedness becomes an explicit condition.
+"""Partial operations, with their definedness as an explicit condition.
 
-Every function here builds core in which nothing can be undefined: the operation stands behind
-a `Demand` of the condition under which it means something. What follows from literals alone is
-worked out at once (`settled`).
+Every function here builds core expressions that cannot be undefined: a partial operation is the
+body of a `Demand` of its precondition. Anything that follows from literals alone is evaluated at
+once (`settled`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fencepost.spec.text.source import Span
 
 
 def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """``build`` of ``expr``, which may use it any number of times: it is evaluated once."""
+    """``build`` of ``expr``, which it may use any number of times: ``expr`` is evaluated once."""
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
         return build(expr)
     slot = context.work.slot()
@@ -45,7 +45,7 @@ def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) 
 
 
 def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
-    """``expr``, or its value where all its operands are literals and it has one."""
+    """``expr``, or its value if all its operands are literals and it has one."""
     if not all(isinstance(operand, ir.Literal) for operand in operands):
         return expr
     try:
@@ -59,12 +59,12 @@ def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
 
 
 def number(value: int, span: Span | None = None) -> ir.Literal:
-    """An integer of the core, with the tightest type."""
+    """An integer literal of the core, with the tightest type."""
     return ir.Literal(Int(value, value), value, span=span)
 
 
 def integer_of(expr: ir.Expr) -> int | None:
-    """The value of an integer literal of the core; None for anything else."""
+    """The value of an integer literal of the core; None for other expressions."""
     if isinstance(expr, ir.Literal) and isinstance(expr.type, Integer):
         assert isinstance(expr.value, int)
         return expr.value
@@ -84,12 +84,12 @@ def coerced(
 ) -> Operand | None:
     """``operand`` as a value of ``target``.
 
-    A value outside the target's range or capacity is an evaluation error where it can happen;
-    another kind of type is a static one (F301), and so is a literal out of range (F701).
-    ``holder`` is what the value is for ("hour"), in messages.
+    A value that may lie outside the target's range or capacity is checked at run time. A type of
+    another shape is a static error (F301), and so is a literal out of range (F701). ``holder``
+    names the destination of the value ("hour") in messages.
 
-    Where a symbolic constant was given a value, a literal may come from it: then it is an
-    evaluation error, too, as it is in a run for all values.
+    If a symbolic constant was given a value, a literal may come from it. Then a literal out of
+    range is an evaluation error as well, as in a run for all values.
     """
     if operand is None:
         return None
@@ -104,10 +104,10 @@ def coerced(
         return operand
     holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
     if not same_shape(expr.type, target):
-        made = context.convert(context, expr, target, span) if context.convert else None
-        if made is not None:
-            # A value that is known stays one.
-            operand = Operand(settled(made, expr), operand.ghost)
+        converted = context.convert(context, expr, target, span) if context.convert else None
+        if converted is not None:
+            # A literal stays a literal.
+            operand = Operand(settled(converted, expr), operand.ghost)
             return coerced(context, operand, target, span, holder, *notes)
     if not same_kind(context, expr.type, target, span, holds, *notes):
         return None
@@ -125,7 +125,7 @@ def coerced(
 def same_kind(
     context: Context, kind: Type, target: Type, span: Span, holds: str, *notes: Note
 ) -> bool:
-    """Whether the types differ in ranges and capacities only; reports (F301) where they do not."""
+    """Whether the types differ only in ranges and capacities. Reports F301 if they do not."""
     if same_shape(kind, target):
         return True
     hint = ""
@@ -139,7 +139,7 @@ def same_kind(
 
 
 def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: str) -> ir.Expr:
-    """``expr`` (of the same shape) as a value of ``target``, checked where it may not fit."""
+    """``expr``, of the same shape, as a value of ``target``; checked if it may not fit."""
     if within(expr.type, target):
         return ir.Convert(target, expr, span=span)
     code = "F901" if isinstance(target, Int) else "F902"
@@ -154,15 +154,15 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
 
 
 def unified(
-    context: Context, left: Operand, right: Operand, span: Span, what: str
+    context: Context, left: Operand, right: Operand, span: Span, action: str
 ) -> tuple[Operand, Operand, Type] | None:
-    """Both operands as values of their common type; F302 when there is none."""
+    """Both operands as values of their common type. Reports F302 if there is none."""
     target = join(left.type, right.type)
     if target is None:
         context.report(
             "F302",
             span,
-            f"{what} {describe(left.type)} and {describe(right.type)}, which"
+            f"{action} {describe(left.type)} and {describe(right.type)}, which"
             f" {_strangers(left.type, right.type)}",
         )
         return None
@@ -170,7 +170,7 @@ def unified(
 
 
 def _strangers(left: Type, right: Type) -> str:
-    """Why values of the two types cannot meet."""
+    """The reason why values of the two types cannot be combined."""
     match left, right:
         case (Machine() as machine, Int()) | (Int(), Machine() as machine):
             return f"do not mix: {describe(machine)}(...) or int(...) converts"
@@ -181,7 +181,7 @@ def _strangers(left: Type, right: Type) -> str:
 
 
 def widened(operand: Operand, target: Type) -> Operand:
-    """``operand`` as a value of a type that holds all of its own type's values."""
+    """``operand`` as a value of a type that contains all values of its own type."""
     expr = operand.expr
     if expr.type == target:
         return operand
@@ -198,7 +198,7 @@ def widened(operand: Operand, target: Type) -> Operand:
 
 
 def size(collection: ir.Expr) -> ir.Expr:
-    """How many elements a collection has, with its range as the type."""
+    """The number of elements of a collection, with its range as the type."""
     kind = as_collection(collection.type)
     length = ir.Size(Int(0, min(most(kind), INT64_HIGH)), collection, span=collection.span)
     return settled(length, collection)
@@ -213,7 +213,7 @@ def in_bounds(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
 
 
 def element_at(context: Context, sequence: ir.Expr, index: ir.Expr, span: Span) -> ir.Expr:
-    """``sequence[index]``; an index outside is an evaluation error."""
+    """Elaborates ``sequence[index]``; an index out of bounds is an evaluation error."""
     assert isinstance(sequence.type, Seq)
     element = sequence.type.element
     site = context.site("F903", span, "the index lies outside the sequence")
@@ -231,7 +231,7 @@ def element_at(context: Context, sequence: ir.Expr, index: ir.Expr, span: Span) 
 
 
 def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.Expr:
-    """``first(q)`` or ``last(q)``; an empty sequence is an evaluation error."""
+    """Elaborates ``first(q)`` and ``last(q)``; an empty sequence is an evaluation error."""
     assert isinstance(sequence.type, Seq)
     element = sequence.type.element
     site = context.site("F903", span, "the sequence is empty")
@@ -250,7 +250,7 @@ def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.E
 
 
 def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr:
-    """What is in ``option``; none is the evaluation error ``site``."""
+    """The content of ``option``; none is the evaluation error ``site``."""
     assert isinstance(option.type, Option)
     element = option.type.element
     return bound(
@@ -265,7 +265,7 @@ def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr
 def quotient(
     context: Context, operator: Operator, left: Operand, right: Operand, kind: Type, span: Span
 ) -> Operand:
-    """``left operator right``, where a right operand of zero is an evaluation error."""
+    """Elaborates ``left operator right``; a right operand of zero is an evaluation error."""
     ghost = first_ghost(left, right)
     divisor = right.expr.type
     zero = ir.Literal(divisor, 0)
@@ -294,7 +294,7 @@ def quotient(
 
 
 def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
-    """``low..high`` as a type; F702 where it leaves 64 bits."""
+    """``low..high`` as a type. Reports F702 if it exceeds 64 bits."""
     if low < INT64_LOW or high > INT64_HIGH:
         value = f"is {low}" if low == high else f"could lie anywhere in {low}..{high}"
         context.report("F702", span, f"this {value}, which does not fit in 64 bits")

@@ -1,6 +1,6 @@
-"""Types as they are written become types, when they are first needed.
+"""Type expressions, resolved on first use.
 
-Sizes are bounded here, before anything is allocated.
+Sizes are limited here, before anything is allocated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _APPLIED = {
 
 
 def resolve(context: Context, node: syntax.Expr) -> Type | None:
-    """The type that ``node`` denotes; None when it is wrong, which has been reported."""
+    """The type that ``node`` denotes. None if it is wrong, which has been reported."""
     match node:
         case syntax.Name():
             return _named(context, node)
@@ -114,7 +114,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         case _:
             pass
     if text in TYPE_WORDS:
-        # The spec uses the word for something of its own, which has been reported.
+        # The spec declares this word itself, which has been reported.
         return None
     local = context.local(node)
     if local is not None:
@@ -132,8 +132,8 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
                 types = [
                     name
                     for names in (context.module.names, context.module.imports)
-                    for name, known in names.items()
-                    if isinstance(known, TypeEntity)
+                    for name, entry in names.items()
+                    if isinstance(entry, TypeEntity)
                 ]
                 hint = suggestion(text, [*types, *TYPE_WORDS])
                 context.report("F201", node.span, f'no type "{text}" is known here{hint}')
@@ -144,9 +144,9 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
 
 
 def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
-    """What ``m.name`` names, where ``m`` is an imported module; None where it is something else.
+    """The entity that ``m.name`` denotes if ``m`` is an imported module, else None.
 
-    A name that the module lacks is reported, and then a `BrokenEntity`.
+    If the module lacks the name, that is reported and the result is a `BrokenEntity`.
     """
     if not isinstance(node.base, syntax.Name) or node.base.text in context.locals:
         return None
@@ -162,9 +162,9 @@ def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
         return entity
     if name not in instance.file.broken.names:
         hint = suggestion(name, [*instance.names, *instance.members])
-        what = "several members" if members else "nothing"
+        kind = "several members" if members else "nothing"
         context.report(
-            "F603", node.name.span, f'module "{node.base.text}" has {what} called "{name}"{hint}'
+            "F603", node.name.span, f'module "{node.base.text}" has {kind} called "{name}"{hint}'
         )
     return BrokenEntity(name, node.name.span)
 
@@ -193,8 +193,8 @@ def _applied(
             context.report("F306", span, "a machine integer is written int[bits], of 2 to 64 bits")
             return None
         return Machine(width)
-    least, most = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
-    if not least <= len(arguments) <= most:
+    min_count, max_count = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
+    if not min_count <= len(arguments) <= max_count:
         context.report("F306", span, f"{text} is written {_APPLIED[text]}")
         return None
     first = resolve(context, arguments[0])
@@ -250,7 +250,7 @@ def _set(
 
 
 def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
-    """The type that a declaration makes."""
+    """The type that a declaration creates."""
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
         message = f'the type "{entity.name}" contains itself, so it would have no end{circle}'
@@ -268,7 +268,7 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
 
 
 def declaration(context: Context, kind: Type) -> tuple[Note, ...]:
-    """Where an enum, record or union is declared, if that can be seen from here."""
+    """A note on the declaration of an enum, record or union, if it is visible from here."""
     for entity in (*context.module.names.values(), *context.module.imports.values()):
         named = isinstance(entity, TypeEntity) and not isinstance(entity.decl, syntax.TypeDecl)
         if isinstance(entity, TypeEntity) and named and entity.type == kind:
@@ -307,7 +307,7 @@ def _declared(context: Context, entity: TypeEntity) -> Type | None:
 
 
 def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Field, ...] | None:
-    found: list[Field] = []
+    fields: list[Field] = []
     seen: dict[str, syntax.FieldDecl] = {}
     for node in nodes:
         name = node.name.text
@@ -321,5 +321,5 @@ def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Fiel
         seen.setdefault(name, node)
         kind = resolve(context, node.type)
         if kind is not None:
-            found.append(Field(name, kind, node.ghost))
-    return tuple(found) if len(found) == len(nodes) else None
+            fields.append(Field(name, kind, node.ghost))
+    return tuple(fields) if len(fields) == len(nodes) else None

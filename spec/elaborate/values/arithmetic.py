@@ -1,6 +1,6 @@
-"""Integers: literals, arithmetic, ranges as sets; and the operators on sets.
+"""Integers: literals, arithmetic and ranges as sets; and the operators on sets.
 
-The range of each result is known, so that nothing leaves 64 bits unseen.
+The range of each result is known, so every overflow of 64 bits is detected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAKEN = {
 
 
 def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
-    """An integer literal; it adapts to an expected machine integer."""
+    """An integer literal. It adapts to an expected machine integer."""
     if isinstance(expected, Option):
         expected = expected.element
     if isinstance(expected, Machine):
@@ -61,7 +61,7 @@ def literal(context: Context, value: int, span: Span, expected: Type | None) -> 
 
 
 def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
-    """``-e``."""
+    """Elaborates ``-e``."""
     value = integer_of(operand.expr)
     match operand.type:
         case Int(low, high):
@@ -82,21 +82,21 @@ def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
 def combined(
     context: Context, operator: str, left: Operand, right: Operand, span: Span
 ) -> Operand | None:
-    """``left operator right`` for + - * // % | & over integers or sets."""
+    """Elaborates ``left operator right`` for + - * // % | & over integers or sets."""
     if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
         return _sets(context, operator, left, right, span)
     if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":
         return joined(context, left, right, span)
     wrong = _no_operand(operator, left.type, right.type)
     if wrong is not None:
-        wanted = _TAKEN.get(operator, "integers")
+        accepted = _TAKEN.get(operator, "integers")
         joining = operator == "+" and isinstance(left.type, Seq)
         hint = other_languages.operator(operator, left.type if joining else wrong)
         if isinstance(wrong, Option):
             hint = "; `!` unwraps an option"
         elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
             hint = "; the set of one element is {e}"
-        message = f"{operator} takes two {wanted}, and here is {describe(wrong)}{hint}"
+        message = f"{operator} takes two {accepted}, and here is {describe(wrong)}{hint}"
         context.report("F308", span, message)
         return None
     both = unified(context, left, right, span, "this combines")
@@ -121,21 +121,21 @@ def combined(
 
 
 def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
-    """The type of the first operand that the operator does not take."""
+    """The type of the first operand that the operator does not accept."""
     sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
     sequences = operator == "+" and isinstance(left, Seq)
-    able = Set if sets else Seq if sequences else Integer
-    return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
+    accepted = Set if sets else Seq if sequences else Integer
+    return next((kind for kind in (left, right) if not isinstance(kind, accepted)), None)
 
 
 def _element(left: Type, right: Type) -> bool:
-    """Whether one of two types is a set, and the other that of its elements."""
+    """Whether one of two types is a set whose element type is the other."""
     sides = ((left, right), (right, left))
     return any(isinstance(a, Set) and join(a.element, b) is not None for a, b in sides)
 
 
 def _tight(operand: Operand) -> Operand:
-    """The operand; a literal's type is its value alone."""
+    """The operand, with the tightest type if it is a literal."""
     value = integer_of(operand.expr)
     return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
 
@@ -174,7 +174,7 @@ def _sets(
 
 
 def interval(context: Context, low: Operand, high: Operand, span: Span) -> Operand | None:
-    """``low..high`` as a set."""
+    """Elaborates ``low..high`` as a set."""
     for operand in (low, high):
         if not isinstance(operand.type, Int):
             hint = ""
@@ -189,10 +189,10 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
     low, high = _tight(low), _tight(high)
     assert isinstance(low.type, Int)
     assert isinstance(high.type, Int)
-    least, greatest = low.type.low, high.type.high
+    minimum, maximum = low.type.low, high.type.high
     if isinstance(low.expr, ir.Literal) and isinstance(high.expr, ir.Literal):
-        if least > greatest:
+        if minimum > maximum:
             return Operand(ir.Literal(Set(low.type), (), span=span))
-        return Operand(ir.Universe(Set(Int(least, greatest)), span=span))
-    kind = Set(Int(min(least, greatest), max(least, greatest)))
+        return Operand(ir.Universe(Set(Int(minimum, maximum)), span=span))
+    kind = Set(Int(min(minimum, maximum), max(minimum, maximum)))
     return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))

@@ -1,8 +1,8 @@
-"""Conditions: connectives and conditional expressions, and what each part may take for granted.
+"""Conditions: connectives and conditional expressions, and the facts that each part may assume.
 
-What constants decide is decided here: a part that is a literal true says nothing in a
-conjunction, and what stands behind a literal false is checked but not run. Only the outermost
-implication of a property keeps a constant antecedent, because whether it was ever true is asked.
+Conditions with constant values are decided here: a literal true is dropped from a conjunction, and
+the code after a literal false is checked but not run. Only the outermost implication of a property
+keeps a constant antecedent, since coverage asks whether it was ever true.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BOOL = Bool()
 
 
 def truth(context: Context, node: syntax.Expr) -> Operand | None:
-    """A condition: an expression of type bool."""
+    """Elaborates a condition: an expression of type bool."""
     operand = context.expression(node, BOOL)
     if operand is None:
         return None
@@ -36,12 +36,12 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
 
 
 def known(expr: ir.Expr) -> bool | None:
-    """The truth value that a condition has whatever the state; None where it depends on it."""
+    """The truth value of a constant condition; None if it depends on the state."""
     return bool(expr.value) if isinstance(expr, ir.Literal) else None
 
 
 def negation(context: Context, node: syntax.Unary) -> Operand | None:
-    """``not e``."""
+    """Elaborates ``not e``."""
     operand = truth(context.inner(), node.operand)
     if operand is None:
         return None
@@ -49,7 +49,7 @@ def negation(context: Context, node: syntax.Unary) -> Operand | None:
 
 
 def chain(node: syntax.Binary) -> tuple[syntax.Expr, ...]:
-    """The operands of a chain of one operator, from the left."""
+    """The operands of a chain of one operator, left to right."""
     parts: list[syntax.Expr] = []
     rest: syntax.Expr = node
     while isinstance(rest, syntax.Binary) and rest.operator == node.operator:
@@ -59,19 +59,19 @@ def chain(node: syntax.Binary) -> tuple[syntax.Expr, ...]:
 
 
 def conjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
-    """All parts; each is read knowing that those before it hold."""
+    """Elaborates a conjunction; each part may assume the parts before it."""
     return _connected(context, parts, span, True)
 
 
 def disjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
-    """Some part; each is read knowing that those before it do not hold."""
+    """Elaborates a disjunction; each part may assume that the parts before it are false."""
     return _connected(context, parts, span, False)
 
 
 def _connected(
     context: Context, parts: tuple[syntax.Expr, ...], span: Span, every: bool
 ) -> Operand | None:
-    """The parts, connected by "and" (``every``) or "or"."""
+    """Connects the parts with "and" (``every``) or "or"."""
     kept: list[ir.Expr] = []
     operands: list[Operand] = []
     good = True
@@ -79,7 +79,7 @@ def _connected(
     for part in parts:
         operand = truth(context, part)
         if operand is None:
-            # Behind a part that decides, a problem of size is none, so nothing was reported.
+            # After a deciding part, problems of size are not reported, so None means nothing here.
             good = good and decided
             continue
         operands.append(operand)
@@ -103,20 +103,24 @@ def _connected(
 
 
 def implication(context: Context, node: syntax.Binary) -> Operand | None:
-    """``a implies b``; the antecedent of a property's outermost one is watched for vacuity."""
+    """Elaborates ``a implies b``. The antecedent of a property's outermost implication is watched
+    for vacuity.
+    """
     inner = context.inner()
     left = truth(inner, node.left)
     never = left is not None and known(left.expr) is False
-    behind = inner.unreached() if never else inner
-    right = truth(behind if left is None else behind.learn(when(left.expr, True)), node.right)
+    consequent = inner.unreached() if never else inner
+    right = truth(
+        consequent if left is None else consequent.learn(when(left.expr, True)), node.right
+    )
     if left is None or (right is None and not never):
         return None
     ghost = first_ghost(left, right)
     if context.outermost:
         text = " ".join(node.left.span.text.split())
         mark = context.mark("antecedent", node.left.span, context.owner, text)
-        watched = ir.Witness(mark, left.expr, span=node.left.span)
-        unmet = ir.Not(watched, span=node.left.span)
+        witness = ir.Witness(mark, left.expr, span=node.left.span)
+        unmet = ir.Not(witness, span=node.left.span)
         if never or right is None:
             return Operand(unmet, ghost)
         return Operand(ir.Or((unmet, right.expr), span=node.span), ghost)
@@ -129,7 +133,7 @@ def implication(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def equivalence(context: Context, node: syntax.Binary) -> Operand | None:
-    """``a iff b``."""
+    """Elaborates ``a iff b``."""
     left, right = truth(context, node.left), truth(context, node.right)
     if left is None or right is None:
         return None
@@ -140,7 +144,7 @@ def equivalence(context: Context, node: syntax.Binary) -> Operand | None:
 def conditional(
     context: Context, node: syntax.Conditional, expected: Type | None
 ) -> Operand | None:
-    """``if c then a else b``."""
+    """Elaborates ``if c then a else b``."""
     inner = context.inner()
     condition = truth(inner, node.condition)
     yes = no = inner
@@ -150,18 +154,18 @@ def conditional(
         yes = yes.unreached() if decided is False else yes.learn(when(condition.expr, True))
         no = no.unreached() if decided is True else no.learn(when(condition.expr, False))
     arms = [(yes, node.then), (no, node.otherwise)]
-    turned = expected is None and need(yes, node.then) > need(no, node.otherwise)
-    (one, written), (other, rest) = reversed(arms) if turned else arms
-    first = one.expression(written, expected)
-    kind = expected or wanted_of(rest, first.type if first else None)
+    swapped = expected is None and need(yes, node.then) > need(no, node.otherwise)
+    (first_context, first_node), (second_context, second_node) = reversed(arms) if swapped else arms
+    first = first_context.expression(first_node, expected)
+    kind = expected or wanted_of(second_node, first.type if first else None)
     second = None
-    if kind is not None or not open_ended(other, rest):
-        second = other.expression(rest, kind)
-    then, otherwise = (second, first) if turned else (first, second)
+    if kind is not None or not open_ended(second_context, second_node):
+        second = second_context.expression(second_node, kind)
+    then, otherwise = (second, first) if swapped else (first, second)
     if condition is None:
         return None
     if then is None or otherwise is None:
-        # The arm that is not taken may have had a problem of size, which is none there.
+        # The arm that is not taken may have failed only because of its size, which does not matter.
         taken = {True: then, False: otherwise, None: None}[decided]
         return taken and Operand(taken.expr, first_ghost(condition, taken))
     both = unified(context, then, otherwise, node.span, "the arms are")

@@ -1,4 +1,4 @@
-"""Calls in expressions: defs, functions of the language, constructors and conversions."""
+"""Calls in expressions: defs, built-in functions, constructors and conversions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Arguments = tuple[syntax.Argument, ...]
 
 
 def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand | None:
-    """``f(a, b)`` and its kin."""
+    """Elaborates ``f(a, b)`` and the other forms of calls."""
     match node.function:
         case syntax.Name() as name:
             return _named(context, name, node, expected)
@@ -91,13 +91,13 @@ def _named(
     entity = context.look_up(name)
     if entity is not None:
         return _of(context, entity, node, None)
-    wanted = expected.element if isinstance(expected, Option) else expected
-    if context.apart and isinstance(wanted, Record) and wanted.name == text:
-        # As values are shown, also those of types of other modules.
-        return constructors.record(context.inner(), wanted, node)
-    found = member_named(context, name, expected)
-    if found is not None:
-        return constructors.variant(context.inner(), *found, node)
+    plain = expected.element if isinstance(expected, Option) else expected
+    if context.apart and isinstance(plain, Record) and plain.name == text:
+        # Values are shown in this form, including those of types of other modules.
+        return constructors.record(context.inner(), plain, node)
+    chosen = member_named(context, name, expected)
+    if chosen is not None:
+        return constructors.variant(context.inner(), *chosen, node)
     if not context.members(text):
         context.unknown(
             name,
@@ -143,7 +143,7 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
 def _of(
     context: Context, entity: Entity, node: syntax.Call, seen: Through | None
 ) -> Operand | None:
-    """A call of a declared thing."""
+    """Elaborates a call of a declared entity."""
     match entity:
         case DefEntity():
             return expanded(context, entity, node.arguments, node, seen)
@@ -187,9 +187,9 @@ def expanded(
     node: syntax.Expr,
     seen: Through | None = None,
 ) -> Operand | None:
-    """A call of a def: its body, with the parameters bound to the arguments.
+    """Elaborates a call of a def: its body, with the parameters bound to the arguments.
 
-    ``seen``: the role through which a def of a role is called.
+    ``seen`` is the role through which a def of a role is called.
     """
     entity.used = True
     instance = context.instance if entity.role is not None else None
@@ -246,7 +246,9 @@ def def_body(inside: Context, entity: DefEntity) -> Operand | None:
 def entered(
     context: Context, entity: DefEntity | ProcedureEntity, instance: ir.Expr | None, span: Span
 ) -> Context | None:
-    """The context of a def's or procedure's body, called at ``span``; None for a recursion."""
+    """The context of the body of a def or procedure called at ``span``. None for a recursive call,
+    which is reported.
+    """
     if entity in context.expanding:
         context.work.report(
             "F213",
@@ -271,7 +273,7 @@ def entered(
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """Parameters bound to arguments: the context that knows them, and the slots to let."""
+    """Parameters bound to arguments: the context with the parameters, and the slots to bind."""
 
     context: Context
     values: tuple[tuple[int, ir.Expr], ...]
@@ -284,22 +286,22 @@ def bound_arguments(
     arguments: Arguments,
     span: Span,
 ) -> Bindings | None:
-    """``inside`` with the parameters bound; what may change or costs something gets a slot."""
+    """``inside`` with the parameters bound. Arguments that may change or are costly get a slot."""
     operands = _argument_values(context, inside, entity, arguments, span)
     if operands is None or inside is None:
         return None
     values: list[tuple[int, ir.Expr]] = []
     for parameter, operand in zip(entity.decl.parameters, operands, strict=True):
         expr = operand.expr
-        # While a procedure runs, variables change; a parameter keeps the value it was given.
-        steady = isinstance(expr, ir.Literal | ir.Local)
-        if not steady and not (isinstance(expr, ir.Variable) and isinstance(entity, DefEntity)):
+        # Variables change while a procedure runs; a parameter keeps its value.
+        constant = isinstance(expr, ir.Literal | ir.Local)
+        if not constant and not (isinstance(expr, ir.Variable) and isinstance(entity, DefEntity)):
             slot = context.work.slot()
             values.append((slot, expr))
-            known = inside.facts.get(reading(expr))
+            tags = inside.facts.get(reading(expr))
             expr = ir.Local(expr.type, slot, span=parameter.name.span)
-            if known is not None:
-                inside = inside.learn({expr: known})
+            if tags is not None:
+                inside = inside.learn({expr: tags})
         inside = inside.bind(parameter.name, Operand(expr, operand.ghost))
     return Bindings(inside, tuple(values))
 
@@ -330,7 +332,7 @@ def _argument_values(
     operands: list[Operand] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         if inside is None:
-            # A recursion, which has been reported.
+            # A recursive call, which has been reported.
             continue
         operand = _argument_value(context.inner(), inside, parameter, argument.value)
         if operand is not None:
@@ -359,8 +361,8 @@ def _argument_value(
     kind = _opened(inside, parameter.type, operand.type)
     if kind is None:
         if not isinstance(parameter.type, syntax.Index) or shape is not None:
-            wanted = " ".join(parameter.type.span.text.split())
-            message = f"{name} is {wanted}, and this is {describe(operand.type)}"
+            expected = " ".join(parameter.type.span.text.split())
+            message = f"{name} is {expected}, and this is {describe(operand.type)}"
             hint = "; int(...) converts" if isinstance(operand.type, Machine) else ""
             outer.report("F301", value.span, message + hint, note)
         return None
@@ -368,12 +370,12 @@ def _argument_value(
 
 
 def _declared(inside: Context, node: syntax.Expr) -> Type | None:
-    """A type of a signature, worked out once for all calls."""
-    known = inside.work.signatures
+    """A type in a signature, resolved once for all calls."""
+    signatures = inside.work.signatures
     key = (id(node), inside.module)
-    if key not in known:
-        known[key] = inside.resolve(node)
-    return known[key]
+    if key not in signatures:
+        signatures[key] = inside.resolve(node)
+    return signatures[key]
 
 
 def _is_open(inside: Context, node: syntax.Expr) -> bool:
@@ -392,7 +394,7 @@ def _is_open(inside: Context, node: syntax.Expr) -> bool:
 
 
 def _shape(inside: Context, node: syntax.Expr) -> Type | None:
-    """What is expected of an argument of an open type: its shape, with no room."""
+    """The expected type of an argument of an open type: its shape, with capacity 0."""
     if not isinstance(node, syntax.Index) or not isinstance(node.base, syntax.Name):
         return None
     element = _declared(inside, node.arguments[0])
@@ -408,7 +410,7 @@ def _shape(inside: Context, node: syntax.Expr) -> Type | None:
 
 
 def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
-    """An open type with the bounds of an actual type; None where the shapes differ."""
+    """An open type with the bounds of an actual type. None if the shapes differ."""
     match node, actual:
         case syntax.Name(), Int():
             return actual
@@ -429,7 +431,7 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
 
 
 def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Context:
-    """The parameters with unknown values, to check a body that nothing calls."""
+    """The context with parameters of unknown value, to check a body that is never called."""
     for parameter in parameters:
         node = parameter.type
         kind: Type | None = Int(0, 1)
@@ -444,7 +446,7 @@ def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Conte
 
 
 def checked_alone(context: Context, entity: DefEntity) -> None:
-    """Checks a def that nothing calls."""
+    """Checks a def that is never called."""
     inside = entered(context, entity, context.instance, entity.span)
     if inside is not None:
         def_body(made_up(replace(inside, calls=()), entity.decl.parameters), entity)

@@ -1,4 +1,4 @@
-"""Channels: their declaration, how they are named, sending and receiving."""
+"""Channels: their declarations and names, sending and receiving."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Kind: TypeAlias = Literal["unordered", "ordered", "persistent", "distinct"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One ``lossy`` or ``duplicating``: the tags that it concerns (None: all), the budget."""
+    """A ``lossy`` or ``duplicating`` option: the affected tags (None for all) and the budget."""
 
     kind: Literal["lossy", "duplicating"]
     tags: frozenset[int] | None
@@ -61,16 +61,16 @@ class Fault:
 
 
 def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
-    """Resolves a channel's types and options; its `type` stays None when they are wrong."""
+    """Resolves a channel's types and options. Its `type` remains None if they are wrong."""
     decl = entity.decl
     indices = [context.resolve(index.type) for index in decl.indices]
     message = context.resolve(decl.message)
     disciplines = [option for option in decl.options if isinstance(option, syntax.Discipline)]
     capacities = [option for option in decl.options if isinstance(option, syntax.Capacity)]
-    for what, options in (("discipline", disciplines), ("capacity", capacities)):
+    for word, options in (("discipline", disciplines), ("capacity", capacities)):
         for extra in options[1:]:
             first: Note = (options[0].span, "first given here")
-            message_text = f"a channel has one {what}, and this is another"
+            message_text = f"a channel has one {word}, and this is another"
             context.report("F411", extra.span, message_text, first)
     kind = discipline(decl)
     capacity = _capacity(context, capacities[0]) if capacities else None
@@ -89,7 +89,7 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
 
 
 def discipline(decl: syntax.ChannelDecl) -> Kind:
-    """How a channel holds its messages."""
+    """The discipline of a channel."""
     for option in decl.options:
         if isinstance(option, syntax.Discipline):
             return option.kind
@@ -166,8 +166,8 @@ def _faults(
             continue
         tags: frozenset[int] | None = None
         if option.variants is not None:
-            found = [member_of(context, variant, message) for variant in option.variants]
-            tags = frozenset(tag for tag in found if tag is not None)
+            members = [member_of(context, variant, message) for variant in option.variants]
+            tags = frozenset(tag for tag in members if tag is not None)
         budget = None if option.budget is None else integer(context, option.budget)
         if option.budget is not None and budget is None:
             continue
@@ -187,7 +187,9 @@ def _faults(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One channel: of a family, the one at ``path``; ``bindings`` are its indices' slots."""
+    """One channel. In a family, it is the one at ``path``; ``bindings`` are the slots of its
+    indices.
+    """
 
     entity: ChannelEntity
     path: tuple[ir.Step, ...]
@@ -195,7 +197,7 @@ class Line:
     bindings: tuple[tuple[int, ir.Expr], ...]
 
     def assign(self, value: ir.Expr, span: Span) -> ir.Statement:
-        """The channel's content becomes ``value``."""
+        """A statement that sets the channel's content to ``value``."""
         assert self.entity.index is not None
         return ir.Assign(self.entity.index, self.path, value, span=span)
 
@@ -236,7 +238,7 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
 
 
 def _no_channel(context: Context, node: syntax.Expr) -> None:
-    """Reports (F413, F201) a name that is no channel."""
+    """Reports (F413, F201) a name that does not denote a channel."""
     if isinstance(node, syntax.Name):
         local = context.local(node)
         if local is not None:
@@ -270,9 +272,9 @@ def _keys(
     note: Note = (entity.span, f"{entity.name} is declared here")
     if len(arguments) != len(entity.indices):
         names = ", ".join(index.name.text for index in entity.decl.indices)
-        wanted = f"{entity.name}[{names}]" if names else f"{entity.name}, without an index"
+        form = f"{entity.name}[{names}]" if names else f"{entity.name}, without an index"
         kind = "a family of channels" if names else "a single channel"
-        context.report("F413", span, f"{entity.name} is {kind}: write {wanted}", note)
+        context.report("F413", span, f"{entity.name} is {kind}: write {form}", note)
         return None
     keys = [
         coerced(
@@ -290,7 +292,7 @@ def _keys(
 
 
 def channel_index(context: Context, entity: ChannelEntity, node: syntax.Index) -> Operand | None:
-    """``net[a, b]`` in an expression: what is in that channel."""
+    """Elaborates ``net[a, b]`` in an expression: the content of that channel."""
     entity.looked_at = True
     keys = _keys(context, entity, node.arguments, node.span)
     if keys is None or entity.index is None or entity.type is None:
@@ -308,7 +310,7 @@ def channel_index(context: Context, entity: ChannelEntity, node: syntax.Index) -
 
 
 def send(context: Context, node: syntax.Send) -> ir.Statement | None:
-    """``send e to c``."""
+    """Elaborates ``send e to c``."""
     target = line(context, node.channel)
     kind = target.entity.message if target else None
     if kind is None and open_ended(context, node.message):
@@ -339,7 +341,7 @@ def send(context: Context, node: syntax.Send) -> ir.Statement | None:
 
 
 def _tag(message: ir.Expr) -> int | None:
-    """The member that a message is, where it is written out."""
+    """The member of a literal message; None if it is unknown."""
     match message:
         case ir.MakeVariant(tag=tag):
             return tag
@@ -352,7 +354,7 @@ def _tag(message: ir.Expr) -> int | None:
 
 
 def noted(context: Context, entity: ChannelEntity, content: ir.Expr, span: Span) -> None:
-    """Notes which messages are in a channel at the start, as far as they are written out."""
+    """Records the initial messages of a channel as sent, as far as they are literal."""
     inside: list[ir.Expr] = []
     for node in walk(content):
         match node:
@@ -388,7 +390,9 @@ def _room(
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message being received: the context that knows it, and the choice of it."""
+    """A message being received: the context with the pattern's names, and the choice of the
+    message.
+    """
 
     context: Context
     opening: Opening | None
@@ -396,7 +400,9 @@ class Received:
 
 
 def receive(context: Context, node: syntax.Receive) -> Received:
-    """``on PATTERN from c where p``: a choice of a message, which is taken out of the channel."""
+    """Elaborates ``on PATTERN from c where p``: a choice of a message, which is removed from the
+    channel.
+    """
     source = line(context, node.channel)
     kind = source.entity.message if source else None
     if source is None or kind is None:
@@ -411,7 +417,7 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     if node.condition is not None and condition is not None:
         ordinary(context, condition, "which message is received", node.condition.span)
         context = context.learn(when(condition.expr, True))
-        # What the pattern binds can be read only where it fits.
+        # The names that the pattern binds can be read only if the pattern matches.
         test = condition.expr if test is None else ir.And((test, condition.expr), span=node.span)
     if match.ghost is not None:
         ordinary(context, Operand(message, match.ghost), "which message is received", node.span)
@@ -420,9 +426,9 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     context.work.received.update((source.entity, tag) for tag in tags)
     content = source.read.type
     domain: ir.Expr = source.read
-    taken: ir.Statement | None = None
+    removal: ir.Statement | None = None
     if isinstance(content, Bag) or discipline(source.entity.decl) == "distinct":
-        taken = source.assign(ir.Remove(content, source.read, message), node.span)
+        removal = source.assign(ir.Remove(content, source.read, message), node.span)
     elif isinstance(content, Seq):
         head = Seq(kind, 1)
         domain = ir.Conditional(
@@ -432,11 +438,11 @@ def receive(context: Context, node: syntax.Receive) -> Received:
             ir.Literal(head, ()),
             span=node.span,
         )
-        taken = source.assign(ir.RemoveAt(content, source.read, number(0)), node.span)
+        removal = source.assign(ir.RemoveAt(content, source.read, number(0)), node.span)
     guard = context.guard("message", node.span)
 
     def opening(rest: ir.Statement) -> ir.Statement:
-        body = rest if taken is None else ir.Sequence((taken, rest))
+        body = rest if removal is None else ir.Sequence((removal, rest))
         pick = ir.Pick(slot, domain, test, guard, "on", body, span=node.span)
         return source.opened(pick)
 

@@ -1,4 +1,4 @@
-"""Collections: written out, comprehended, gone through by quantifiers and ``choose``."""
+"""Collections: literals, comprehensions, quantifiers and ``choose``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fencepost.spec.text.source import Span
 
 
 def no_collection(context: Context, span: Span, kind: Type) -> None:
-    """Reports (F311) that something is no collection."""
+    """Reports (F311) an expression that is not a collection."""
     hint = "; name its key type to go through its keys" if isinstance(kind, Map) else ""
     if isinstance(kind, Option):
         hint = "; `!` unwraps an option"
@@ -47,7 +47,7 @@ def no_collection(context: Context, span: Span, kind: Type) -> None:
 def elements(
     context: Context, node: syntax.Expr, *, iterated: bool = True, expected: Type | None = None
 ) -> Operand | None:
-    """A collection, or a finite type in its place; ``iterated`` bounds its size (F710)."""
+    """A collection, or a finite type used as one. ``iterated`` limits its size (F710)."""
     operand = context.inner().of_any_size().expression(node, expected)
     if operand is None:
         return None
@@ -83,20 +83,20 @@ def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
 def literal_collection(
     context: Context, node: syntax.Collection, expected: Type | None
 ) -> Operand | None:
-    """``[a, b]`` or ``{a, b}``."""
+    """Elaborates ``[a, b]`` and ``{a, b}``."""
     inner = context.inner()
     if isinstance(expected, Option):
         expected = expected.element
-    wanted = element_of(expected) if expected is not None else None
+    element_type = element_of(expected) if expected is not None else None
     if not node.elements:
         return _empty(context, node, expected)
-    operands = each(inner, node.elements, wanted)
+    operands = each(inner, node.elements, element_type)
     if operands is None:
         return None
     kind = common(context, operands, node.elements)
     if kind is None:
         return None
-    if isinstance(wanted, Option) and not isinstance(kind, Option):
+    if isinstance(element_type, Option) and not isinstance(kind, Option):
         kind = Option(kind)
     ghost = first_ghost(*operands)
     target: Type
@@ -134,30 +134,32 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
 
 
 def each(
-    context: Context, nodes: tuple[syntax.Expr, ...], wanted: Type | None
+    context: Context, nodes: tuple[syntax.Expr, ...], expected: Type | None
 ) -> list[Operand] | None:
-    """The elements, in order. What one is may follow from the others: those that know go first."""
-    found: dict[int, Operand] = {}
-    kind = wanted
+    """The elements in order. The type of one may depend on the others, so those with a type of
+    their own are elaborated first.
+    """
+    operands: dict[int, Operand] = {}
+    kind = expected
     good = True
-    for place in sorted(range(len(nodes)), key=lambda i: need(context, nodes[i])):
-        node = nodes[place]
+    for index in sorted(range(len(nodes)), key=lambda i: need(context, nodes[i])):
+        node = nodes[index]
         if not good and kind is None and need(context, node) > Need.TASTE:
-            # An element that was to tell is wrong.
+            # The element that would determine the type is wrong.
             continue
-        operand = context.expression(node, wanted_of(node, kind) if wanted is None else wanted)
+        operand = context.expression(node, wanted_of(node, kind) if expected is None else expected)
         if operand is None:
             good = False
         else:
-            found[place] = operand
+            operands[index] = operand
             kind = kind or operand.type
-    return [found[place] for place in range(len(nodes))] if len(found) == len(nodes) else None
+    return [operands[index] for index in range(len(nodes))] if len(operands) == len(nodes) else None
 
 
 def common(
     context: Context, operands: Sequence[Operand], written: Sequence[syntax.Expr]
 ) -> Type | None:
-    """The type of all operands, which are some; F302 where there is none."""
+    """The common type of the operands (at least one). Reports F302 if there is none."""
     kind = operands[0].type
     for operand, part in zip(operands, written, strict=True):
         joint = join(kind, operand.type)
@@ -170,7 +172,7 @@ def common(
 
 
 def _gathering(element: Type, span: Span) -> Ghost | None:
-    """Why putting values into a set looks at ghosts."""
+    """The reason why putting values into a set reads ghosts."""
     if has_ghost(element):
         return Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
     return None
@@ -191,7 +193,8 @@ def comprehension(
     expected: Type | None,
     sequence: bool = False,
 ) -> Operand | None:
-    """``{e for x in S, y in T if p}``, ``[e for x in S if p]``, or a map, ``[e for k in K]``.
+    """Elaborates ``{e for x in S, y in T if p}``, ``[e for x in S if p]``, or a map, ``[e for k in
+    K]``.
 
     With ``sequence``, brackets always make a sequence.
     """
@@ -203,19 +206,19 @@ def comprehension(
     if condition is not None:
         inner = inner.learn(when(condition.expr, True))
     mapping = node.brackets == "[]" and not sequence and _maps(node, first, expected)
-    wanted = element_of(expected) if expected is not None else None
+    element_type = element_of(expected) if expected is not None else None
     if mapping:
-        wanted = expected.value if isinstance(expected, Map) else None
-    element = inner.expression(node.element, wanted)
+        element_type = expected.value if isinstance(expected, Map) else None
+    element = inner.expression(node.element, element_type)
     if element is None or (node.condition is not None and condition is None):
         return None
     if first is None or len(generators) < len(node.binders):
         return None
-    if isinstance(wanted, Option) and not isinstance(element.type, Option):
+    if isinstance(element_type, Option) and not isinstance(element.type, Option):
         element = widened(element, Option(element.type))
     if mapping:
         return _mapping(context, node, expected, first, element)
-    domains = [one.domain for one in generators]
+    domains = [generator.domain for generator in generators]
     orders = (going_through(domain.type, node.span) for domain in domains)
     ghost = first_ghost(*domains, condition, element) or next(filter(None, orders), None)
     size = 1
@@ -237,14 +240,14 @@ def comprehension(
     expr: ir.Expr = ir.Collect(
         target, last.slot, last.domain.expr, test, element.expr, span=node.span
     )
-    for one in reversed(outer):
-        expr = ir.Gather(target, one.slot, one.domain.expr, expr, span=node.span)
+    for generator in reversed(outer):
+        expr = ir.Gather(target, generator.slot, generator.domain.expr, expr, span=node.span)
     return Operand(expr, ghost)
 
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """``x in S``: what is gone through, the slot of the element, and what it is called."""
+    """A generator ``x in S``: its domain, and the slot and name of the element."""
 
     domain: Operand
     slot: int
@@ -254,11 +257,9 @@ class _Generator:
 def _bound(
     context: Context, binders: tuple[syntax.Binder, ...], span: Span
 ) -> tuple[list[_Generator], Context]:
-    """The generators that are right, each of which sees those before it, and what is seen behind
-    them.
-    """
+    """The correct generators, each of which sees those before it, and the context after them."""
     context.work.limit(len(binders), span)
-    found: list[_Generator] = []
+    generators: list[_Generator] = []
     for binder in binders:
         domain = elements(context, binder.domain)
         kind = element_of(domain.type) if domain else None
@@ -266,9 +267,9 @@ def _bound(
         if domain is not None and kind is not None:
             slot = context.work.slot()
             local = Operand(ir.Local(kind, slot, span=binder.name.span), domain.ghost)
-            found.append(_Generator(domain, slot, binder.name.text))
+            generators.append(_Generator(domain, slot, binder.name.text))
         context = context.bind(binder.name, local)
-    return found, context
+    return generators, context
 
 
 def _maps(node: syntax.Comprehension, first: _Generator | None, expected: Type | None) -> bool:
@@ -311,9 +312,9 @@ def _mapping(
 
 
 def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
-    """``forall x in S, y in T if p: e`` or ``exists``."""
+    """Elaborates ``forall x in S, y in T if p: e`` and ``exists``."""
     every = node.kind == "forall"
-    # Unlike elsewhere, the order of a bag (which ghost fields decide) does not matter here.
+    # Only here the order of a bag, which depends on ghost fields, does not matter.
     outer, inner = _bound(context if every else context.inner(), node.binders, node.span)
     written = node.body
     if node.condition is not None:
@@ -324,14 +325,16 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     if body is None or len(outer) < len(node.binders):
         return None
     expr, ghost = body.expr, body.ghost
-    for one in reversed(outer):
-        expr = ir.Quantified(every, one.slot, one.domain.expr, expr, name=one.name, span=node.span)
-        ghost = ghost or one.domain.ghost
+    for generator in reversed(outer):
+        expr = ir.Quantified(
+            every, generator.slot, generator.domain.expr, expr, name=generator.name, span=node.span
+        )
+        ghost = ghost or generator.domain.ghost
     return Operand(expr, ghost)
 
 
 def choice(context: Context, node: syntax.Choose) -> Operand | None:
-    """``choose x in S where p``."""
+    """Elaborates ``choose x in S where p``."""
     domain = elements(context, node.binder.domain)
     kind = element_of(domain.type) if domain else None
     slot = context.work.slot()
@@ -344,6 +347,6 @@ def choice(context: Context, node: syntax.Choose) -> Operand | None:
         return None
     ghost = first_ghost(domain, test) or comparing(kind, node.span)
     condition = test.expr if test else None
-    found = ir.Find(Option(kind), slot, domain.expr, condition, span=node.span)
+    element = ir.Find(Option(kind), slot, domain.expr, condition, span=node.span)
     site = context.site("F905", node.span, "there is no such element to choose")
-    return Operand(content(context, found, node.span, site), ghost)
+    return Operand(content(context, element, node.span, site), ghost)

@@ -1,4 +1,4 @@
-"""Comparisons: ``==``, ``<``, ``in``, ``is`` and their kin."""
+"""Comparisons such as ``==``, ``<``, ``in`` and ``is``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 FEW = 8
-"""Membership in a written set of at most this many values is a row of equalities, and fast."""
+"""Membership in a literal set of at most this many values becomes a disjunction of equalities,
+which is faster.
+"""
 
 
 def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
@@ -24,7 +26,7 @@ def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
 
 
 def equality(context: Context, node: syntax.Binary) -> Operand | None:
-    """``a == b`` or ``a != b``."""
+    """Elaborates ``a == b`` and ``a != b``."""
     left, right = pair(context, node.left, node.right)
     if left is None or right is None:
         return None
@@ -34,7 +36,7 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
     negated = node.operator == "!="
     for side, other in ((node.left, both[1]), (node.right, both[0])):
         if isinstance(side, syntax.Nothing):
-            # Whether there is a value is known without looking at it, ghosts or not.
+            # A comparison with none does not read the value, so its ghosts do not matter.
             some = ir.IsSome(other.expr, span=node.span)
             return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
     ghost = first_ghost(left, right) or comparing(both[2], node.span)
@@ -43,7 +45,9 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def order(context: Context, node: syntax.Binary) -> Operand | None:
-    """``<``, ``<=``, ``>`` or ``>=`` of two integers, or of two sets: whether one is a subset."""
+    """Elaborates ``<``, ``<=``, ``>`` and ``>=`` of two integers, or of two sets (the subset
+    relation).
+    """
     left, right = pair(context, node.left, node.right)
     if left is None or right is None:
         return None
@@ -64,14 +68,14 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
     if isinstance(both[2], Set):
         ghost = first_ghost(left, right) or comparing(both[2], node.span)
         return Operand(_sets(context, node.operator, small, large, node.span), ghost)
-    # The operands of > keep their order of evaluation: it decides which error is met first.
-    turned = node.operator in (">", ">=")
+    # The operands of > keep their order of evaluation, which determines the first error.
+    swapped = node.operator in (">", ">=")
     less = ir.Less(small, large, or_equal=node.operator in ("<=", ">"), span=node.span)
-    return Operand(_negated(settled(less, small, large), turned), first_ghost(left, right))
+    return Operand(_negated(settled(less, small, large), swapped), first_ghost(left, right))
 
 
 def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
-    """``left sign right`` for two sets of one type."""
+    """Elaborates ``left sign right`` for two sets of one type."""
 
     def compared(a: ir.Expr, b: ir.Expr) -> ir.Expr:
         inside = subset(b, a, span) if sign in (">", ">=") else subset(a, b, span)
@@ -81,12 +85,12 @@ def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span
 
     if sign == "<=":
         return settled(compared(left, right), left, right)
-    made = bound(context, left, lambda a: bound(context, right, lambda b: compared(a, b)))
-    return settled(made, left, right)
+    comparison = bound(context, left, lambda a: bound(context, right, lambda b: compared(a, b)))
+    return settled(comparison, left, right)
 
 
 def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
-    """Whether a set holds nothing that another one of its type does not."""
+    """Whether a set is a subset of another one of its type."""
     kind = small.type
     rest = ir.SetAlgebra(kind, ir.SetOperator.DIFFERENCE, small, large, span=span)
     return ir.Equal(rest, ir.Literal(kind, (), span=span), span=span)
@@ -96,12 +100,12 @@ def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
 
 
 def membership(context: Context, node: syntax.Binary) -> Operand | None:
-    """``e in S`` or ``e not in S``."""
+    """Elaborates ``e in S`` and ``e not in S``."""
     element: Operand | None
     if isinstance(node.right, syntax.Collection) or open_ended(context, node.right):
         element = context.expression(node.left)
-        wanted = None if element is None else set_type(element.type, 0)
-        collection = elements(context, node.right, iterated=False, expected=wanted)
+        expected = None if element is None else set_type(element.type, 0)
+        collection = elements(context, node.right, iterated=False, expected=expected)
     else:
         collection = elements(context, node.right, iterated=False)
         inner = element_of(collection.type) if collection else None
@@ -129,7 +133,7 @@ def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span
     inner = element_of(collection.type)
     assert inner is not None
     if isinstance(element.type, Option) and not isinstance(inner, Option):
-        # None is no element of a collection of plain values.
+        # None is not an element of a collection of plain values.
         kind = element.type.element
         return bound(
             context,
@@ -161,7 +165,7 @@ def _between(context: Context, element: ir.Expr, ends: ir.Interval, span: Span) 
         above = ir.Less(low, e, or_equal=True, span=span)
         return ir.And((above, ir.Less(e, high, or_equal=True, span=span)), span=span)
 
-    # Both ends are evaluated before anything is compared, as they are for a set.
+    # Both ends are evaluated before any comparison, as for a set.
     return bound(
         context,
         element,
@@ -187,7 +191,7 @@ def _one_of(context: Context, element: ir.Expr, values: list[ir.Literal], span: 
 
 
 def is_test(context: Context, node: syntax.Is) -> Operand | None:
-    """``m is Marker``."""
+    """Elaborates ``m is Marker``."""
     operand = context.expression(node.operand)
     if operand is None:
         return None

@@ -1,4 +1,4 @@
-"""``enabled(...)``: whether an action can be taken, with any parameters or with these."""
+"""``enabled(...)``: whether an action is enabled, for any parameters or for given ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fencepost.spec.text.source import Span
 
 
 def enabled(context: Context, node: syntax.Call) -> Operand | None:
-    """``enabled(a)``, ``enabled(R[i].a)``, ``enabled(R[i].a(x))``."""
+    """Elaborates ``enabled(a)``, ``enabled(R[i].a)`` and ``enabled(R[i].a(x))``."""
     if context.place not in ("property", "step") or context.after:
         message = "enabled(...) is known in properties only"
         if context.after:
@@ -46,18 +46,18 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
     arguments = arguments_of(context, entity, call)
     if arguments is None or entity.parameters is None:
         return None
-    given = [*([] if instance is None else [instance]), *arguments]
+    chosen = [*([] if instance is None else [instance]), *arguments]
     kinds = [*([] if instance is None else [instance.type]), *entity.parameters]
-    anyone = None
+    role_index = None
     if instance is None and entity.role is not None:
-        anyone = entity.role.index_type
-    expr = _chosen(context, entity.index, given, kinds, anyone, node.span)
-    return Operand(expr, first_ghost(*given))
+        role_index = entity.role.index_type
+    expr = _chosen(context, entity.index, chosen, kinds, role_index, node.span)
+    return Operand(expr, first_ghost(*chosen))
 
 
 def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
-    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names; None, reported (F322), where it
-    names none.
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes. Reports F322 and returns None
+    if there is none.
     """
     entity = _action(context, node)
     if isinstance(entity, ActionEntity):
@@ -68,7 +68,7 @@ def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
 
 
 def _action(context: Context, node: syntax.Expr) -> Entity | None:
-    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names."""
+    """The entity that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes."""
     if isinstance(node, syntax.Attribute):
         seen = through(context, node)
         if seen is not None:
@@ -91,11 +91,11 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
             return
         seen = through(context, node)
         scope = {} if seen is None else seen.role.names
-        names = {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+        names = {text for text, entry in scope.items() if isinstance(entry, ActionEntity)}
     elif isinstance(node, syntax.Name):
         scopes = [context.module.names, context.role.names if context.role else {}]
         for scope in scopes:
-            names |= {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+            names |= {text for text, entry in scope.items() if isinstance(entry, ActionEntity)}
         for role in context.module.names.values():
             if not isinstance(role, RoleEntity):
                 continue
@@ -111,7 +111,9 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
 
 
 def _family(context: Context, base: syntax.Expr) -> str:
-    """How the process that ``R.i`` or ``R(i)`` seems to mean is written."""
+    """The correct form of the process that ``R.i`` or ``R(i)`` probably means; empty if it is
+    something else.
+    """
     match base:
         case syntax.Attribute(base=role, name=index):
             inside = index.text
@@ -120,14 +122,14 @@ def _family(context: Context, base: syntax.Expr) -> str:
         case _:
             return ""
     entity = denoted(context, role)
-    known = isinstance(entity, RoleEntity) and entity.index_type is not None
-    return f"{role.span.text}[{inside}]" if known else ""
+    is_family = isinstance(entity, RoleEntity) and entity.index_type is not None
+    return f"{role.span.text}[{inside}]" if is_family else ""
 
 
 def instance_named(
     context: Context, entity: ActionEntity, written: syntax.Expr
 ) -> tuple[bool, Operand | None]:
-    """Whether the role's index is right, and the process that is meant (None: any, or the only
+    """Whether the role's index is correct, and the process it denotes (None for any, or the only
     one).
     """
     if entity.role is not None and entity.role.index_type is not None:
@@ -147,7 +149,7 @@ def instance_named(
 
 
 def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
-    """The arguments, each of the kind of its parameter, where they are right."""
+    """The arguments as values of the shapes of their parameters; None if one is wrong."""
     if named(context, call.arguments):
         return None
     name = call.function.span.text
@@ -174,19 +176,19 @@ def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> l
 def _chosen(
     context: Context,
     action: int,
-    given: Sequence[Operand],
+    operands: Sequence[Operand],
     kinds: Sequence[Type],
-    anyone: Type | None,
+    role_index: Type | None,
     span: Span,
 ) -> ir.Expr:
-    """Whether the action can be taken with these choices: all are evaluated, and one that is of no
-    value of its type is never chosen. ``anyone`` is the type of the role's index where any process
-    may take it.
+    """Whether the action is enabled with these choices. All are evaluated; a value outside its
+    parameter's type is never chosen. ``role_index`` is the index type of the role if any process
+    may act.
     """
 
     def built(values: list[ir.Expr]) -> ir.Expr:
-        if len(values) < len(given):
-            return bound(context, given[len(values)].expr, lambda value: built([*values, value]))
+        if len(values) < len(operands):
+            return bound(context, operands[len(values)].expr, lambda value: built([*values, value]))
         tests: list[ir.Expr] = []
         choices: list[ir.Expr] = []
         for value, kind in zip(values, kinds, strict=True):
@@ -204,13 +206,13 @@ def _chosen(
             else:
                 choices.append(ir.Convert(kind, value, span=value.span))
         expr: ir.Expr
-        if anyone is None:
+        if role_index is None:
             expr = ir.Enabled(action, tuple(choices), span=span)
         else:
             slot = context.work.slot()
-            anyone_of_them = ir.Local(anyone, slot, span=span)
-            expr = ir.Enabled(action, (anyone_of_them, *choices), span=span)
-            expr = ir.Quantified(False, slot, ir.Universe(Set(anyone)), expr, span=span)
+            member = ir.Local(role_index, slot, span=span)
+            expr = ir.Enabled(action, (member, *choices), span=span)
+            expr = ir.Quantified(False, slot, ir.Universe(Set(role_index)), expr, span=span)
         return ir.And((*tests, expr), span=span) if tests else expr
 
     return built([])

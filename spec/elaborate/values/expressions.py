@@ -1,4 +1,4 @@
-"""The one entry to the checking of expressions: each form of the language goes to its module."""
+"""Checking of expressions: dispatches each form of the language to its module."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Checker:
     """See `Typer`."""
 
     def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
-        """The type that ``node`` denotes, or None when it is wrong (and has been reported)."""
+        """The type that ``node`` denotes. None if it is wrong, which has been reported."""
         return type_expressions.resolve(context, node)
 
     def expression(
         self, context: Context, node: syntax.Expr, expected: Type | None
     ) -> Operand | None:
-        """The checked expression, or None when it is wrong (and has been reported)."""
+        """The checked expression. None if it is wrong, which has been reported."""
         inside = replace(context, domain=False) if context.domain else context
         context.work.descend(node.span, bool(context.calls))
         operand = _expression(inside, node, expected)
@@ -50,7 +50,7 @@ class Checker:
 
 
 def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Operand | None:
-    """``operand``, unless it is a set that is too large to be a value (F710)."""
+    """``operand``, unless it is a set too large to be a value (F710)."""
     kind = operand.type
     if not isinstance(operand.expr, ir.Universe | ir.Interval) or not isinstance(kind, Set):
         return operand
@@ -143,7 +143,7 @@ def _unary(context: Context, node: syntax.Unary, expected: Type | None) -> Opera
     if node.operator == "not":
         return boolean.negation(inner, node)
     if isinstance(node.operand, syntax.Integer):
-        # The least value of a type has no positive counterpart in it.
+        # The minimum of a type has no positive counterpart in it.
         return arithmetic.literal(inner, -node.operand.value, node.span, expected)
     operand = inner.expression(node.operand, expected)
     return operand and arithmetic.negated(inner, operand, node.span)
@@ -174,8 +174,8 @@ def _binary(context: Context, node: syntax.Binary, expected: Type | None) -> Ope
 
 
 def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Operand | None:
-    """``let x = e: body``: the value is evaluated once, before the body and whether or not it is
-    used there.
+    """Elaborates ``let x = e: body``. The value is evaluated once, before the body, even if it is
+    unused.
     """
     value = context.inner().expression(node.value)
     if value is None:
@@ -184,12 +184,12 @@ def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Oper
         return None
     expr = value.expr
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
-        # Nothing changes within an expression, so the name is another one for the same.
+        # Nothing changes within an expression, so the name is an alias.
         return context.bind(node.name, value).expression(node.body, expected)
     local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
     inner = context.bind(node.name, Operand(local, value.ghost))
-    known = context.facts.get(reading(expr))
-    body = (inner if known is None else inner.learn({local: known})).expression(node.body, expected)
+    tags = context.facts.get(reading(expr))
+    body = (inner if tags is None else inner.learn({local: tags})).expression(node.body, expected)
     if body is None:
         return None
     let = ir.Let(body.type, local.slot, expr, body.expr, span=node.span)

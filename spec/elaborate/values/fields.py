@@ -26,7 +26,7 @@ from fencepost.spec.text.source import Span
 
 
 def indexed(context: Context, node: syntax.Index) -> Operand | None:
-    """``q[i]``, ``m[k]``, ``m[a, b]``; channel families and types are met by `names`."""
+    """Elaborates ``q[i]``, ``m[k]`` and ``m[a, b]``; `names` handles channel families and types."""
     inner = context.inner()
     base = inner.expression(node.base)
     for written in node.arguments:
@@ -63,7 +63,7 @@ def _index(
 
 
 def part_of(context: Context, node: syntax.Part) -> Operand | None:
-    """``q[i..]`` or ``q[..j]``."""
+    """Elaborates ``q[i..]`` and ``q[..j]``."""
     inner = context.inner()
     base = inner.expression(node.base)
     if base is None:
@@ -77,14 +77,14 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
 
 
 def no_index(context: Context, kind: Type, span: Span) -> None:
-    """Reports (F313) something in front of brackets that has no elements by index."""
+    """Reports (F313) indexing of a value without indices."""
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     message = f"a sequence or map is indexed, and this is {describe(kind)}{hint}"
     context.report("F313", span, message)
 
 
 def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
-    """``r.f``: a field of a record, or of a variant that is known here."""
+    """Elaborates ``r.f``: a field of a record, or of a variant that is known here."""
     operand = context.inner().expression(node.base)
     if operand is None:
         return None
@@ -101,7 +101,7 @@ def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
 
 
 def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
-    """The number of a record's field; F314 where there is none."""
+    """The number of a record's field. Reports F314 if there is none."""
     names = [item.name for item in kind.fields] if isinstance(kind, Record) else []
     if name.text in names:
         context.part(name, kind, name.text)
@@ -132,7 +132,7 @@ def _payload(
             *declaration(context, kind),
         )
         return None
-    # Where conditions contradict each other nothing is possible, and nothing is ever read.
+    # Contradictory conditions make every variant impossible; then the read never happens.
     possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
@@ -177,7 +177,7 @@ def _payload(
 def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
     """The tags that a union value can have here."""
     if isinstance(expr, ir.Literal):
-        # A test of it was decided, and left nothing but code that runs or does not.
+        # Tests of a literal have been decided, so this code either runs or does not.
         assert isinstance(expr.value, tuple)
         (tag, *_) = expr.value
         assert isinstance(tag, int)
@@ -187,7 +187,7 @@ def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
 
 
 def with_fields(context: Context, node: syntax.With) -> Operand | None:
-    """``r with f: e, g: d``."""
+    """Elaborates ``r with f: e, g: d``."""
     inner = context.inner()
     operand = inner.expression(node.record)
     context.work.limit(len(node.fields), node.span)
@@ -206,15 +206,15 @@ def with_fields(context: Context, node: syntax.With) -> Operand | None:
 def _with_field(
     context: Context, operand: Operand | None, name: syntax.Name, node: syntax.Expr, span: Span
 ) -> Operand | None:
-    """A record with another value for a field; None where something is wrong."""
+    """A record with a new value for a field. None if something is wrong."""
     index = None if operand is None else field_index(context, name, operand.type)
     if operand is None or index is None or not isinstance(operand.type, Record):
         if not open_ended(context, node):
             context.expression(node)
         return None
     item = operand.type.fields[index]
-    given = context.expression(node, item.type)
-    value = coerced(context, given, item.type, node.span, item.name)
+    new = context.expression(node, item.type)
+    value = coerced(context, new, item.type, node.span, item.name)
     if value is None:
         return None
     ghost = operand.ghost or (None if item.ghost else value.ghost)
@@ -223,7 +223,7 @@ def _with_field(
 
 
 def unwrapped(context: Context, node: syntax.Unwrap) -> Operand | None:
-    """``e!``."""
+    """Elaborates ``e!``."""
     operand = context.inner().expression(node.operand)
     if operand is None:
         return None

@@ -1,7 +1,7 @@
-"""Formulas of properties: temporal operators, and what may stand between them.
+"""Formulas of properties: temporal operators and the connectives between them.
 
-A part without temporal operators is a predicate of states, however large it is. A quantifier around
-temporal operators is written out for each value of its domain, which therefore is a constant.
+A part without temporal operators is a state predicate, however large it is. A quantifier around
+temporal operators is expanded for each value of its domain, which must therefore be constant.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from fencepost.spec.text.source import Span
 T = TypeVar("T")
 
 Values: TypeAlias = Mapping[int, ir.Literal]
-"""What the locals of quantifiers stand for, by their slots."""
+"""Values of the locals of quantifiers, by their slots."""
 
 Form: TypeAlias = Callable[[Values], Formula]
-"""A formula that has been checked, to be written out for values of the locals around it."""
+"""A checked formula, to be expanded for values of the locals around it."""
 
 
 @dataclass(slots=True)
 class Formulas:
-    """The formula of one property: ``owner`` is its number, and the predicates have the numbers
-    behind it, each once.
+    """The formula of one property. ``owner`` is its number; its predicates have the following
+    numbers, each once.
     """
 
     owner: int
@@ -51,17 +51,17 @@ class Formulas:
     def formula(
         self, context: Context, node: syntax.Expr, index: tuple[str, Type, int, Span] | None
     ) -> Formula | None:
-        """The formula that ``node`` says; in a role family, where ``index`` is the name, type and
-        slot of the instance, it says so of every instance. None where it is wrong.
+        """The formula that ``node`` denotes; None if it is wrong. In a role family, ``index`` is
+        the name, type and slot of the instance, and the formula is required of every instance.
         """
-        made = self._form(context, node)
-        if made is None:
+        form = self._form(context, node)
+        if form is None:
             return None
         if index is not None:
             name, kind, slot, span = index
             domain = ir.Universe(Set(kind), span=span)
-            made = self._quantified(context, True, [(slot, name, kind, domain, span)], made, span)
-        return made({})
+            form = self._quantified(context, True, [(slot, name, kind, domain, span)], form, span)
+        return form({})
 
     # ------------------------------------------------------------ forms
 
@@ -73,21 +73,23 @@ class Formulas:
             case syntax.UnaryTemporal(operator, operand):
                 kind = formulas.Always if operator == "always" else formulas.Eventually
                 outermost = context if operator == "always" else inner
-                one = self._form(outermost, operand)
-                return self._one(one, kind, node.span)
+                left_form = self._form(outermost, operand)
+                return self._one(left_form, kind, node.span)
             case syntax.BinaryTemporal("leads to", left, right):
                 return self._both(self._antecedent(context, left), self._form(inner, right),
                                   formulas.LeadsTo, node.span)  # fmt: skip
             case syntax.BinaryTemporal("until", left, right):
-                one, other = self._form(inner, left), self._form(inner, right)
-                return self._both(one, other, formulas.Until, node.span)
+                left_form, right_form = self._form(inner, left), self._form(inner, right)
+                return self._both(left_form, right_form, formulas.Until, node.span)
             case syntax.Unary("not", operand):
-                one = self._form(inner, operand)
-                return self._one(one, formulas.Not, node.span)
+                left_form = self._form(inner, operand)
+                return self._one(left_form, formulas.Not, node.span)
             case syntax.Binary("and" | "or" | "implies" | "iff" as operator, left, right):
                 implying = operator == "implies"
-                one = self._antecedent(context, left) if implying else self._form(inner, left)
-                return self._both(one, self._form(inner, right), _CONNECTIVES[operator], node.span)
+                left_form = self._antecedent(context, left) if implying else self._form(inner, left)
+                return self._both(
+                    left_form, self._form(inner, right), _CONNECTIVES[operator], node.span
+                )
             case syntax.Conjunction(lines):
                 parts = [self._form(context, line) for line in lines]
                 good = [part for part in parts if part is not None]
@@ -99,23 +101,23 @@ class Formulas:
             case syntax.Quantifier():
                 return self._quantifier(context, node)
             case _:
-                # What cannot have a formula in it says so itself.
+                # A form that cannot contain a formula reports so itself.
                 truth(inner, node)
                 return None
 
-    def _one(self, operand: Form | None, made: Callable[..., Formula], span: Span) -> Form | None:
-        return None if operand is None else lambda values: made(operand(values), span=span)
+    def _one(self, operand: Form | None, build: Callable[..., Formula], span: Span) -> Form | None:
+        return None if operand is None else lambda values: build(operand(values), span=span)
 
     def _both(
         self,
         left: Form | None,
         right: Form | None,
-        made: Callable[..., Formula],
+        build: Callable[..., Formula],
         span: Span,
     ) -> Form | None:
         if left is None or right is None:
             return None
-        return lambda values: made(left(values), right(values), span=span)
+        return lambda values: build(left(values), right(values), span=span)
 
     def _predicate(
         self, context: Context, node: syntax.Expr, mark: int | None = None
@@ -130,17 +132,17 @@ class Formulas:
         return lambda values: formulas.Holds(self._number(given(expr, values)), span=node.span)
 
     def _number(self, expr: ir.Expr) -> int:
-        known = self._known.get(expr)
-        if known is None:
-            known = self._known[expr] = self.owner + 1 + len(self.predicates)
+        number = self._known.get(expr)
+        if number is None:
+            number = self._known[expr] = self.owner + 1 + len(self.predicates)
             assert expr.span is not None
-            made = ir.Property("", PropertyKind.PREDICATE, expr, expr.span)
-            self.predicates.append(made)
-        return known
+            predicate = ir.Property("", PropertyKind.PREDICATE, expr, expr.span)
+            self.predicates.append(predicate)
+        return number
 
     def _antecedent(self, context: Context, node: syntax.Expr) -> Form | None:
-        """The left side of ``leads to`` or ``implies``: whether it was ever true is asked, where
-        nothing but ``always`` and ``forall`` is around it.
+        """The left side of ``leads to`` or ``implies``. If only ``always`` and ``forall`` are
+        around it, coverage records whether it was ever true.
         """
         if is_temporal(node) or not context.outermost:
             return self._form(context.inner(), node)
@@ -198,9 +200,9 @@ class Formulas:
                 parts.append(formulas.Chosen(name, kind, value, part, span=span))
             return connective(tuple(parts), span=span)
 
-        def made(values: Values) -> Formula:
+        def expand(values: Values) -> Formula:
             before = self._instances
-            found = written_out(values, 0)
+            formula = written_out(values, 0)
             if before <= MOST_INSTANCES < self._instances:
                 context.report(
                     "F832",
@@ -208,9 +210,9 @@ class Formulas:
                     "this formula is written out for each choice of values, and there are more than"
                     f" {MOST_INSTANCES}",
                 )
-            return found
+            return formula
 
-        return made
+        return expand
 
     def _values(self, context: Context, domain: ir.Expr, span: Span) -> tuple[Value, ...]:
         if effort(domain) > MOST_EFFORT:
@@ -225,19 +227,21 @@ class Formulas:
 
 
 def is_temporal(node: syntax.Expr) -> bool:
-    """Whether a temporal operator stands somewhere in it."""
-    return any(isinstance(one, syntax.UnaryTemporal | syntax.BinaryTemporal) for one in walk(node))
+    """Whether a node contains a temporal operator."""
+    return any(
+        isinstance(part, syntax.UnaryTemporal | syntax.BinaryTemporal) for part in walk(node)
+    )
 
 
 def given(part: T, values: Values) -> T:
-    """A piece of core with literals for locals; the same object where it has none of these."""
+    """Core with literals in place of locals; the same object if it contains none of them."""
     if isinstance(part, ir.Local) and part.slot in values:
         return cast("T", replace(values[part.slot], span=part.span))
     return rebuilt(part, lambda inner: given(inner, values)) if values else part
 
 
 def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTemporal) -> None:
-    """Reports (F801) a temporal operator where a value is wanted."""
+    """Reports (F801) a temporal operator where a value is expected."""
     context.report(
         "F801",
         node.span,
@@ -263,7 +267,7 @@ _CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
 
 
 def _is_constant(context: Context, domain: Operand, binder: syntax.Binder) -> bool:
-    """Whether a domain is the same in every state; reports (F831) one that is not."""
+    """Whether a domain is the same in every state. Reports F831 if it is not."""
     for node in walk(domain.expr):
         match node:
             case ir.Variable() | ir.Enabled():

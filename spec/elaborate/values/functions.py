@@ -1,4 +1,4 @@
-"""Functions of the language: ``len``, ``sum``, ``next``, ``enabled``, conversions, and so on."""
+"""Built-in functions: ``len``, ``sum``, ``next``, ``enabled``, conversions, and so on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from fencepost.spec.text.source import Span
 
 
 def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
-    """A call of the built-in function ``name``."""
+    """Elaborates a call of the built-in function ``name``."""
     if named(context, node.arguments):
         return None
     count, arity = len(node.arguments), BUILT_IN[name].arity
@@ -58,7 +58,7 @@ def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
 
 
 def _collection(context: Context, node: syntax.Call) -> Operand | None:
-    """The only argument: a collection, where a list is always a sequence."""
+    """The only argument: a collection. A list is always a sequence."""
     value = node.arguments[0].value
     if isinstance(value, syntax.Comprehension):
         return comprehension(context, value, None, sequence=True)
@@ -107,7 +107,7 @@ def _count(context: Context, node: syntax.Call) -> Operand | None:
     kind = Int(0, first.type.capacity)
     ghost = first_ghost(first, second) or comparing(inner, node.span)
     if isinstance(both[2], Option) and not isinstance(inner, Option):
-        # None is no element of a collection of plain values.
+        # None is not an element of a collection of plain values.
         expr = _count_option(context, first.expr, second.expr, kind, node.span)
     else:
         expr = ir.Occurrences(kind, first.expr, both[0].expr, span=node.span)
@@ -186,9 +186,9 @@ def _extreme(greatest: bool) -> Callable[[Context, syntax.Call], Operand | None]
         element = as_collection(operand.type).element
         word = "max" if greatest else "min"
         site = context.site("F905", node.span, f"{word} of an empty collection")
-        found = ir.Extreme(Option(element), greatest, operand.expr, span=node.span)
+        extreme = ir.Extreme(Option(element), greatest, operand.expr, span=node.span)
         ghost = operand.ghost or comparing(element, node.span)
-        return Operand(content(context, settled(found, operand.expr), node.span, site), ghost)
+        return Operand(content(context, settled(extreme, operand.expr), node.span, site), ghost)
 
     return build
 
@@ -215,7 +215,7 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
 
 
 def _subsets(context: Context, node: syntax.Call) -> Operand | None:
-    """Every subset of a set: those of its type, as far as the set holds what is in them."""
+    """Elaborates ``subsets``: the values of the set's type that are contained in the set."""
     operand = _collection(context, node)
     if operand is None:
         return None
@@ -233,12 +233,12 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
     if isinstance(operand.expr, ir.Universe):
         return Operand(every, operand.ghost)
     slot = context.work.slot()
-    one = ir.Local(kind, slot, span=node.span)
+    subset_local = ir.Local(kind, slot, span=node.span)
     target = set_type(kind, cardinality(kind))
 
     def chosen(whole: ir.Expr) -> ir.Expr:
-        inside = subset(one, whole, node.span)
-        return ir.Collect(target, slot, every, inside, one, span=node.span)
+        inside = subset(subset_local, whole, node.span)
+        return ir.Collect(target, slot, every, inside, subset_local, span=node.span)
 
     expr = bound(context, operand.expr, chosen)
     return Operand(settled(expr, operand.expr), operand.ghost)
@@ -261,7 +261,7 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def integer(context: Context, node: syntax.Call) -> Operand | None:
-    """``int(e)``: the same number as a mathematical integer."""
+    """Elaborates ``int(e)``: the same number as an unbounded integer."""
     operand = _number(context, node, "int")
     if operand is None or isinstance(operand.type, Int):
         return operand
@@ -274,7 +274,9 @@ def integer(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | None:
-    """``int16(e)``: the same number as a machine integer; one that does not fit is an error."""
+    """Elaborates ``int16(e)`` and the like: the same number as a machine integer. A number that
+    does not fit is an error.
+    """
     operand = _number(context, node, describe(target))
     if operand is None:
         return None

@@ -1,4 +1,4 @@
-"""Maps written out, ``[A: 1, B: 2]``: a value for every key, found in the order written."""
+"""Map literals, ``[A: 1, B: 2]``: a value for every key, evaluated in the order of the text."""
 
 from __future__ import annotations
 
@@ -18,45 +18,47 @@ from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
 
 FEW = 4
-"""The number of left-out keys that a message names."""
+"""Number of missing keys that a message names."""
 
 
 def literal_map(context: Context, node: syntax.Map, expected: Type | None) -> Operand | None:
-    """``[A: 1, B: 2]``: its keys are constants, every value of the key type once."""
+    """Elaborates ``[A: 1, B: 2]``. Its keys are constants; every value of the key type occurs
+    once.
+    """
     if isinstance(expected, Option):
         expected = expected.element
-    wanted = expected if isinstance(expected, Map) else None
+    expected_map = expected if isinstance(expected, Map) else None
     context.work.limit(len(node.entries), node.span)
     inner = context.inner()
-    keys = _keys(inner, node, wanted and wanted.key)
+    keys = _keys(inner, node, expected_map and expected_map.key)
     written = tuple(entry.value for entry in node.entries)
-    found = each(inner, written, wanted and wanted.value)
-    if keys is None or found is None:
+    operands = each(inner, written, expected_map and expected_map.value)
+    if keys is None or operands is None:
         return None
-    value = common(context, found, written)
+    value = common(context, operands, written)
     if value is None:
         return None
-    if wanted and isinstance(wanted.value, Option) and not isinstance(value, Option):
+    if expected_map and isinstance(expected_map.value, Option) and not isinstance(value, Option):
         value = Option(value)
     key = keys[0].type
     target = map_type(context, key, value, node.span)
     if target is None or not _all_there(context, keys, key, node):
         return None
-    made = [widened(operand, value) for operand in found]
-    expr = _built(context, target, keys, made, node.span)
-    return Operand(expr, first_ghost(*made))
+    widened_values = [widened(operand, value) for operand in operands]
+    expr = _built(context, target, keys, widened_values, node.span)
+    return Operand(expr, first_ghost(*widened_values))
 
 
 def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Literal] | None:
     """The keys as values of one type, each of them once."""
     written = tuple(entry.key for entry in node.entries)
-    found = each(context, written, kind)
-    kind = kind or (None if found is None else common(context, found, written))
-    if found is None or kind is None:
+    operands = each(context, written, kind)
+    kind = kind or (None if operands is None else common(context, operands, written))
+    if operands is None or kind is None:
         return None
     keys: list[ir.Literal] = []
     first: dict[Value, Span] = {}
-    for operand, part in zip(found, written, strict=True):
+    for operand, part in zip(operands, written, strict=True):
         key = coerced(context, operand, kind, part.span, "the key")
         if key is None:
             return None
@@ -76,10 +78,10 @@ def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Lite
 
 
 def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: syntax.Map) -> bool:
-    """Whether every value of the key type is a key; reported where one is not (F312)."""
+    """Whether every value of the key type is a key. Reports F312 if one is missing."""
     assert countable(kind, MOST_KEYS)
-    given = {key.value for key in keys}
-    missing = [show(value, kind) for value in values(kind) if value not in given]
+    present = {key.value for key in keys}
+    missing = [show(value, kind) for value in values(kind) if value not in present]
     if missing:
         rest = len(missing) - FEW
         named = missing if rest <= 0 else [*missing[:FEW], f"{rest} more"]
@@ -89,19 +91,21 @@ def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: s
 
 
 def _built(
-    context: Context, kind: Map, keys: Sequence[ir.Literal], found: Sequence[Operand], span: Span
+    context: Context, kind: Map, keys: Sequence[ir.Literal], operands: Sequence[Operand], span: Span
 ) -> ir.Expr:
-    """The map: the values, each found once and in the order written, and which key has which."""
+    """The map. Each value is evaluated once, in the order of the text, before it is assigned to its
+    key.
+    """
     slot = context.work.slot()
-    here = ir.Local(kind.key, slot, span=span)
+    key_local = ir.Local(kind.key, slot, span=span)
 
-    def made(values: tuple[ir.Expr, ...]) -> ir.Expr:
-        if len(values) < len(found):
-            return bound(context, found[len(values)].expr, lambda value: made((*values, value)))
+    def build(values: tuple[ir.Expr, ...]) -> ir.Expr:
+        if len(values) < len(operands):
+            return bound(context, operands[len(values)].expr, lambda value: build((*values, value)))
         chosen = values[-1]
         for key, value in zip(reversed(keys[:-1]), reversed(values[:-1]), strict=True):
-            test = ir.Equal(here, key, span=span)
+            test = ir.Equal(key_local, key, span=span)
             chosen = ir.Conditional(kind.value, test, value, chosen, span=span)
         return settled(ir.BuildMap(kind, slot, chosen, span=span), *values)
 
-    return made(())
+    return build(())

@@ -1,4 +1,4 @@
-"""What a name or a dotted name stands for in an expression."""
+"""Names and dotted names in expressions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ from fencepost.spec.text.source import Span
 
 
 def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand | None:
-    """A bare name: local, role, module, imports; then a member of an enum or union."""
+    """Elaborates a bare name, looked up as a local and in role, module and imports; then as a
+    member of an enum or union.
+    """
     text = node.text
     local = context.local(node)
     if local is not None:
@@ -57,16 +59,16 @@ def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand 
         return _quiescent(context, node.span)
     if text in TYPE_WORDS:
         return universe(context, resolve(context, node), node.span)
-    found = member_named(context, node, expected)
-    if found is not None:
-        return member_value(context, *found, node.span)
+    chosen = member_named(context, node, expected)
+    if chosen is not None:
+        return member_value(context, *chosen, node.span)
     if not context.members(text):
         context.unknown(node, also=member_names(expected))
     return None
 
 
 def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand | None:
-    """What an entity is worth where an expression is wanted."""
+    """The value of an entity in an expression."""
     span = node.span
     match entity:
         case ConstEntity():
@@ -88,15 +90,15 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
         case DefEntity():
             return expanded(context, entity, (), node)
         case RoleEntity():
-            what = "name one of its variables behind a dot"
+            advice = "name one of its variables behind a dot"
         case ModuleEntity():
-            what = "name something of it behind a dot"
+            advice = "name something of it behind a dot"
         case ActionEntity():
-            what = "`enabled(...)` asks whether it can be taken"
+            advice = "`enabled(...)` asks whether it can be taken"
         case ProcedureEntity():
-            what = "it is called as a statement; a def has a value"
+            advice = "it is called as a statement; a def has a value"
         case PropertyEntity():
-            what = "put what properties share into a def"
+            advice = "put what properties share into a def"
         case BrokenEntity():
             return None
         case _:
@@ -104,7 +106,7 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
     context.report(
         "F210",
         span,
-        f'"{entity.name}" is {kind_of(entity)} and has no value; {what}',
+        f'"{entity.name}" is {kind_of(entity)} and has no value; {advice}',
         (entity.span, f'"{entity.name}" is declared here'),
     )
     return None
@@ -114,7 +116,7 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
 
 
 def _own_variable(context: Context, entity: VariableEntity, span: Span) -> Operand | None:
-    """A variable by its own name: at the top, or of the role around."""
+    """A variable by its own name: at the top level, or of the enclosing role."""
     if entity.role is None or entity.role.index_type is None or context.instance is None:
         return _variable(context, entity, None, span)
     return _variable(context, entity, Operand(context.instance), span)
@@ -123,7 +125,7 @@ def _own_variable(context: Context, entity: VariableEntity, span: Span) -> Opera
 def _variable(
     context: Context, entity: VariableEntity, instance: Operand | None, span: Span
 ) -> Operand | None:
-    """The value of a variable; ``instance`` says whose, in a role family."""
+    """The value of a variable. In a role family, ``instance`` is the process that owns it."""
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.place == "constant":
         message = f'"{entity.name}" is a variable, and a constant is wanted here'
@@ -146,7 +148,7 @@ def _variable(
 
 
 def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | None:
-    """What is in a channel."""
+    """The content of a channel."""
     entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.place == "constant":
@@ -178,7 +180,7 @@ def _quiescent(context: Context, span: Span) -> Operand | None:
 
 
 def attribute(context: Context, node: syntax.Attribute) -> Operand | None:
-    """``m.x``, ``E.A``, ``R.x``, ``R[i].x``, or a field."""
+    """Elaborates ``m.x``, ``E.A``, ``R.x``, ``R[i].x`` and fields."""
     entity = module_member(context, node)
     if entity is not None:
         return entity_value(context, entity, node)
@@ -209,7 +211,7 @@ def _type_member(context: Context, entity: TypeEntity, node: syntax.Attribute) -
 
 
 def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand | None:
-    """``R.x`` or ``R[i].x``, a variable or a def without parameters."""
+    """Elaborates ``R.x`` and ``R[i].x``, a variable or a def without parameters."""
     entity = member(context, seen.role, node.name)
     match entity:
         case None:
@@ -231,7 +233,7 @@ def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand
 
 
 def index(context: Context, node: syntax.Index) -> Operand | None:
-    """``q[i]``, a channel of a family, or a type with arguments as a set."""
+    """Elaborates ``q[i]``, a channel of a family, or a type with arguments as a set."""
     base = node.base
     if isinstance(base, syntax.Name) and base.text in ("set", "seq", "bag", "map", "int"):
         return universe(context, resolve(context, node), node.span)

@@ -1,4 +1,4 @@
-"""Patterns of ``match`` and ``on``: what they test, and the names that they bind."""
+"""Patterns of ``match`` and ``on``: their tests, and the names that they bind."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from fencepost.spec.syntax import nodes as syntax
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a pattern asks of a value.
+    """The condition under which a pattern matches.
 
-    ``test`` is None when it fits every value; ``members`` are the members that it fits, None for
-    all. ``certain``: every value of those members fits (there is no ``==``).
+    ``test`` is None if it matches every value; ``members`` are the members that it matches, None
+    for all. ``certain`` says whether it matches all values of those members, that is, has no
+    ``==``.
     """
 
     test: ir.Expr | None
@@ -30,13 +31,13 @@ class Match:
 
 
 Matched = tuple[Match | None, Context]
-"""A pattern (None: wrong, and reported), and the context that knows what it binds."""
+"""The match of a pattern, None if it is wrong and reported, and the context with its names."""
 
 
 def matched(context: Context, pattern: syntax.Pattern, subject: Operand | None) -> Matched:
-    """The pattern against ``subject``, a local or variable.
+    """Matches the pattern against ``subject``, a local or variable.
 
-    Where something is wrong the names that the pattern binds are known all the same.
+    The names that the pattern binds are known even if something is wrong.
     """
     match, context = _matched(context, pattern, subject)
     if pattern.alias is not None:
@@ -76,14 +77,14 @@ def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None)
         return Match(test, subject.ghost, frozenset([tag]), True), context
     assert isinstance(kind, Union)
     variant = kind.variants[tag]
-    known = context.learn({reading(subject.expr): frozenset([tag])})
+    narrowed = context.learn({reading(subject.expr): frozenset([tag])})
     test = settled(ir.HasTag(subject.expr, tag, span=pattern.span), subject.expr)
     base = Match(test, subject.ghost, frozenset([tag]), True)
     parts = [
         Operand(ir.Payload(field.type, subject.expr, tag, index, span=pattern.span), subject.ghost)
         for index, field in enumerate(variant.fields)
     ]
-    return _arguments(known, base, pattern, kind, variant.name, variant.fields, parts)
+    return _arguments(narrowed, base, pattern, kind, variant.name, variant.fields, parts)
 
 
 def _constant(
@@ -135,14 +136,14 @@ def _arguments(
         return base, context
     if len(pattern.arguments) != len(fields):
         names = ", ".join(field.name for field in fields)
-        wanted = f"write {name}({names}), with _ for what is ignored"
+        advice = f"write {name}({names}), with _ for what is ignored"
         if not fields:
-            wanted = f"{name} carries nothing: write it without brackets"
+            advice = f"{name} carries nothing: write it without brackets"
         count = len(pattern.arguments)
         number = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-        message = f"{name} has {number}, and this pattern has {count}; {wanted}"
+        message = f"{name} has {number}, and this pattern has {count}; {advice}"
         notes = declaration(context, kind)
-        context.report("F410", pattern.span, message if fields else wanted, *notes)
+        context.report("F410", pattern.span, message if fields else advice, *notes)
         return _broken(context, pattern)
     tests = [] if base.test is None else [base.test]
     ghost = base.ghost
@@ -182,7 +183,7 @@ def _equals(context: Context, part: Operand, kind: Type, value: syntax.Expr) -> 
 
 
 def missing_members(kind: Type, seen: set[int]) -> list[str]:
-    """The members of ``kind`` that no case has covered, as a case would name them."""
+    """The members of ``kind`` that no case covers, in the form of a case."""
     match kind:
         case Enum(members=names):
             pass

@@ -1,4 +1,4 @@
-"""Roles seen from outside: ``R.x``, ``R[i].x``, and which process that names."""
+"""Roles seen from outside: ``R.x``, ``R[i].x``, and the process that they denote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """The role in front of a dot, and the brackets behind it, if there are any."""
+    """The role before a dot, and its index, if there is one."""
 
     role: RoleEntity
     index: syntax.Index | None
@@ -37,14 +37,14 @@ def denoted(context: Context, node: syntax.Expr) -> Entity | None:
 
 
 def through(context: Context, node: syntax.Attribute) -> Through | None:
-    """The role through which ``R.x``, ``m.R.x`` or ``R[i].x`` looks, if it is such a form."""
+    """The role through which ``R.x``, ``m.R.x`` or ``R[i].x`` reads; None for other forms."""
     index = node.base if isinstance(node.base, syntax.Index) else None
     entity = denoted(context, index.base if index else node.base)
     return Through(entity, index) if isinstance(entity, RoleEntity) else None
 
 
 def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, Operand | None]:
-    """Whether the brackets are right, and the process of a role family that is meant."""
+    """Whether the index is correct, and the process of a role family that it denotes."""
     role, index = seen.role, seen.index
     note: Note = (role.span, f"{role.name} is declared here")
     if role.index_type is None:
@@ -79,7 +79,7 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
 
 
 def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | None:
-    """What a role has by this name; F201 where it has nothing."""
+    """The entity of this name in a role. Reports F201 if there is none."""
     entity = role.names.get(name.text)
     if entity is None:
         variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
@@ -93,5 +93,5 @@ def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | No
 
 
 def instance_of(operand: Operand | None) -> ir.Expr | None:
-    """The core of an index, if there is one."""
+    """The core expression of an index, if there is one."""
     return None if operand is None else operand.expr

@@ -1,6 +1,6 @@
-"""Parts of sequences, ``q[i..j]``, and sequences one behind the other, ``q + r``.
+"""Slices of sequences, ``q[i..j]``, and their concatenation, ``q + r``.
 
-Both are made element by element, so that no engine knows more than positions.
+Both are built element by element, so that engines need to support positions only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fencepost.spec.text.source import Span
 
 
 def is_index(context: Context, index: Operand, span: Span) -> bool:
-    """Whether a sequence can be indexed so; reported where it cannot (F301)."""
+    """Whether a value can index a sequence. Reports F301 if it cannot."""
     if isinstance(index.type, Int):
         return True
     hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
@@ -35,10 +35,10 @@ def is_index(context: Context, index: Operand, span: Span) -> bool:
 def part(
     context: Context, base: Operand, low: syntax.Expr | None, high: syntax.Expr | None, span: Span
 ) -> Operand | None:
-    """``q[i..j]``: the elements at the positions i to j, none where i is greater than j.
+    """Elaborates ``q[i..j]``: the elements at positions i to j, none if i is greater than j.
 
-    Without ``i`` from the first, without ``j`` to the last. A position outside the sequence is an
-    evaluation error.
+    Without ``i`` it begins at the first element; without ``j`` it ends at the last. A position
+    outside the sequence is an evaluation error.
     """
     ends: list[Operand | None] = []
     for node in (low, high):
@@ -59,44 +59,44 @@ def part(
         return bound(context, first.expr, lambda i: from_first(q, i))
 
     expr = bound(context, base.expr, of)
-    known = [operand.expr for operand in (base, first, last) if operand is not None]
-    return Operand(settled(expr, *known), first_ghost(base, first, last))
+    operands = [operand.expr for operand in (base, first, last) if operand is not None]
+    return Operand(settled(expr, *operands), first_ghost(base, first, last))
 
 
 def _sliced(
     context: Context, q: ir.Expr, i: ir.Expr | None, j: ir.Expr | None, span: Span
 ) -> ir.Expr:
-    """The part of ``q``; all three are used more than once."""
+    """The slice of ``q``; all three are used more than once."""
     assert isinstance(q.type, Seq)
-    element, most = q.type.element, q.type.capacity
+    element, capacity = q.type.element, q.type.capacity
     slot = context.work.slot()
-    here = ir.Local(Int(0, max(most - 1, 0)), slot, span=span)
-    taken: list[ir.Expr] = []
+    position = ir.Local(Int(0, max(capacity - 1, 0)), slot, span=span)
+    selected: list[ir.Expr] = []
     inside: list[ir.Expr] = []
-    lowest, highest = 0, most - 1
+    lowest, highest = 0, capacity - 1
     if i is not None:
         lowest = max(_range(i).low, 0)
-        taken.append(ir.Less(i, here, or_equal=True, span=span))
+        selected.append(ir.Less(i, position, or_equal=True, span=span))
         if _range(i).low < 0:
             inside.append(ir.Less(number(0), i, or_equal=True, span=span))
     if j is not None:
-        highest = min(_range(j).high, most - 1)
-        taken.append(ir.Less(here, j, or_equal=True, span=span))
+        highest = min(_range(j).high, capacity - 1)
+        selected.append(ir.Less(position, j, or_equal=True, span=span))
         inside.append(ir.Less(j, size(q), span=span))
     kind = Seq(element, max(highest - lowest + 1, 0))
-    made: ir.Expr = ir.Literal(kind, (), span=span)
+    slice_expr: ir.Expr = ir.Literal(kind, (), span=span)
     if kind.capacity:
-        at = ir.At(element, q, here, span=span)
-        positions = _positions(size(q), most)
-        made = ir.Collect(kind, slot, positions, _all(taken), at, span=span)
+        at = ir.At(element, q, position, span=span)
+        positions = _positions(size(q), capacity)
+        slice_expr = ir.Collect(kind, slot, positions, _all(selected), at, span=span)
     if not inside:
-        return made
+        return slice_expr
     whole = _all(inside)
     assert whole is not None
     if i is not None and j is not None:
         whole = ir.Or((ir.Less(j, i, span=span), whole), span=span)
     site = context.site("F903", span, "this part lies outside the sequence")
-    return ir.Demand(kind, whole, site, made, span=span)
+    return ir.Demand(kind, whole, site, slice_expr, span=span)
 
 
 def _range(index: ir.Expr) -> Int:
@@ -112,18 +112,18 @@ def _all(parts: list[ir.Expr]) -> ir.Expr | None:
 
 
 def _positions(length: ir.Expr, most: int) -> ir.Expr:
-    """The positions of a sequence of some length, which is ``most`` at the most."""
+    """The positions of a sequence of at most ``most`` elements."""
     kind = _range(length)
     last = Int(kind.low - 1, kind.high - 1)
     end = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=length.span)
     return ir.Interval(Set(Int(0, max(most - 1, 0))), number(0), end, span=length.span)
 
 
-# ---------------------------------------------------------------- one behind the other
+# ---------------------------------------------------------------- concatenation
 
 
 def joined(context: Context, left: Operand, right: Operand, span: Span) -> Operand | None:
-    """``q + r``: the elements of q, and behind them those of r."""
+    """Elaborates ``q + r``: the elements of q, then those of r."""
     assert isinstance(left.type, Seq)
     assert isinstance(right.type, Seq)
     element = join(left.type.element, right.type.element)
@@ -145,24 +145,24 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
         return None
     expr: ir.Expr
     if isinstance(right.expr, ir.Build):
-        # What is written out is put behind the first one by one.
+        # The elements of a literal are appended one by one.
         expr = widened(left, kind).expr
         for item in right.expr.elements:
             expr = ir.Add(kind, expr, widened(Operand(item), element).expr, span=span)
     else:
-        one = widened(left, Seq(element, left.type.capacity)).expr
-        other = widened(right, Seq(element, right.type.capacity)).expr
+        first = widened(left, Seq(element, left.type.capacity)).expr
+        second = widened(right, Seq(element, right.type.capacity)).expr
         expr = bound(
             context,
-            one,
-            lambda q: bound(context, other, lambda r: _both(context, q, r, kind, span)),
+            first,
+            lambda q: bound(context, second, lambda r: _both(context, q, r, kind, span)),
         )
-        expr = settled(expr, one, other)
+        expr = settled(expr, first, second)
     return Operand(expr, first_ghost(left, right))
 
 
 def _both(context: Context, q: ir.Expr, r: ir.Expr, kind: Seq, span: Span) -> ir.Expr:
-    """Both sequences, which are used more than once."""
+    """Both sequences concatenated; both are used more than once."""
     if not kind.capacity:
         return ir.Literal(kind, (), span=span)
     element: Type = kind.element
@@ -170,14 +170,14 @@ def _both(context: Context, q: ir.Expr, r: ir.Expr, kind: Seq, span: Span) -> ir
     total = Int(_range(first).low + _range(second).low, _range(first).high + _range(second).high)
     length = ir.Arithmetic(total, Operator.ADD, first, second, span=span)
     slot = context.work.slot()
-    here = ir.Local(Int(0, kind.capacity - 1), slot, span=span)
-    behind = Int(-_range(first).high, kind.capacity - 1 - _range(first).low)
-    place = ir.Arithmetic(behind, Operator.SUBTRACT, here, first, span=span)
+    position = ir.Local(Int(0, kind.capacity - 1), slot, span=span)
+    offset_type = Int(-_range(first).high, kind.capacity - 1 - _range(first).low)
+    offset = ir.Arithmetic(offset_type, Operator.SUBTRACT, position, first, span=span)
     item = ir.Conditional(
         element,
-        ir.Less(here, first, span=span),
-        ir.At(element, q, here, span=span),
-        ir.At(element, r, place, span=span),
+        ir.Less(position, first, span=span),
+        ir.At(element, q, position, span=span),
+        ir.At(element, r, offset, span=span),
         span=span,
     )
     return ir.Collect(kind, slot, _positions(length, kind.capacity), None, item, span=span)

@@ -1,4 +1,6 @@
-"""Symbolic constants: constants that stand for every value of a type that meets a condition."""
+"""Symbolic constants: constants that range over every value of a type that satisfies a
+condition.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from fencepost.spec.syntax import nodes as syntax
 def symbolic_constants(
     work: Elaboration, root: Instance, paths: Mapping[Instance, str], instances: Sequence[Instance]
 ) -> tuple[tuple[ir.SymbolicConstant, ...], tuple[ir.Assumption, ...]]:
-    """The symbolic constants of a model, and what must hold of the values that were given to
-    constants which are declared symbolic.
+    """The symbolic constants of a model, and the assumptions about values given to constants that
+    are declared symbolic.
     """
     conditions: dict[int, list[ir.Expr]] = {}
     assumptions: list[ir.Assumption] = []
@@ -29,9 +31,9 @@ def symbolic_constants(
             checked = truth(context, node.condition)
             if checked is None or not isinstance(entity, ConstEntity):
                 continue
-            spoken = [part.index for part in walk(checked.expr) if isinstance(part, ir.Symbol)]
-            # The condition of one that has a value may still speak of others that have none.
-            owner = min(spoken, default=None) if entity.symbol is None else entity.symbol
+            mentioned = [part.index for part in walk(checked.expr) if isinstance(part, ir.Symbol)]
+            # The condition of a constant that has a value may mention others without one.
+            owner = min(mentioned, default=None) if entity.symbol is None else entity.symbol
             if owner is None:
                 assumptions.append(ir.Assumption(checked.expr, node.condition.span))
             else:
