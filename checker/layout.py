@@ -22,23 +22,23 @@ from typing import Generic, TypeAlias, TypeVar
 
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import (
-    Bag,
-    Bool,
+    Collection,
+    Elements,
     Field,
+    Flags,
     Map,
-    Option,
-    Record,
+    Numbers,
+    Product,
     Scalar,
-    Seq,
-    Set,
     State,
+    Sum,
     Type,
-    Union,
     Value,
     bits,
     cardinality,
     components,
     values,
+    view,
 )
 from fencepost.spec.records import dataclass
 
@@ -122,9 +122,23 @@ class Array:
     count: int
 
 
-def length_bits(capacity: int) -> int:
-    """The width of the length of a collection with this capacity."""
-    return capacity.bit_length()
+def length_bits(kind: Type) -> int:
+    """Width of the length of a collection with a capacity; other values have no length: 0."""
+    form = view(kind)
+    return form.capacity.bit_length() if isinstance(form, Elements) else 0
+
+
+def head_bits(kind: Type) -> int:
+    """Width of the number of the case before its parts: a union's tag, an option's flag."""
+    form = view(kind)
+    return form.head if isinstance(form, Sum) else 0
+
+
+def parts_of(kind: Type, case: int = 0) -> tuple[Field, ...]:
+    """The parts of a record or map, or those of a case of a union or option."""
+    form = view(kind)
+    assert isinstance(form, Product | Sum), kind
+    return form.parts if isinstance(form, Product) else form.cases[case]
 
 
 @ByType
@@ -133,19 +147,16 @@ def shape(kind: Type) -> Shape:
     width = tight(kind)
     if width <= WORD:
         return Small(width)
-    match kind:
-        case Record(fields=fields):
-            return Large(place_fields(fields, 0)[1])
-        case Union(variants=variants):
-            start = tag_bits(kind)
-            return Large(max(place_fields(v.fields, start)[1] for v in variants))
-        case Option(element):
-            return Large(place_fields((Field("", element),), 1)[1])
-        case Set(element, None):
+    match view(kind):
+        case Product(parts, None):
+            return Large(place_fields(parts, 0)[1])
+        case Sum(cases) as form:
+            return Large(max(place_fields(parts, form.head)[1] for parts in cases))
+        case Flags(element):
             return Large(-(-cardinality(element) // WORD))
-        case Set() | Seq() | Bag() | Map():
+        case Elements() | Product():
             return Large(_array_words(array(kind)))
-        case _:
+        case Numbers():
             raise AssertionError(f"{kind} takes {width} bits")
 
 
@@ -153,11 +164,6 @@ def shape(kind: Type) -> Shape:
 def tight(kind: Type) -> int:
     """The width of ``kind`` packed without a gap: the code's width where it is small."""
     return bits(kind)
-
-
-def tag_bits(kind: Union) -> int:
-    """The width of a union's tag."""
-    return (len(kind.variants) - 1).bit_length()
 
 
 def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...], int]:
@@ -182,19 +188,27 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
 
 
 @ByType
-def array(kind: Set | Seq | Bag | Map) -> Array:
+def array(kind: Type) -> Array:
     """Where the elements of a large collection with a capacity, or of a large map, lie."""
-    if isinstance(kind, Map):
-        element, count, length = kind.value, cardinality(kind.key), 0
-    else:
-        assert kind.capacity is not None
-        element, count, length = kind.element, kind.capacity, length_bits(kind.capacity)
+    element, count = _elements(kind)
+    length = length_bits(kind)
     match shape(element):
         case Small(own):
             width = max(own, 1)
             return Array(width, WORD // width, 0, 0, -(-length // width), count)
         case Large(words):
             return Array(0, 0, words, 1 if length else 0, 0, count)
+
+
+def _elements(kind: Type) -> tuple[Type, int]:
+    """The type of the elements of a collection or map, and how many there are at most."""
+    match view(kind):
+        case Product((part,)) as form:
+            return part.type, form.times
+        case Elements(element, capacity):
+            return element, capacity
+        case _:
+            raise AssertionError(kind)
 
 
 def _array_words(where: Array) -> int:
@@ -214,7 +228,7 @@ def slot_place(where: Array, index: int) -> Part:
 @ByType
 def ordered(kind: Type) -> bool:
     """Whether ``kind`` is small and its codes ascend as its values do."""
-    if not isinstance(shape(kind), Small) or isinstance(kind, Set | Seq | Bag | Map):
+    if not isinstance(shape(kind), Small) or isinstance(kind, Collection | Map):
         return False
     return all(map(ordered, components(kind)))
 
@@ -245,32 +259,24 @@ def is_scalar(kind: Type) -> bool:
 
 def encode(kind: Type, value: Value) -> int:
     """The code of a small value."""
-    match kind, value:
-        case Scalar(), int():
-            return value - kind.low
-        case Record(fields=fields), tuple():
-            return _from_top(fields, value, tight(kind))
-        case Union(variants=variants), (int(tag), *payload):
-            below = tight(kind) - tag_bits(kind)
-            return tag << below | _from_top(variants[tag].fields, tuple(payload), below)
-        case Option(), ():
-            return 0
-        case Option(element), (inner,):
-            return 1 << tight(element) | encode(element, inner)
-        case Set(element, None), tuple():
+    match view(kind), value:
+        case Numbers() as form, int():
+            return value - form.low
+        case Product(parts, None), tuple():
+            return _from_top(parts, value, tight(kind))
+        case Sum() as form, tuple():
+            case, payload = form.opened(value)
+            below = tight(kind) - form.head
+            return case << below | _from_top(form.cases[case], payload, below)
+        case Flags(element), tuple():
             return sum(1 << rank(element, item) for item in value)
-        case (
-            (Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity)),
-            tuple(),
-        ):
-            code, shift = len(value), length_bits(capacity)
+        case ((Elements() | Product()), tuple()):
+            element, shift = _elements(kind)[0], length_bits(kind)
+            code = len(value) if shift else 0
             for item in value:
                 code |= encode(element, item) << shift
                 shift += tight(element)
             return code
-        case Map(_, element), tuple():
-            width = tight(element)
-            return sum(encode(element, item) << place * width for place, item in enumerate(value))
         case _:
             raise AssertionError((kind, value))
 
@@ -285,36 +291,26 @@ def _from_top(fields: Sequence[Field], payload: Sequence[Value], width: int) -> 
 
 def decode(kind: Type, code: int) -> Value:
     """The small value that has this code."""
-    match kind:
-        case Bool():
-            return bool(code)
-        case Scalar():
-            return code + kind.low
-        case Record(fields=fields):
-            return tuple(_parts_from_top(fields, code, tight(kind)))
-        case Union(variants=variants):
-            below = tight(kind) - tag_bits(kind)
-            tag = code >> below
-            return (tag, *_parts_from_top(variants[tag].fields, code & ((1 << below) - 1), below))
-        case Option(element):
-            width = tight(element)
-            return (decode(element, code & ((1 << width) - 1)),) if code >> width else ()
-        case Set(element, None):
+    match view(kind):
+        case Numbers() as form:
+            return form.value(code + form.low)
+        case Product(parts, None):
+            return tuple(_parts_from_top(parts, code, tight(kind)))
+        case Sum() as form:
+            below = tight(kind) - form.head
+            case = code >> below
+            return form.closed(case, _parts_from_top(form.cases[case], code, below))
+        case Flags(element):
             return tuple(v for place, v in enumerate(values(element)) if code >> place & 1)
-        case Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity):
-            width, low = tight(element), length_bits(capacity)
-            length = code & ((1 << low) - 1)
+        case Elements() | Product():
+            element, count = _elements(kind)
+            width, low = tight(element), length_bits(kind)
+            if low:
+                count = code & ((1 << low) - 1)
             mask = (1 << width) - 1
             return tuple(
-                decode(element, code >> low + place * width & mask) for place in range(length)
+                decode(element, code >> low + place * width & mask) for place in range(count)
             )
-        case Map(key, element):
-            width = tight(element)
-            mask = (1 << width) - 1
-            count = cardinality(key)
-            return tuple(decode(element, code >> place * width & mask) for place in range(count))
-        case _:
-            raise AssertionError(kind)
 
 
 def _parts_from_top(fields: Sequence[Field], code: int, width: int) -> Iterator[Value]:
@@ -333,26 +329,21 @@ def write(kind: Type, value: Value, words: list[int], part: Part) -> None:
         words[part.word] |= encode(kind, value) << part.shift
         return
     base = part.word
-    match kind, value:
-        case Record(fields=fields), tuple():
-            _write_fields(fields, value, words, base, 0)
-        case Union(variants=variants), (int(tag), *payload):
-            words[base] |= tag
-            _write_fields(variants[tag].fields, tuple(payload), words, base, tag_bits(kind))
-        case Option(), ():
-            pass
-        case Option(element), tuple():
-            words[base] |= 1
-            _write_fields((Field("", element),), value, words, base, 1)
-        case Set(element, None), tuple():
+    match view(kind), value:
+        case Product(parts, None), tuple():
+            _write_fields(parts, value, words, base, 0)
+        case Sum(cases) as form, tuple():
+            case, payload = form.opened(value)
+            words[base] |= case
+            _write_fields(cases[case], payload, words, base, form.head)
+        case Flags(element), tuple():
             for item in value:
                 place = rank(element, item)
                 words[base + place // WORD] |= 1 << place % WORD
-        case ((Set(element) | Seq(element) | Bag(element) | Map(value=element)), tuple()):
-            assert isinstance(kind, Set | Seq | Bag | Map)
-            if not isinstance(kind, Map):
+        case ((Elements() | Product()), tuple()):
+            if length_bits(kind):
                 words[base] |= len(value)
-            where = array(kind)
+            element, where = _elements(kind)[0], array(kind)
             for index, item in enumerate(value):
                 slot = slot_place(where, index)
                 write(element, item, words, Part(base + slot.word, slot.shift))
@@ -374,33 +365,28 @@ def read(kind: Type, words: Sequence[int], part: Part) -> Value:
     if isinstance(size, Small):
         return decode(kind, words[part.word] >> part.shift & ((1 << size.bits) - 1))
     base = part.word
-    match kind:
-        case Record(fields=fields):
-            return tuple(_read_fields(fields, words, base, 0))
-        case Union(variants=variants):
-            tag = words[base] & ((1 << tag_bits(kind)) - 1)
-            return (tag, *_read_fields(variants[tag].fields, words, base, tag_bits(kind)))
-        case Option(element):
-            if not words[base] & 1:
-                return ()
-            return tuple(_read_fields((Field("", element),), words, base, 1))
-        case Set(element, None):
+    match view(kind):
+        case Product(parts, None):
+            return tuple(_read_fields(parts, words, base, 0))
+        case Sum(cases) as form:
+            case = words[base] & ((1 << form.head) - 1)
+            return form.closed(case, _read_fields(cases[case], words, base, form.head))
+        case Flags(element):
             return tuple(
                 v
                 for place, v in enumerate(values(element))
                 if words[base + place // WORD] >> place % WORD & 1
             )
-        case Set(element) | Seq(element) | Bag(element) | Map(value=element):
-            where = array(kind)
-            length = where.count
-            if not isinstance(kind, Map):
-                assert kind.capacity is not None
-                length = words[base] & ((1 << length_bits(kind.capacity)) - 1)
+        case Elements() | Product():
+            element, count = _elements(kind)
+            where, length = array(kind), length_bits(kind)
+            if length:
+                count = words[base] & ((1 << length) - 1)
             return tuple(
                 read(element, words, Part(base + slot.word, slot.shift))
-                for slot in (slot_place(where, index) for index in range(length))
+                for slot in (slot_place(where, index) for index in range(count))
             )
-        case _:
+        case Numbers():
             raise AssertionError(kind)
 
 

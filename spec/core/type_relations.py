@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
-    Bool,
     Collection,
+    Elements,
+    Flags,
     Int,
     Integer,
     Map,
+    Numbers,
     Option,
-    Record,
-    Scalar,
+    Product,
     Seq,
     Set,
+    Sum,
     Type,
-    Union,
     Value,
-    cardinality,
+    view,
 )
 
 
@@ -115,18 +114,12 @@ def element_of(kind: Type) -> Type | None:
 
 def least(kind: Type) -> Value:
     """The least value of a type that has one (a placeholder before a map's first assignment)."""
-    match kind:
-        case Bool():
-            return False
-        case Scalar():
-            return kind.low
-        case Record(fields=fields):
-            return tuple(least(field.type) for field in fields)
-        case Union(variants=variants):
-            return (0, *(least(field.type) for field in variants[0].fields))
-        case Option() | Set() | Seq() | Bag():
+    match view(kind):
+        case Numbers(low) as shape:
+            return shape.value(low)
+        case Product(parts) as shape:
+            return tuple(least(part.type) for part in parts) * shape.times
+        case Sum(cases) as shape:
+            return shape.closed(0, (least(part.type) for part in cases[0]))
+        case Elements() | Flags():
             return ()
-        case Map(key, value):
-            return (least(value),) * cardinality(key)
-        case _:
-            assert_never(kind)

@@ -19,9 +19,9 @@ It does not know names, scopes or machine words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, combinations_with_replacement, product
-from math import comb
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, combinations_with_replacement, product
+from math import comb, prod
 from typing import TypeAlias, assert_never, cast
 
 from fencepost.spec.records import dataclass
@@ -35,7 +35,15 @@ SMALL_SET = 256
 """A set over a type with at most this many values needs no capacity: it is one bit a value."""
 
 
-class Scalar:
+class Viewed:
+    """A type whose shape is known once it was asked for (see `view`)."""
+
+    __slots__ = ("shape",)
+
+    shape: Shape
+
+
+class Scalar(Viewed):
     """The types without parts. Their values are the numbers from ``low`` to ``high``, or stand for
     them in this order; there are none where ``low > high``.
     """
@@ -115,7 +123,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Viewed):
     """A declared record."""
 
     name: str
@@ -132,7 +140,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Union(Viewed):
     """A declared union: exactly one of its variants."""
 
     name: str
@@ -141,14 +149,14 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Option(Viewed):
     """``T?``: none, or a value of T."""
 
     element: Type
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class Set(Viewed):
     """``set[T]`` (capacity None: any subset, T is small) or ``set[T, capacity]``."""
 
     element: Type
@@ -156,7 +164,7 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(Viewed):
     """``seq[T, capacity]``: at most ``capacity`` elements, in order."""
 
     element: Type
@@ -164,7 +172,7 @@ class Seq:
 
 
 @dataclass(frozen=True, slots=True)
-class Bag:
+class Bag(Viewed):
     """``bag[T, capacity]``: at most ``capacity`` elements, equal ones counted, order forgotten."""
 
     element: Type
@@ -172,7 +180,7 @@ class Bag:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class Map(Viewed):
     """``map[K, V]``: one value of V for every value of K (a finite type)."""
 
     key: Type
@@ -185,38 +193,134 @@ Type: TypeAlias = Bool | Number | Enum | Record | Union | Option | Set | Seq | B
 Collection: TypeAlias = Set | Seq | Bag
 
 
-def cardinality(kind: Type) -> int:
-    """How many values ``kind`` has. Exact; may be astronomically large (see `fits_in`)."""
+# ---------------------------------------------------------------- shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The shape of a scalar: numbers from ``low`` to ``high``; with ``truth`` they are bools."""
+
+    low: int
+    high: int
+    truth: bool
+
+    def value(self, number: int) -> Value:
+        """The value that is written as this number."""
+        return bool(number) if self.truth else number
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The shape of a record: a value for each part. A map has one part, of its value type, and a
+    value of it for each value of ``key``.
+    """
+
+    parts: tuple[Field, ...]
+    key: Type | None = None
+
+    @property
+    def times(self) -> int:
+        """How often a value has the parts."""
+        return 1 if self.key is None else cardinality(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The shape of a union: the parts of each case. An option (``tagged`` is false) has two cases,
+    which the number of parts tells apart; its values have no tag.
+    """
+
+    cases: tuple[tuple[Field, ...], ...]
+    tagged: bool
+    head: int
+    """Width of the number of the case, in bits."""
+
+    def opened(self, value: Value) -> tuple[int, tuple[Value, ...]]:
+        """The number of the case and the values of its parts."""
+        assert isinstance(value, tuple)
+        if self.tagged:
+            return cast("int", value[0]), value[1:]
+        return len(value), value
+
+    def closed(self, case: int, parts: Iterable[Value]) -> Value:
+        """The inverse of `opened`."""
+        return (case, *parts) if self.tagged else tuple(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The shape of a collection with a capacity."""
+
+    element: Type
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The shape of a set without a capacity: whether each value of ``element`` is in it."""
+
+    element: Type
+
+
+Shape: TypeAlias = Numbers | Product | Sum | Elements | Flags
+
+
+def view(kind: Type) -> Shape:
+    """The shape of a type. Functions of values are defined over shapes where they can be."""
+    try:
+        return kind.shape
+    except AttributeError:
+        shape = _shape(kind)
+        object.__setattr__(kind, "shape", shape)
+        return shape
+
+
+def _shape(kind: Type) -> Shape:
     match kind:
         case Scalar():
-            return max(0, kind.high - kind.low + 1)
+            return Numbers(kind.low, kind.high, isinstance(kind, Bool))
         case Record(fields=fields):
-            return _product(fields)
-        case Union(variants=variants):
-            return sum(_product(variant.fields) for variant in variants)
-        case Option(element):
-            return 1 + cardinality(element)
-        case Set(element, capacity):
-            count = cardinality(element)
-            if capacity is None or capacity >= count:
-                return 1 << count
-            return sum(comb(count, size) for size in range(capacity + 1))
-        case Seq(element, capacity):
-            count = cardinality(element)
-            return sum(count**size for size in range(capacity + 1))
-        case Bag(element, capacity):
-            return comb(cardinality(element) + capacity, capacity)
+            return Product(fields)
         case Map(key, value):
-            return int(cardinality(value) ** cardinality(key))
+            return Product((Field("", value),), key)
+        case Union(variants=variants):
+            head = (max(len(variants), 1) - 1).bit_length()
+            return Sum(tuple(variant.fields for variant in variants), True, head)
+        case Option(element):
+            return Sum(((), (Field("", element),)), False, 1)
+        case Set(element, None):
+            return Flags(element)
+        case Set(element, capacity) | Seq(element, capacity) | Bag(element, capacity):
+            assert capacity is not None
+            return Elements(element, capacity)
         case _:
             assert_never(kind)
 
 
-def _product(fields: tuple[Field, ...]) -> int:
-    count = 1
-    for field in fields:
-        count *= cardinality(field.type)
-    return count
+def cardinality(kind: Type) -> int:
+    """How many values ``kind`` has. Exact; may be astronomically large (see `fits_in`)."""
+    match view(kind):
+        case Numbers() as shape:
+            return max(0, shape.high - shape.low + 1)
+        case Product(parts) as shape:
+            return int(_combinations(parts) ** shape.times)
+        case Sum(cases):
+            return sum(map(_combinations, cases))
+        case Flags(element):
+            return 1 << cardinality(element)
+        case Elements(element, capacity):
+            count = cardinality(element)
+            if isinstance(kind, Seq):
+                return sum(count**size for size in range(capacity + 1))
+            if isinstance(kind, Bag):
+                return comb(count + capacity, capacity)
+            if capacity >= count:
+                return 1 << count
+            return sum(comb(count, size) for size in range(capacity + 1))
+
+
+def _combinations(parts: tuple[Field, ...]) -> int:
+    return prod(cardinality(part.type) for part in parts)
 
 
 def bits(kind: Type) -> int:
@@ -226,97 +330,85 @@ def bits(kind: Type) -> int:
     element; other collections a length and ``capacity`` slots; a union its tag and the widest
     variant. Never computes `cardinality` of a collection, so that absurd sizes stay cheap.
     """
-    match kind:
-        case Scalar():
+    match view(kind):
+        case Numbers():
             return (max(cardinality(kind), 1) - 1).bit_length()
-        case Record(fields=fields):
-            return sum(bits(field.type) for field in fields)
-        case Union(variants=variants):
-            widest = max((sum(bits(f.type) for f in v.fields) for v in variants), default=0)
-            return (max(len(variants), 1) - 1).bit_length() + widest
-        case Option(element):
-            return 1 + bits(element)
-        case Set(element, None):
+        case Product(parts) as shape:
+            return shape.times * _width(parts)
+        case Sum(cases) as shape:
+            return shape.head + max(map(_width, cases), default=0)
+        case Flags(element):
             return cardinality(element)
-        case Set(element, capacity) | Seq(element, capacity) | Bag(element, capacity):
-            assert capacity is not None
+        case Elements(element, capacity):
             return capacity.bit_length() + capacity * bits(element)
-        case Map(key, value):
-            return cardinality(key) * bits(value)
-        case _:
-            assert_never(kind)
+
+
+def _width(parts: tuple[Field, ...]) -> int:
+    return sum(bits(part.type) for part in parts)
 
 
 def values(kind: Type) -> Iterator[Value]:
     """Every value of ``kind``, ascending. The caller bounds the number first."""
-    match kind:
-        case Bool():
-            yield from (False, True)
-        case Scalar():
-            yield from range(kind.low, kind.high + 1)
-        case Record(fields=fields):
-            yield from product(*(tuple(values(field.type)) for field in fields))
-        case Union(variants=variants):
-            for tag, variant in enumerate(variants):
-                for payload in product(*(tuple(values(field.type)) for field in variant.fields)):
-                    yield (tag, *payload)
-        case Option(element):
-            yield ()
-            yield from ((value,) for value in values(element))
-        case Set(element, capacity):
-            elements = _elements(element, capacity)
-            most = len(elements) if capacity is None else min(capacity, len(elements))
-            yield from sorted(c for size in range(most + 1) for c in combinations(elements, size))
-        case Seq(element, capacity):
-            elements = _elements(element, capacity)
-            yield from sorted(c for n in range(capacity + 1) for c in product(elements, repeat=n))
-        case Bag(element, capacity):
-            elements = _elements(element, capacity)
-            yield from sorted(
-                chosen
-                for size in range(capacity + 1)
-                for chosen in combinations_with_replacement(elements, size)
-            )
-        case Map(key, value):
-            yield from product(tuple(values(value)), repeat=cardinality(key))
-        case _:
-            assert_never(kind)
+    match view(kind):
+        case Numbers(low, high) as shape:
+            yield from map(shape.value, range(low, high + 1))
+        case Product(parts) as shape:
+            yield from product(*(tuple(values(part.type)) for part in parts), repeat=shape.times)
+        case Sum(cases) as shape:
+            for case, parts in enumerate(cases):
+                for payload in product(*(tuple(values(part.type)) for part in parts)):
+                    yield shape.closed(case, payload)
+        case Flags(element):
+            yield from _collections(kind, tuple(values(element)), cardinality(element))
+        case Elements(element, capacity):
+            # Without room a collection holds nothing, however many values the element type has.
+            yield from _collections(kind, tuple(values(element)) if capacity else (), capacity)
 
 
-def _elements(element: Type, capacity: int | None) -> tuple[Value, ...]:
-    """What a collection can hold: without room nothing, however many values the type has."""
-    return () if capacity == 0 else tuple(values(element))
+def _collections(kind: Type, elements: Sequence[Value], capacity: int) -> list[tuple[Value, ...]]:
+    """The values of a collection type that has these elements, ascending."""
+    sizes = range(capacity + 1)
+    chosen: Iterator[Iterable[tuple[Value, ...]]]
+    if isinstance(kind, Seq):
+        chosen = (product(elements, repeat=size) for size in sizes)
+    elif isinstance(kind, Bag):
+        chosen = (combinations_with_replacement(elements, size) for size in sizes)
+    else:
+        chosen = (combinations(elements, size) for size in sizes)
+    return sorted(chain.from_iterable(chosen))
+
+
+def canonical(kind: Type, items: Iterable[Value]) -> tuple[Value, ...]:
+    """The value of a collection type that has these elements; for other types, their tuple."""
+    if isinstance(kind, Set | Bag):
+        unordered = set(items) if isinstance(kind, Set) else items
+        return tuple(sorted(cast("Iterable[int]", unordered)))
+    return tuple(items)
 
 
 def is_value(value: Value, kind: Type) -> bool:
     """Whether ``value`` is written as a value of ``kind``, and is one."""
-    match kind, value:
-        case Bool(), bool():
-            return True
-        case Scalar(), int() if not isinstance(kind, Bool):
-            return not isinstance(value, bool) and kind.low <= value <= kind.high
-        case Record(fields=fields), tuple():
-            return _are_values(value, [field.type for field in fields])
-        case Union(variants=variants), (int(tag), *payload) if 0 <= tag < len(variants):
-            return _are_values(tuple(payload), [field.type for field in variants[tag].fields])
-        case Option(element), tuple():
-            return value == () or (len(value) == 1 and is_value(value[0], element))
-        case Map(key, item), tuple():
-            return len(value) == cardinality(key) and all(is_value(v, item) for v in value)
-        case ((Set() | Seq() | Bag()), tuple()):
-            if kind.capacity is not None and len(value) > kind.capacity:
+    match view(kind), value:
+        case Numbers() as shape, int():
+            return isinstance(value, bool) == shape.truth and shape.low <= value <= shape.high
+        case Product(parts) as shape, tuple() if len(value) == len(parts) * shape.times:
+            return _are_values(value, parts * shape.times)
+        case Sum(cases, tagged=True), (int(tag), *payload) if 0 <= tag < len(cases):
+            return _are_values(payload, cases[tag])
+        case Sum(cases, tagged=False), tuple() if len(value) < len(cases):
+            return _are_values(value, cases[len(value)])
+        case (Elements(element) | Flags(element)) as shape, tuple():
+            if isinstance(shape, Elements) and len(value) > shape.capacity:
                 return False
-            if isinstance(kind, Set) and len(set(value)) < len(value):
-                return False
-            if not all(is_value(item, kind.element) for item in value):
-                return False
-            return isinstance(kind, Seq) or value == tuple(sorted(cast("tuple[int, ...]", value)))
+            return all(is_value(v, element) for v in value) and value == canonical(kind, value)
         case _:
             return False
 
 
-def _are_values(items: tuple[Value, ...], kinds: Sequence[Type]) -> bool:
-    return len(items) == len(kinds) and all(map(is_value, items, kinds))
+def _are_values(items: Sequence[Value], parts: Sequence[Field]) -> bool:
+    return len(items) == len(parts) and all(
+        is_value(item, part.type) for item, part in zip(items, parts, strict=True)
+    )
 
 
 def as_collection(kind: Type) -> Collection:
@@ -338,17 +430,15 @@ def fields_of(kind: Type) -> tuple[Field, ...]:
 
 def components(kind: Type) -> tuple[Type, ...]:
     """The types directly inside ``kind``, in the order declared; scalars have none."""
-    match kind:
-        case Record() | Union():
-            return tuple(field.type for field in fields_of(kind))
-        case Option(element) | Set(element) | Seq(element) | Bag(element):
-            return (element,)
-        case Map(key, value):
-            return (key, value)
-        case Scalar():
+    match view(kind):
+        case Numbers():
             return ()
-        case _:
-            assert_never(kind)
+        case Product(parts, key):
+            return (*([] if key is None else [key]), *(part.type for part in parts))
+        case Sum(cases):
+            return tuple(part.type for parts in cases for part in parts)
+        case Elements(element) | Flags(element):
+            return (element,)
 
 
 def has_ghost(kind: Type) -> bool:

@@ -80,7 +80,7 @@ def belongs(value: Value, kind: Type) -> bool:
             return not isinstance(value, bool) and 0 <= value < len(members)
         case Record(fields=fields), tuple():
             return _all_belong(value, [item.type for item in fields])
-        case Union(variants=variants), (int(tag), *payload):
+        case Union(variants=variants), (int(tag), *payload) if 0 <= tag < len(variants):
             kinds = [item.type for item in variants[tag].fields]
             return _all_belong(tuple(payload), kinds)
         case Option(element), tuple():
@@ -89,8 +89,8 @@ def belongs(value: Value, kind: Type) -> bool:
             full = kind.capacity is not None and len(value) > kind.capacity
             return (
                 not full
-                and _ordered(value, kind)
                 and all(belongs(item, kind.element) for item in value)
+                and _ordered(value, kind)
             )
         case Map(key, item), tuple():
             return _all_belong(value, [item] * len(every(key)))

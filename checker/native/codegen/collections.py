@@ -17,7 +17,6 @@ from fencepost.spec.core.ir import SetOperator
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import (
     Bag,
-    Field,
     Int,
     Machine,
     Map,
@@ -334,22 +333,21 @@ class Collections(Gaps):
             self.over(value, grow)
             return self.now(place)
         assert isinstance(value, Val)
-        if isinstance(target, Option) and isinstance(value.type, Option):
-            return self._converted_option(value, value.type, target)
-        if isinstance(target, Map) and isinstance(value.type, Map):
+        if isinstance(target, Option):
+            return self._converted_option(value, target)
+        if isinstance(target, Map):
             source = value
             return self.mapped(
                 target, lambda place: self.converted(self.at_rank(source, place), target.value)
             )
         raise AssertionError(f"{value.type} as {target}")
 
-    def _converted_option(self, value: Val, kind: Option, target: Option) -> Val:
+    def _converted_option(self, value: Val, target: Option) -> Val:
         e = self.e
         place = self._placed(self.constant((), target))
         with when(e, e.as_flag(self.tag(value))):
-            inner = self.part(value, (Field("", kind.element),), 0)
-            content = self.converted(inner, target.element)
-            self._replace(place, self.built(target, 1, (Field("", target.element),), [content]))
+            content = self.converted(self.part(value, 1, 0), target.element)
+            self._replace(place, self.built(target, 1, [content]))
         return self.now(place)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:

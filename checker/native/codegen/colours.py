@@ -9,9 +9,8 @@ of one colour may still be told apart by what colours leave out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
 
-from fencepost.checker.layout import WORD, Large, Layout, Small, shape, tag_bits
+from fencepost.checker.layout import WORD, Large, Layout, Small, parts_of, shape
 from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, word
 from fencepost.checker.native.codegen.flow import when
@@ -19,18 +18,16 @@ from fencepost.checker.native.codegen.packed import hashed_words
 from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
 from fencepost.spec.core.types import (
-    Bag,
+    Elements,
     Enum,
-    Field,
-    Map,
-    Option,
-    Record,
-    Scalar,
+    Flags,
+    Numbers,
+    Product,
     Seq,
-    Set,
+    Sum,
     Type,
-    Union,
     cardinality,
+    view,
 )
 from fencepost.spec.records import dataclass
 
@@ -70,23 +67,19 @@ class Colour:
 
     def _is_plain(self, kind: Type) -> bool:
         """Whether what a value of ``kind`` says takes no loop."""
-        match kind:
-            case Enum():
+        match view(kind):
+            case Numbers():
                 return True
-            case Option(element):
-                return self._is_plain(element)
-            case Record(fields=fields):
-                return all(self._is_plain(field.type) for field in fields)
-            case Set(element, None):
+            case Product(parts, None):
+                return all(self._is_plain(part.type) for part in parts)
+            case Sum(cases, tagged=False):
+                return self._is_plain(cases[1][0].type)
+            case Flags(element):
                 return element == self.enum and isinstance(shape(kind), Small)
-            case Map(key, element):
-                return key == self.enum and not is_symmetric(element)
-            case Union() | Set() | Bag() | Seq():
+            case Product(parts, key):
+                return key == self.enum and not is_symmetric(parts[0].type)
+            case Sum() | Elements():
                 return not is_symmetric(kind)
-            case Scalar():
-                return True
-            case _:
-                assert_never(kind)
 
     # ------------------------------------------------------------ what is said, put together
 
@@ -129,24 +122,20 @@ class Colour:
                 words = [e.get(value.word, place) for place in range(size.words)]
                 return Said(hashed_words(e, words), WORD)
             return Said(ops.code(value), size.bits)
-        match kind:
-            case Enum():
+        match view(kind):
+            case Numbers():
                 if kind == self.enum:
                     return Said(e.as_word(e.eq(value.word, self.one)), 1)
                 return Said(word(0), 0)
-            case Record(fields=fields):
-                return self._of_fields(value, fields, deep)
-            case Union() | Option():
-                return self._of_variants(value, deep)
-            case Set(element, None) if element == self.enum and isinstance(size, Small):
+            case Product(_, None):
+                return self._of_parts(value, 0, deep)
+            case Sum() as form:
+                return self._of_cases(value, form, deep)
+            case Flags(element) if element == self.enum and isinstance(size, Small):
                 member = e.both(e.shr(value.word, self.one), word(1))
                 number = Said(e.count_ones(value.word), size.bits.bit_length())
                 return self._joined([Said(member, 1), number])
-            case Set() | Bag():
-                return self._summed(
-                    lambda add: ops.over(value, lambda x, _, __: add(self._of(x, deep)))
-                )
-            case Seq():
+            case Elements() if isinstance(kind, Seq):
                 found = e.cell()
                 e.store(ops.length(value), found)
 
@@ -155,36 +144,30 @@ class Colour:
 
                 ops.over(value, look)
                 return Said(e.load(found), WORD)
-            case Map(key, element):
-                return self._of_map(value, key, element, deep)
-            case Scalar():
-                raise AssertionError(kind)
-            case _:
-                assert_never(kind)
+            case Elements() | Flags():
+                return self._summed(
+                    lambda add: ops.over(value, lambda x, _, __: add(self._of(x, deep)))
+                )
+            case Product(parts, key):
+                assert key is not None
+                return self._of_map(value, key, parts[0].type, deep)
 
-    def _of_fields(self, value: Val, fields: Sequence[Field], deep: bool) -> Said:
-        parts = (self.ops.part(value, fields, place) for place in range(len(fields)))
-        return self._joined([self._of(part, deep) for part in parts])
+    def _of_parts(self, value: Val, case: int, deep: bool) -> Said:
+        places = range(len(parts_of(value.type, case)))
+        return self._joined([self._of(self.ops.part(value, case, n), deep) for n in places])
 
-    def _of_variants(self, value: Val, deep: bool) -> Said:
-        e, kind, tag = self.e, value.type, self.ops.tag(value)
-        payloads: dict[int, tuple[Field, ...]]
-        if isinstance(kind, Option):
-            head, payloads = 1, {1: (Field("", kind.element),)}
-        else:
-            assert isinstance(kind, Union)
-            head = tag_bits(kind)
-            payloads = {n: variant.fields for n, variant in enumerate(kind.variants)}
+    def _of_cases(self, value: Val, form: Sum, deep: bool) -> Said:
+        e, tag = self.e, self.ops.tag(value)
         inside = e.cell()
         e.store(word(0), inside)
         bits = 0
-        for number, fields in payloads.items():
-            if fields:
-                with when(e, e.eq(tag, word(number))):
-                    said = self._of_fields(value, fields, deep)
+        for case, parts in enumerate(form.cases):
+            if parts:
+                with when(e, e.eq(tag, word(case))):
+                    said = self._of_parts(value, case, deep)
                     e.store(said.word, inside)
                     bits = max(bits, said.bits)
-        return self._joined([Said(tag, head), Said(e.load(inside), bits)])
+        return self._joined([Said(tag, form.head), Said(e.load(inside), bits)])
 
     def _of_map(self, value: Val, key: Type, element: Type, deep: bool) -> Said:
         ops, count = self.ops, word(cardinality(key))

@@ -14,15 +14,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import (
     Bool,
-    Field,
     Int,
     Machine,
     Map,
-    Option,
-    Record,
     Set,
     Type,
-    Union,
     Value,
 )
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
@@ -196,36 +192,28 @@ class NativeExpressions:
     # ------------------------------------------------------------ records, unions, options
 
     def record(self, fields: Sequence[V], type: Type) -> V:
-        assert isinstance(type, Record)
-        return self.ops.built(type, 0, type.fields, [self._val(part) for part in fields])
+        return self.ops.built(type, 0, [*map(self._val, fields)])
 
     def field(self, record: V, index: int, type: Type) -> V:
-        whole = self._val(record)
-        assert isinstance(whole.type, Record)
-        return self.ops.part(whole, whole.type.fields, index)
+        return self.ops.part(self._val(record), 0, index)
 
     def variant(self, tag: int, fields: Sequence[V], type: Type) -> V:
-        assert isinstance(type, Union)
-        parts = [self._val(part) for part in fields]
-        return self.ops.built(type, tag, type.variants[tag].fields, parts)
+        return self.ops.built(type, tag, [*map(self._val, fields)])
 
     def has_tag(self, union: V, tag: int) -> V:
         return Val(ir.BOOL, self.e.eq(self.ops.tag(self._val(union)), word(tag)))
 
     def payload(self, union: V, tag: int, index: int, type: Type) -> V:
-        whole = self._val(union)
-        assert isinstance(whole.type, Union)
-        return self.ops.part(whole, whole.type.variants[tag].fields, index)
+        return self.ops.part(self._val(union), tag, index)
 
     def some(self, value: V, type: Type) -> V:
-        assert isinstance(type, Option)
-        return self.ops.built(type, 1, (Field("", type.element),), [self._val(value)])
+        return self.ops.built(type, 1, [self._val(value)])
 
     def is_some(self, option: V) -> V:
         return Val(ir.BOOL, self.e.as_flag(self.ops.tag(self._val(option))))
 
     def content(self, option: V, type: Type) -> V:
-        return self.ops.part(self._val(option), (Field("", type),), 0)
+        return self.ops.part(self._val(option), 1, 0)
 
     def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
         whole, new = self._val(base), self._val(value)

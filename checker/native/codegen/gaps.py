@@ -30,11 +30,10 @@ class Gaps(Order):
             self.put_at(place, index, new)
             return
         kind = as_collection(place.type)
-        assert kind.capacity is not None
         width = tight(kind.element)
         if width == 0 or isinstance(shape(kind.element), Large):
             return  # Large elements have no room only where the capacity is 0.
-        start = word(length_bits(kind.capacity))
+        start = word(length_bits(kind))
         shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
         code = self.e.load(place.word)
         self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
@@ -50,8 +49,7 @@ class Gaps(Order):
 
     def set_length(self, place: Val, length: LLVM) -> None:
         kind = as_collection(place.type)
-        assert kind.capacity is not None
-        width = length_bits(kind.capacity)
+        width = length_bits(kind)
         if width == 0:
             return
         # The length stands lowest, in the code as in the first word.
@@ -95,7 +93,7 @@ class Gaps(Order):
         size = shape(kind)
         if isinstance(size, Small):
             width = tight(kind.element)
-            first, per = length_bits(kind.capacity), 1
+            first, per = length_bits(kind), 1
             if width == 0 or isinstance(shape(kind.element), Large):
                 return True
             at, shift = word(0), e.add(e.mul(index, word(width)), word(first))

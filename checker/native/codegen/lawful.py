@@ -9,7 +9,6 @@ in its range, and the elements of sets and bags stand in order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
 
 from fencepost.checker.layout import (
     MASK,
@@ -20,7 +19,9 @@ from fencepost.checker.layout import (
     Part,
     Small,
     array,
+    head_bits,
     length_bits,
+    parts_of,
     place_fields,
     shape,
     tight,
@@ -28,19 +29,19 @@ from fencepost.checker.layout import (
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, Unit, flag, word
 from fencepost.checker.native.codegen.flow import each, exported, when
 from fencepost.checker.native.codegen.order import Order
-from fencepost.checker.native.codegen.values import Val, head_bits
+from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import (
-    Bag,
-    Field,
-    Map,
-    Option,
-    Record,
+    Elements,
+    Flags,
+    Numbers,
+    Product,
     Scalar,
     Seq,
     Set,
+    Sum,
     Type,
-    Union,
     cardinality,
+    view,
 )
 
 
@@ -106,35 +107,30 @@ class Lawful(Order):
     def look(self, value: Val) -> None:
         """The body of a function for a type with parts."""
         e, kind = self.e, value.type
-        match kind:
-            case Record(fields=fields):
-                self._fields(value, fields)
-            case Union(variants=variants):
-                for number, variant in enumerate(variants):
-                    with when(e, e.eq(self.tag(value), word(number))):
-                        self._fields(value, variant.fields)
-                        e.ret(flag(True))
-                # There is no variant of this number.
-                e.ret(flag(False))
-            case Option(element):
-                with when(e, e.as_flag(self.tag(value))):
-                    self._fields(value, (Field("", element),))
+        match view(kind):
+            case Product(_, None):
+                self._parts(value, 0)
+            case Sum(tagged=tagged):
+                for case in self.cases(value):
+                    self._parts(value, case)
                     e.ret(flag(True))
-                self._fields(value, ())
-            case Set(element, None):
+                if tagged:
+                    # No variant has this number.
+                    e.ret(flag(False))
+                else:
+                    self._parts(value, 0)
+            case Flags(element):
                 left = cardinality(element) % WORD
                 size = shape(kind)
                 if isinstance(size, Large) and left:
                     taken = [MASK] * (size.words - 1) + [(1 << left) - 1]
                     self._zero(value, taken)
-            case Set() | Seq() | Bag():
-                self._elements(value, kind)
-            case Map():
-                self._values(value, kind)
-            case Scalar():
+            case Elements() as form:
+                self._elements(value, form)
+            case Product(parts) as form:
+                self._values(value, parts[0].type, form.times)
+            case Numbers():
                 raise AssertionError(kind)
-            case _:
-                assert_never(kind)
 
     def _zero(self, value: Val, taken: Sequence[int]) -> None:
         """All bits are zero but for those that are taken, a mask for each word."""
@@ -148,31 +144,27 @@ class Lawful(Order):
                 free = e.both(value.word, word(((1 << size.bits) - 1) & ~mask))
                 self.demand(e.eq(free, word(0)))
 
-    def _fields(self, value: Val, fields: Sequence[Field]) -> None:
-        """The fields of a record, of a variant, or of what an option holds; and nothing else but
-        the tag.
-        """
-        size = shape(value.type)
-        head = head_bits(value.type)
+    def _parts(self, value: Val, case: int) -> None:
+        """The parts of a record, of a variant, or of an option; and nothing else but the tag."""
+        size, head, parts = shape(value.type), head_bits(value.type), parts_of(value.type, case)
         if isinstance(size, Small):
-            used = head + sum(tight(field.type) for field in fields)
+            used = head + sum(tight(part.type) for part in parts)
             taken = [((1 << used) - 1) << size.bits - used]
         else:
             taken = [0] * size.words
             taken[0] = (1 << head) - 1
-            for field, place in zip(fields, place_fields(fields, head)[0], strict=True):
-                _take(taken, field.type, place)
+            for part, place in zip(parts, place_fields(parts, head)[0], strict=True):
+                _take(taken, part.type, place)
         self._zero(value, taken)
-        for number in range(len(fields)):
-            self.value(self.part(value, fields, number))
+        for number in range(len(parts)):
+            self.value(self.part(value, case, number))
 
-    def _elements(self, value: Val, kind: Set | Seq | Bag) -> None:
-        e, capacity = self.e, kind.capacity
-        assert capacity is not None
-        if capacity == 0:
+    def _elements(self, value: Val, form: Elements) -> None:
+        e, kind = self.e, value.type
+        if form.capacity == 0:
             return
         length = self.length(value)
-        self.demand(e.ult(length, word(capacity + 1)))
+        self.demand(e.ult(length, word(form.capacity + 1)))
         with each(e, length) as number:
             element = self.at(value, number)
             self.value(element)
@@ -184,17 +176,17 @@ class Lawful(Order):
                     else:
                         self.demand(e.invert(self.less(element, before)))
         if isinstance(shape(kind), Small):
-            used = e.add(e.mul(length, word(tight(kind.element))), word(length_bits(capacity)))
+            used = e.add(e.mul(length, word(tight(form.element))), word(length_bits(kind)))
             rest = e.select(e.ult(used, word(WORD)), e.shr(value.word, used), word(0))
             self.demand(e.eq(rest, word(0)))
         else:
-            self._zero_behind(value, kind, length)
+            self._zero_behind(value, length)
 
-    def _zero_behind(self, value: Val, kind: Set | Seq | Bag, length: LLVM) -> None:
+    def _zero_behind(self, value: Val, length: LLVM) -> None:
         """Behind the elements of a large collection, and between them, there is nothing."""
-        e, size, where = self.e, shape(kind), array(kind)
+        e, size, where = self.e, shape(value.type), array(value.type)
         assert isinstance(size, Large)
-        self._zero(value, _slots(kind, size.words))
+        self._zero(value, _slots(value.type, size.words))
         if where.per_word:
             slot, per = e.add(length, word(where.first)), word(where.per_word)
             place, shift = e.udiv(slot, per), e.mul(e.urem(slot, per), word(where.bits))
@@ -205,11 +197,11 @@ class Lawful(Order):
             rest = e.shr(found, e.select(e.as_flag(number), word(0), shift))
             self.demand(e.eq(rest, word(0)))
 
-    def _values(self, value: Val, kind: Map) -> None:
-        size, count = shape(kind), cardinality(kind.key)
+    def _values(self, value: Val, element: Type, count: int) -> None:
+        size = shape(value.type)
         if isinstance(size, Large):
-            self._zero(value, _slots(kind, size.words))
-        if tight(kind.value) == 0:
+            self._zero(value, _slots(value.type, size.words))
+        if tight(element) == 0:
             # They are all alike.
             count = min(count, 1)
         if count:
@@ -226,13 +218,11 @@ def _take(taken: list[int], kind: Type, place: Part) -> None:
         taken[place.word : place.word + size.words] = [MASK] * size.words
 
 
-def _slots(kind: Set | Seq | Bag | Map, words: int) -> list[int]:
+def _slots(kind: Type, words: int) -> list[int]:
     """The bits of a large collection or map that its length and its elements may have."""
     where = array(kind)
     taken = [0] * words
-    if not isinstance(kind, Map):
-        assert kind.capacity is not None
-        taken[0] = (1 << length_bits(kind.capacity)) - 1
+    taken[0] = (1 << length_bits(kind)) - 1
     if not where.per_word:
         taken[where.start :] = [MASK] * (words - where.start)
         return taken

@@ -7,9 +7,8 @@ each, which compares part by part.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
 
-from fencepost.checker.layout import Large, Small, is_scalar, ordered, shape
+from fencepost.checker.layout import Large, Small, is_scalar, ordered, parts_of, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.ranks import Ranks
@@ -17,16 +16,14 @@ from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Field,
-    Map,
-    Option,
-    Record,
-    Scalar,
+    Elements,
+    Flags,
+    Numbers,
+    Product,
     Seq,
-    Set,
-    Union,
-    cardinality,
+    Sum,
     has_ghost,
+    view,
 )
 
 
@@ -68,24 +65,23 @@ class Order(Ranks):
     def liken(self, left: Val, right: Val) -> None:
         """The body of `alike`: returns where two values differ."""
         e, kind = self.e, left.type
-        match kind:
-            case Record(fields=fields):
-                self._liken_fields(left, right, fields)
-            case Union(variants=variants):
+        match view(kind):
+            case Product(_, None):
+                self._liken_parts(left, right, 0)
+            case Sum():
                 self._demand(e.eq(self.tag(left), self.tag(right)))
-                for number, variant in enumerate(variants):
-                    with when(e, e.eq(self.tag(left), word(number))):
-                        self._liken_fields(left, right, variant.fields)
-            case Option(element):
-                self._demand(e.eq(self.tag(left), self.tag(right)))
-                with when(e, e.as_flag(self.tag(left))):
-                    self._liken_fields(left, right, (Field("", element),))
-            case Seq():
+                for case in self.cases(left):
+                    self._liken_parts(left, right, case)
+            case Product() as form:
+                self._liken_elements(
+                    word(form.times), lambda i: (self.at_rank(left, i), self.at_rank(right, i))
+                )
+            case Elements() if isinstance(kind, Seq):
                 self._demand(e.eq(self.length(left), self.length(right)))
                 self._liken_elements(
                     self.length(left), lambda i: (self.at(left, i), self.at(right, i))
                 )
-            case Bag():
+            case Elements() if isinstance(kind, Bag):
                 # Without their ghosts, elements may stand in another order.
                 self._demand(e.eq(self.length(left), self.length(right)))
                 self.counted(
@@ -97,24 +93,17 @@ class Order(Ranks):
                         )
                     ),
                 )
-            case Map(key, _):
-                self._liken_elements(
-                    word(cardinality(key)),
-                    lambda i: (self.at_rank(left, i), self.at_rank(right, i)),
-                )
-            case Scalar() | Set():
+            case Numbers() | Flags() | Elements():
                 raise AssertionError(kind)
-            case _:
-                assert_never(kind)
 
     def _demand(self, true: LLVM) -> None:
         with when(self.e, self.e.invert(true)):
             self.e.ret(flag(False))
 
-    def _liken_fields(self, left: Val, right: Val, fields: Sequence[Field]) -> None:
-        for place, field in enumerate(fields):
-            if not field.ghost:
-                pair = (self.part(value, fields, place) for value in (left, right))
+    def _liken_parts(self, left: Val, right: Val, case: int) -> None:
+        for place, part in enumerate(parts_of(left.type, case)):
+            if not part.ghost:
+                pair = (self.part(value, case, place) for value in (left, right))
                 self._demand(self.alike(*pair))
 
     def _liken_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
@@ -160,38 +149,29 @@ class Order(Ranks):
     def compare(self, left: Val, right: Val) -> None:
         """The body of `compared` for a type whose codes do not ascend."""
         e, kind = self.e, left.type
-        match kind:
-            case Record(fields=fields):
-                self._compare_fields(left, right, fields)
-            case Union(variants=variants):
+        match view(kind):
+            case Product(_, None):
+                self._compare_parts(left, right, 0)
+            case Sum():
                 self._first_difference(self.tag(left), self.tag(right))
-                for number, variant in enumerate(variants):
-                    with when(e, e.eq(self.tag(left), word(number))):
-                        self._compare_fields(left, right, variant.fields)
+                for case in self.cases(left):
+                    self._compare_parts(left, right, case)
                 e.ret(word(0))
-            case Option(element):
-                self._first_difference(self.tag(left), self.tag(right))
-                with when(e, e.as_flag(self.tag(left))):
-                    self._compare_fields(left, right, (Field("", element),))
-                e.ret(word(0))
-            case Set(_, None):
+            case Flags():
                 self._compare_bits(left, right)
-            case Set() | Seq() | Bag():
+            case Elements():
                 a, b = self.length(left), self.length(right)
                 shorter = e.select(e.ult(a, b), a, b)
                 self._compare_elements(shorter, lambda i: (self.at(left, i), self.at(right, i)))
                 self._first_difference(a, b)
                 e.ret(word(0))
-            case Map(key, _):
-                count = word(cardinality(key))
+            case Product() as form:
                 self._compare_elements(
-                    count, lambda i: (self.at_rank(left, i), self.at_rank(right, i))
+                    word(form.times), lambda i: (self.at_rank(left, i), self.at_rank(right, i))
                 )
                 e.ret(word(0))
-            case Scalar():
+            case Numbers():
                 raise AssertionError(kind)
-            case _:
-                assert_never(kind)
 
     def _first_difference(self, left: LLVM, right: LLVM) -> None:
         """Returns -1 or 1 where two (unsigned) words differ."""
@@ -199,14 +179,10 @@ class Order(Ranks):
         with when(e, e.ne(left, right)):
             e.ret(e.select(e.ult(left, right), word(-1), word(1)))
 
-    def _compare_fields(self, left: Val, right: Val, fields: Sequence[Field]) -> None:
-        """Returns how two records, or the contents of two like variants, stand to each other."""
-        self._lexicographic(
-            [
-                (self.part(left, fields, place), self.part(right, fields, place))
-                for place in range(len(fields))
-            ]
-        )
+    def _compare_parts(self, left: Val, right: Val, case: int) -> None:
+        """Returns how two records, or two values of one case, stand to each other."""
+        places = range(len(parts_of(left.type, case)))
+        self._lexicographic([(self.part(left, case, n), self.part(right, case, n)) for n in places])
         self.e.ret(word(0))
 
     def _lexicographic(self, pairs: Sequence[tuple[Val, Val]]) -> None:

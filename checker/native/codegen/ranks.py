@@ -4,7 +4,7 @@ collection in order, which a set of bits has by their ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from fencepost.checker.layout import (
     WORD,
@@ -12,6 +12,7 @@ from fencepost.checker.layout import (
     Small,
     encode,
     is_scalar,
+    parts_of,
     shape,
 )
 from fencepost.checker.native.codegen.emitter import I64, LLVM, Emitter, word
@@ -21,7 +22,6 @@ from fencepost.checker.request import Unsupported
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import (
     Bag,
-    Field,
     Map,
     Option,
     Record,
@@ -50,31 +50,30 @@ class Ranks(Values):
         if is_scalar(kind):
             return self.code(value)
         match kind:
-            case Record(fields=fields):
-                return self._rank_of_parts(value, fields)
-            case Option(element) if _numbered(element):
-                fields = (Field("", element),)
-                inner = self._rank_of_parts(value, fields)
-                some = e.add(inner, word(1))
+            case Record():
+                return self._rank_of_parts(value, 0)
+            case Option() if _numbered(kind):
+                some = e.add(self._rank_of_parts(value, 1), word(1))
                 return e.select(e.as_flag(self.tag(value)), some, word(0))
             case Union(variants=variants) if _numbered(kind):
                 result: LLVM = word(0)
                 before = 0
                 for number, variant in enumerate(variants):
-                    own = e.add(self._rank_of_parts(value, variant.fields), word(before))
+                    own = e.add(self._rank_of_parts(value, number), word(before))
                     result = e.select(e.eq(self.tag(value), word(number)), own, result)
                     before += cardinality(Record("", variant.fields))
                 return result
             case _:
                 return self._searched(value)
 
-    def _rank_of_parts(self, value: Val, fields: Sequence[Field]) -> LLVM:
-        if not all(_numbered(field.type) for field in fields):
+    def _rank_of_parts(self, value: Val, case: int) -> LLVM:
+        parts = parts_of(value.type, case)
+        if not all(_numbered(part.type) for part in parts):
             return self._searched(value)
         result: LLVM = word(0)
-        for place, field in enumerate(fields):
-            scaled = self.e.mul(result, word(cardinality(field.type)))
-            result = self.e.add(scaled, self.rank(self.part(value, fields, place)))
+        for place, part in enumerate(parts):
+            scaled = self.e.mul(result, word(cardinality(part.type)))
+            result = self.e.add(scaled, self.rank(self.part(value, case, place)))
         return result
 
     def _searched(self, value: Val) -> LLVM:
@@ -102,21 +101,17 @@ class Ranks(Values):
         if is_scalar(kind):
             return self.of_code(kind, place)
         match kind:
-            case Record(fields=fields) if _numbered(kind):
-                return self.built(kind, 0, fields, self._parts_of_rank(fields, place))
-            case Option(element) if _numbered(element):
-                fields = (Field("", element),)
+            case Record() if _numbered(kind):
+                return self._of_rank(kind, 0, place)
+            case Option() if _numbered(kind):
                 none = self.constant((), kind)
-                lower = e.sub(place, word(1))
-                some = self.built(kind, 1, fields, self._parts_of_rank(fields, lower))
+                some = self._of_rank(kind, 1, e.sub(place, word(1)))
                 return self.chosen(e.eq(place, word(0)), none, some)
             case Union(variants=variants) if _numbered(kind):
                 result: Val | None = None
                 before = 0
                 for number, variant in enumerate(variants):
-                    lower = e.sub(place, word(before))
-                    parts = self._parts_of_rank(variant.fields, lower)
-                    own = self.built(kind, number, variant.fields, parts)
+                    own = self._of_rank(kind, number, e.sub(place, word(before)))
                     if result is None:
                         result = own
                     else:
@@ -129,13 +124,14 @@ class Ranks(Values):
                 inside = e.select(e.ult(place, word(len(codes))), place, word(0))
                 return Val(kind, e.get(e.unit.table(codes), inside))
 
-    def _parts_of_rank(self, fields: Sequence[Field], place: LLVM) -> list[Val]:
-        parts: list[Val] = []
-        for field in reversed(fields):
-            count = word(cardinality(field.type))
-            parts.insert(0, self.unrank(field.type, self.e.urem(place, count)))
+    def _of_rank(self, kind: Type, case: int, place: LLVM) -> Val:
+        """A record, or a value of a case, by its position among those."""
+        values: list[Val] = []
+        for part in reversed(parts_of(kind, case)):
+            count = word(cardinality(part.type))
+            values.insert(0, self.unrank(part.type, self.e.urem(place, count)))
             place = self.e.udiv(place, count)
-        return parts
+        return self.built(kind, case, values)
 
     def variant(self, kind: Set, tag: int) -> Val:
         """All values of one variant, as a set of bits: their ranks follow one another."""

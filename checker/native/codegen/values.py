@@ -7,7 +7,7 @@ stay unbuilt until the set itself is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,16 +17,17 @@ from fencepost.checker.layout import (
     Small,
     array,
     encode,
+    head_bits,
     is_scalar,
     length_bits,
+    parts_of,
     place_fields,
     shape,
-    tag_bits,
     tight,
     write,
 )
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, known, word
-from fencepost.checker.native.codegen.flow import each
+from fencepost.checker.native.codegen.flow import each, when
 from fencepost.checker.native.codegen.polling import Polling
 from fencepost.spec.core.types import (
     Bag,
@@ -35,14 +36,13 @@ from fencepost.spec.core.types import (
     Int,
     Machine,
     Map,
-    Option,
-    Record,
     Seq,
     Set,
+    Sum,
     Type,
-    Union,
     Value,
     as_collection,
+    view,
 )
 
 
@@ -174,27 +174,26 @@ class Values:
 
     # ------------------------------------------------------------ records, unions, options
 
-    def built(self, kind: Type, tag: int, fields: Sequence[Field], parts: Sequence[Val]) -> Val:
-        """A record (tag 0), a union's variant, or an option that is not none (tag 1)."""
-        size = shape(kind)
-        head = head_bits(kind)
+    def built(self, kind: Type, case: int, values: Sequence[Val]) -> Val:
+        """A record (case 0), or a case of a union or option, of these parts."""
+        size, head, parts = shape(kind), head_bits(kind), parts_of(kind, case)
         if isinstance(size, Small):
             shift = size.bits - head
-            code = word(tag << shift)
-            for field, part in zip(fields, parts, strict=True):
-                shift -= tight(field.type)
-                if tight(field.type):
-                    code = self.e.either(code, self.e.shl(self.code(part), shift))
+            code = word(case << shift)
+            for part, value in zip(parts, values, strict=True):
+                shift -= tight(part.type)
+                if tight(part.type):
+                    code = self.e.either(code, self.e.shl(self.code(value), shift))
             return Val(kind, code)
         made = self.room(kind)
-        self.e.put(made, 0, word(tag))
-        places, _ = place_fields(fields, head)
-        for part, place in zip(parts, places, strict=True):
-            self.write(made, place.word, place.shift, part)
+        self.e.put(made, 0, word(case))
+        places, _ = place_fields(parts, head)
+        for value, place in zip(values, places, strict=True):
+            self.write(made, place.word, place.shift, value)
         return Val(kind, made)
 
     def tag(self, value: Val) -> LLVM:
-        """The tag of a union, or 1 for an option that is not none."""
+        """The number of the case of a union or option."""
         size, head = shape(value.type), head_bits(value.type)
         if head == 0:
             return word(0)
@@ -202,33 +201,42 @@ class Values:
             return self.e.shr(value.word, size.bits - head)
         return self.bits(self.e.get(value.word, 0), 0, head)
 
-    def part(self, value: Val, fields: Sequence[Field], index: int) -> Val:
-        """Field number ``index`` of a record, or of a union or option that has these fields."""
-        size, head = shape(value.type), head_bits(value.type)
-        kind = fields[index].type
+    def cases(self, value: Val) -> Iterator[int]:
+        """The cases of a union, or that of an option with a content. What is emitted for a case
+        runs if the value has it.
+        """
+        form = view(value.type)
+        assert isinstance(form, Sum)
+        for case, parts in enumerate(form.cases):
+            if form.tagged or parts:
+                tag = self.tag(value)
+                here = self.e.eq(tag, word(case)) if form.tagged else self.e.as_flag(tag)
+                with when(self.e, here):
+                    yield case
+
+    def part(self, value: Val, case: int, index: int) -> Val:
+        """A part of a record (case 0), or of a union or option that has this case."""
+        size, parts = shape(value.type), parts_of(value.type, case)
+        kind = parts[index].type
         if isinstance(size, Small):
-            below = sum(tight(field.type) for field in fields[: index + 1])
-            shift = size.bits - head - below
+            shift = _shift_of(value.type, size, parts, index)
             return self.of_code(kind, self.bits(value.word, shift, tight(kind)))
-        place = place_fields(fields, head)[0][index]
+        place = place_fields(parts, head_bits(value.type))[0][index]
         found = self.read(value.word, place.word, place.shift, kind)
         found.moving = value.moving
         return found
 
     def with_part(self, value: Val, index: int, new: Val) -> Val:
         """A record with one field replaced."""
-        assert isinstance(value.type, Record)
-        fields = value.type.fields
-        size = shape(value.type)
+        size, parts = shape(value.type), parts_of(value.type)
         if isinstance(size, Small):
-            below = sum(tight(field.type) for field in fields[: index + 1])
-            width = tight(fields[index].type)
+            width = tight(parts[index].type)
             if width == 0:
                 return value
-            shift = size.bits - below
+            shift = _shift_of(value.type, size, parts, index)
             return Val(value.type, self.merged(value.word, shift, width, self.code(new)))
         made = self.copied(value)
-        place = place_fields(fields, 0)[0][index]
+        place = place_fields(parts, 0)[0][index]
         self.write(made.word, place.word, place.shift, new)
         return made
 
@@ -236,26 +244,21 @@ class Values:
 
     def length(self, value: Val) -> LLVM:
         """How many elements a sequence, bag or capped set has."""
-        kind = as_collection(value.type)
-        assert kind.capacity is not None
-        width = length_bits(kind.capacity)
-        if isinstance(shape(kind), Small):
+        width = length_bits(value.type)
+        if isinstance(shape(value.type), Small):
             return self.bits(value.word, 0, width)
         return self.bits(self.e.get(value.word, 0), 0, width)
 
     def at(self, value: Val, index: LLVM) -> Val:
         """Element number ``index``; one that lies outside yields some element or zeros."""
-        kind = as_collection(value.type)
-        assert kind.capacity is not None
-        return self._element(value, kind.element, index, length_bits(kind.capacity))
+        return self._element(value, as_collection(value.type).element, index)
 
     def at_rank(self, value: Val, place: LLVM) -> Val:
         """The value of a map at the key of this rank."""
-        kind = value.type
-        assert isinstance(kind, Map)
-        return self._element(value, kind.value, place, 0)
+        assert isinstance(value.type, Map)
+        return self._element(value, value.type.value, place)
 
-    def _element(self, value: Val, element: Type, index: LLVM, start: int) -> Val:
+    def _element(self, value: Val, element: Type, index: LLVM) -> Val:
         kind = value.type
         width = tight(element)
         if isinstance(shape(kind), Small):
@@ -263,7 +266,7 @@ class Values:
             if isinstance(size, Large):
                 # The capacity is 0, so this is never run.
                 return Val(element, self.e.unit.table([0] * size.words))
-            shift = self.e.add(self.e.mul(index, word(width)), word(start))
+            shift = self.e.add(self.e.mul(index, word(width)), word(length_bits(kind)))
             return self.of_code(element, self.bits(value.word, self._shift(shift), width))
         place, low = self.slot(kind, index)
         found = self.read(value.word, place, low, element)
@@ -277,7 +280,6 @@ class Values:
 
     def slot(self, kind: Type, index: LLVM) -> tuple[LLVM, LLVM | int]:
         """The word and bit of an element of a large value; never one outside of it."""
-        assert isinstance(kind, Set | Seq | Bag | Map)
         e, where = self.e, array(kind)
         index = e.select(e.ult(index, word(where.count)), index, word(0))
         if not where.per_word:
@@ -299,9 +301,7 @@ class Values:
             made = self.copied(value)
             self.put_at(made, index, new)
             return made
-        start = 0
-        if isinstance(kind, Seq):
-            start = length_bits(kind.capacity)
+        start = length_bits(kind)
         width = tight(new.type)
         if width == 0 or isinstance(shape(new.type), Large):
             return value
@@ -319,8 +319,6 @@ class Values:
         self.e.at(end)
 
 
-def head_bits(kind: Type) -> int:
-    """How many bits stand in front of the fields: a union's tag, an option's flag."""
-    if isinstance(kind, Union):
-        return tag_bits(kind)
-    return 1 if isinstance(kind, Option) else 0
+def _shift_of(kind: Type, size: Small, parts: Sequence[Field], index: int) -> int:
+    """The lowest bit of a part in the code of a small value."""
+    return size.bits - head_bits(kind) - sum(tight(part.type) for part in parts[: index + 1])
