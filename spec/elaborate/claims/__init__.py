@@ -1,1 +1,1 @@
-"""Modules and models as a whole, properties, refinements, scenarios and recordings."""
+"""Whole modules and models, properties, refinements, scenarios and recordings."""

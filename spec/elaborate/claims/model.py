@@ -1,6 +1,6 @@
-"""From the instances of a program's modules to one model: what is declared where becomes tables.
+"""Builds one model from the instances of a program's modules: declarations become tables.
 
-Variables, actions and properties come in declaration order, those of imported modules first.
+Variables, actions and properties are in declaration order, those of imported modules first.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A fault of a channel, and the variable that counts it."""
+    """A fault of a channel, and the variable that counts its occurrences."""
 
     entity: ChannelEntity
     fault: channels.Fault
@@ -73,15 +73,15 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 
 @dataclass(slots=True)
 class Assembly:
-    """One model being put together.
+    """One model under construction.
 
-    ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
-    ``asked`` is a condition to evaluate in states: it becomes the last property. ``of_any_type``:
-    it need be no condition. ``again`` begins anew with the same program, for the modules that are
-    refined.
-    ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for budgets. ``recording`` is what the root says of recordings, and ``scenarios`` are those that
-    are ``stated`` in it, once the model is made.
+    ``whole`` says whether every file could be read. ``written`` is shared between builds (see
+    `joined`). ``asked`` is an expression to evaluate in states, which becomes the last property;
+    with ``of_any_type`` it need not be a condition. ``again`` creates a new assembly of the same
+    program, for the modules that are refined. ``paths`` are the shortest paths from the root to the
+    modules. ``entities`` correspond to ``variables``; None is a fault budget. ``recording`` is the
+    root's mapping of recordings, and ``scenarios`` are the elaborated ``stated`` scenarios, both
+    set once the model is built.
     """
 
     work: Elaboration
@@ -106,20 +106,20 @@ class Assembly:
     scenarios: list[Scenario] = field(default_factory=list[Scenario])
 
     def abstract(self) -> ir.Model:
-        """What may happen, without properties and whatever else is judged or reported."""
+        """The transition system only, without properties and other data for checks and reports."""
         start = self._machine()
         work = self.work
-        made = ir.Model(
+        model = ir.Model(
             self.name, tuple(self.variables), start, tuple(self.actions), (), (), (),
             tuple(work.sites), tuple(work.guards), tuple(work.marks), work.slots, work.labels,
         )  # fmt: skip
-        return of_all_elements(made) if self._symmetric() else made
+        return of_all_elements(model) if self._symmetric() else model
 
-    def _refined(self, place: int) -> Assembly:
-        """A model of its own, of the module that is at this place of `every_instance`."""
+    def _refined(self, position: int) -> Assembly:
+        """A separate assembly whose root is the module at this position of `every_instance`."""
         assert self.again is not None
         other = self.again()
-        other.root = every_instance(other.root)[place]
+        other.root = every_instance(other.root)[position]
         return other
 
     def _symmetric(self) -> bool:
@@ -131,7 +131,7 @@ class Assembly:
         )
 
     def _machine(self) -> ir.Statement:
-        """Makes variables and actions; the choice of initial states."""
+        """Creates variables and actions. Returns the choice of initial states."""
         self.paths = paths(self.root)
         self.instances = joined(self.root, self.written)
         for instance in self.instances:
@@ -145,17 +145,17 @@ class Assembly:
         return start
 
     def model(self) -> ir.Model:
-        """The model; sensible only when no error was recorded on the way."""
+        """The model; usable only if no error was recorded."""
         every = every_instance(self.root)
         start = self._machine()
         declared = Properties(self.work, self.root, self.paths, self._refined)
         for instance in self.instances:
             declared.of(instance)
-        self.properties = declared.made
+        self.properties = declared.properties
         if self.asked is not None:
             context = Context(self.work, self.root, "property")
-            wanted = Context.expression if self.of_any_type else truth
-            body = wanted(context, self.asked)
+            elaborate = Context.expression if self.of_any_type else truth
+            body = elaborate(context, self.asked)
             if body is not None:
                 self.properties.append(
                     ir.Property("", PropertyKind.REACHABLE, body.expr, self.asked.span)
@@ -163,9 +163,9 @@ class Assembly:
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self.recording = recording(self.work, self.root, self.actions, self.entities)
-        for one in self.stated:
-            made = scenario(self.work, self.root, self.actions, one)
-            self.scenarios += [] if made is None else [made]
+        for item in self.stated:
+            built = scenario(self.work, self.root, self.actions, item)
+            self.scenarios += [] if built is None else [built]
         self._unheard()
         check_unused(self.work, self.root)
         self._depth()
@@ -186,18 +186,18 @@ class Assembly:
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
             symbols=symbols,
         )
-        wrong = any(not problem.warning for problem in self.work.problems)
-        if wrong or not self._symmetric():
+        has_errors = any(not problem.warning for problem in self.work.problems)
+        if has_errors or not self._symmetric():
             return model
         self.scenarios = [
-            replace(one, expectation=of_every(one.expectation)) for one in self.scenarios
+            replace(item, expectation=of_every(item.expectation)) for item in self.scenarios
         ]
         return without_order(self.work, model)
 
     # ------------------------------------------------------------ declarations
 
     def _shown(self, entity: _Declared) -> str:
-        """The name of a thing in reports: as the root would write it, so far as it can."""
+        """The name of an entity in reports: as the root would write it, if possible."""
         role = None if isinstance(entity, ChannelEntity) else entity.role
         name = f"{role.name}.{entity.name}" if role else entity.name
         top = role or entity
@@ -239,7 +239,7 @@ class Assembly:
         if role.decl.index is not None:
             role.index_type = context.resolve(role.decl.index.type)
             if role.index_type is None:
-                # Anything finite will do to go on with; the mistake has been reported.
+                # Any finite type lets checking continue; the mistake has been reported.
                 role.index_type = Bool()
             elif not countable(role.index_type, MOST_KEYS):
                 self.work.report(
@@ -294,7 +294,7 @@ class Assembly:
         for fault in faults:
             seen[fault.kind] = seen.get(fault.kind, 0) + 1
             if fault.budget == 0:
-                # Nothing can happen, and nothing is to be said about it.
+                # The fault cannot occur, so there is nothing to report.
                 continue
             number = str(seen[fault.kind]) if seen[fault.kind] > 1 else ""
             counter: int | None = None
@@ -309,7 +309,7 @@ class Assembly:
             self.acting.append(_Fault(entity, fault, counter, f"{shown}.{verb}{number}"))
 
     def _something(self) -> None:
-        """Reports (F825) a spec of which there is nothing to run."""
+        """Reports (F825) a spec with nothing to run."""
         empty = not self.variables and not self.actions and not self.properties
         if empty and self.whole and not self.work.problems:
             self.work.report(
@@ -376,7 +376,7 @@ class Assembly:
     def _choices(
         self, context: Context, node: syntax.Choices, parts: list[ir.Statement | Opening]
     ) -> Context:
-        """The parameters; what `where` says is a condition on the last of them."""
+        """The parameters of an action. Its `where` is a condition on the last of them."""
         self.work.limit(len(node.binders), node.span)
         for binder in node.binders:
             last = node.condition is not None and binder is node.binders[-1]
@@ -414,7 +414,7 @@ class Assembly:
                         yield ir.Assumption(condition.expr, node.condition.span)
 
     def _constants(self, instances: Sequence[Instance]) -> Iterator[ir.Constant]:
-        """The constants, the root's first, by the paths that checks and options name them by."""
+        """The constants, the root's first, under the paths that checks and options use."""
         for instance in (self.root, *instances[:-1]):
             prefix = f"{self.paths[instance]}." if self.paths[instance] else ""
             entities = {**instance.names, **(instance.imports if instance is self.root else {})}
@@ -426,7 +426,7 @@ class Assembly:
                     yield ir.Constant(prefix + name, entity.type, entity.value, entity.span)
 
     def _depth(self) -> None:
-        """Reports (F711) what engines would have to follow too far down."""
+        """Reports (F711) bodies that are nested too deeply for the engines."""
         parts: list[ir.Action | ir.Property] = [*self.actions, *self.properties]
         for part in parts:
             if depth(part.body) > DEEPEST:
@@ -438,9 +438,10 @@ class Assembly:
                 )
 
     def _unheard(self) -> None:
-        """Messages that are sent and that no action receives are probably a mistake (F420).
+        """Warns (F420) about messages that are sent but received by no action.
 
-        Those of a persistent channel stay in it, and may also be looked for: `Yes in c`.
+        Those of a persistent channel remain in it, and may also be read by an expression such as
+        `Yes in c`.
         """
         if any(not problem.warning for problem in self.work.problems):
             return

@@ -1,4 +1,4 @@
-"""Which modules take part in a model with their state: those of which the root names some."""
+"""Determines the modules whose state is part of a model: those with state that the root names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 
 Mention: TypeAlias = tuple[str | None, str]
-"""A name, and the name in front of its dot, if there is one."""
+"""A name, and the name before its dot, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """The names in the syntax of a program, which are the same in each build of it.
+    """The names in the syntax of a program, shared by all its builds.
 
-    Syntax is known by its identity, and held, so that no identity is used twice.
+    Syntax nodes are identified by `id`, and kept alive so that no id is reused.
     """
 
     found: dict[int, tuple[object, tuple[Mention, ...]]] = field(
@@ -38,11 +38,11 @@ class Written:
     )
 
     def names(self, tree: object) -> tuple[Mention, ...]:
-        """The names in a piece of syntax, each once, in the order written."""
-        known = self.found.get(id(tree))
-        if known is None:
-            known = self.found[id(tree)] = (tree, tuple(dict.fromkeys(_names(tree))))
-        return known[1]
+        """The names in a piece of syntax, each once, in the order of the text."""
+        entry = self.found.get(id(tree))
+        if entry is None:
+            entry = self.found[id(tree)] = (tree, tuple(dict.fromkeys(_names(tree))))
+        return entry[1]
 
 
 def _names(tree: object) -> Iterator[Mention]:
@@ -54,7 +54,7 @@ def _names(tree: object) -> Iterator[Mention]:
 
 
 def every_instance(root: Instance) -> list[Instance]:
-    """The root and all that it imports, imported ones first, in order of import."""
+    """The root and everything that it imports, imported modules first, in order of import."""
     return list(_every(root, set()))
 
 
@@ -68,37 +68,37 @@ def _every(instance: Instance, seen: set[Instance]) -> Iterator[Instance]:
 
 
 def paths(root: Instance) -> dict[Instance, str]:
-    """How the root leads to each instance, by the shortest way; no two are equal."""
-    found = {root: ""}
+    """The shortest path from the root to each instance; all are different."""
+    path_of = {root: ""}
     waiting = [root]
     for instance in waiting:
         aliases: dict[Instance, str] = {}
         for node in instance.file.declarations:
             if isinstance(node, syntax.Import):
-                known = instance.imports.get((node.alias or node.module[-1]).text)
-                if node.names is None and isinstance(known, ModuleEntity):
-                    aliases.setdefault(known.instance, known.name)
+                entry = instance.imports.get((node.alias or node.module[-1]).text)
+                if node.names is None and isinstance(entry, ModuleEntity):
+                    aliases.setdefault(entry.instance, entry.name)
         for module in instance.modules:
-            if module in found:
+            if module in path_of:
                 continue
-            prefix = f"{found[instance]}." if found[instance] else ""
+            prefix = f"{path_of[instance]}." if path_of[instance] else ""
             plain = path = prefix + aliases.get(module, module.alias)
             number = 2
-            while path in found.values():
-                # Imported by names only, with other arguments.
+            while path in path_of.values():
+                # Imported by names only, or with other arguments.
                 path = f"{plain}{number}"
                 number += 1
-            found[module] = path
+            path_of[module] = path
             waiting.append(module)
-    return found
+    return path_of
 
 
 def joined(root: Instance, written: Written) -> list[Instance]:
     """The instances whose state is part of the model, imported ones first, in order of import.
 
-    The root is; another is when a joined one names a role, variable, channel, action, procedure
-    or property of it, or a def that looks at its state. ``written`` is kept from one build of a
-    program to the next.
+    The root is part of it. Another instance is if a joined one names one of its roles, variables,
+    channels, actions, procedures or properties, or a def that reads its state. ``written`` is kept
+    between builds of a program.
     """
     root.joined = True
     waiting = [root]
@@ -118,38 +118,37 @@ _State = (
 
 
 def _is_state(
-    entity: Entity, instance: Instance, known: dict[DefEntity, bool], written: Written
+    entity: Entity, instance: Instance, cache: dict[DefEntity, bool], written: Written
 ) -> TypeGuard[_State | DefEntity]:
-    """Whether naming this in ``instance`` brings the state of its module along.
-
-    ``known`` is what has been found out about defs.
+    """Whether naming this entity in ``instance`` adds the state of its module. ``cache`` holds the
+    results for defs.
     """
     if isinstance(entity, DefEntity):
-        # Of its own module it has the state anyway.
-        return entity.module is not instance and _looks_at_state(entity, known, written)
+        # A def of the same module adds nothing, since that state is included anyway.
+        return entity.module is not instance and _looks_at_state(entity, cache, written)
     return isinstance(entity, _State)
 
 
-def _looks_at_state(start: DefEntity, known: dict[DefEntity, bool], written: Written) -> bool:
-    """Whether a def, or one that it calls, names something that is state."""
-    if start in known:
-        return known[start]
+def _looks_at_state(start: DefEntity, cache: dict[DefEntity, bool], written: Written) -> bool:
+    """Whether a def, or one that it calls, names state."""
+    if start in cache:
+        return cache[start]
     seen = {start}
     waiting = [start]
     for entity in waiting:
         for other in _mentioned(entity.module, written.names(entity.decl.body)):
-            if isinstance(other, _State) or (isinstance(other, DefEntity) and known.get(other)):
-                known[start] = True
+            if isinstance(other, _State) or (isinstance(other, DefEntity) and cache.get(other)):
+                cache[start] = True
                 return True
             if isinstance(other, DefEntity) and other not in seen:
                 seen.add(other)
                 waiting.append(other)
-    known.update(dict.fromkeys(seen, False))
+    cache.update(dict.fromkeys(seen, False))
     return False
 
 
 def _mentioned(instance: Instance, names: tuple[Mention, ...]) -> Iterator[Entity]:
-    """The entities of a module that are meant by names in a piece of its syntax."""
+    """The entities of a module that names in a piece of its syntax denote."""
     for base, name in names:
         entity: Entity | None = None
         if base is not None:

@@ -1,4 +1,4 @@
-"""A spec as a user runs it: its files, its checks, and the model of each check."""
+"""A spec as the user runs it: its files, its checks, and the model of each check."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Count = Literal["states", "generated", "depth"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A named run; the empty name is the spec as it stands.
+    """A named run. The empty name is the spec without a check.
 
-    ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
-    ``within`` steps, where it is given), ``counts`` what else is. ``constants`` are new values
-    by path. ``without`` are the actions and roles that are not fair in this check. Where it is to
-    find a run that fits a ``scenario``, it has no properties.
+    ``properties`` is None for all. ``verdict`` and ``property`` are expected (``ok`` within
+    ``within`` steps, if given), and so are ``counts``. ``constants`` are overrides by path.
+    ``without`` are the actions and roles that are not fair in this check. A check that looks for a
+    run of a ``scenario`` has no properties.
     """
 
     name: str
@@ -59,9 +59,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A spec that has been read; its models are built one check at a time.
+    """A spec that has been read. Its models are built one check at a time.
 
-    ``scenarios`` are what is to be run beside ``checks``. ``written`` is what those builds share.
+    ``scenarios`` run besides ``checks``. ``written`` is shared by the builds.
     """
 
     path: Path
@@ -75,11 +75,13 @@ class Program:
 
     @property
     def runs(self) -> tuple[Check, ...]:
-        """The checks and the scenarios, in file order; in front, the spec as it stands, where it
-        has no check.
+        """The checks and scenarios in file order. If the spec has no check, the spec itself comes
+        first.
         """
         every = (*self.checks, *self.scenarios)
-        return tuple(sorted(every, key=lambda one: -1 if one.span is None else one.span.start))
+        return tuple(
+            sorted(every, key=lambda check: -1 if check.span is None else check.span.start)
+        )
 
 
 def load(
@@ -88,14 +90,14 @@ def load(
     engines: Mapping[str, bool] | None = None,
     trees: Trees | None = None,
 ) -> Program:
-    """Reads a spec and all that it imports. Raises Rejected with every problem that is found.
+    """Reads a spec and everything that it imports. Raises Rejected with all problems found.
 
-    ``engines`` are those that a check may name, and whether each counts states; None: nothing is
-    known of engines, and a check may name any. ``trees``: see `read_files`.
+    ``engines`` maps the engines that a check may name to whether they count states; with None, a
+    check may name any engine. See `read_files` for ``trees``.
     """
     program, problems = scanned(path, read_files(path, search, trees=trees), engines)
     if not all(problem.warning for problem in problems):
-        # What else is wrong is reported in the same pass.
+        # Other mistakes are reported in the same pass.
         for check in program.runs:
             try:
                 select(build(program, check), check)
@@ -108,12 +110,12 @@ def load(
 def scanned(
     path: Path, files: Files, engines: Mapping[str, bool] | None = None
 ) -> tuple[Program, list[Problem]]:
-    """The program of files that have been read, and what is wrong with them and the checks."""
+    """The program of files that have been read, and the problems in them and in the checks."""
     tree = files.files[files.root]
     problems = list(files.problems)
     runs = _checks(tree, engines, problems)
-    checks = tuple(one for one in runs if one.scenario is None) or (Check(""),)
-    scenarios = tuple(one for one in runs if one.scenario is not None)
+    checks = tuple(run for run in runs if run.scenario is None) or (Check(""),)
+    scenarios = tuple(run for run in runs if run.scenario is not None)
     warnings = tuple(problem for problem in problems if problem.warning)
     program = Program(path, path.stem, tree.docstring, checks, warnings, files, scenarios)
     return program, problems
@@ -129,14 +131,14 @@ def build(
     of_any_type: bool = False,
     stated: Sequence[syntax.ScenarioDecl] = (),
 ) -> ir.Model:
-    """The model of a check (None: the spec as it stands).
+    """The model of a check; of the spec itself if ``check`` is None.
 
-    ``overrides`` are the texts of new values of constants, by path; they win over the check's.
-    ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
-    it is the last property of the model. ``of_any_type``: it is an expression whose value may be of
-    any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
-    where the spec is wrong. Scenarios that are ``stated`` are looked at, too. Raises
-    Rejected with every problem that is found.
+    ``overrides`` are texts of new values of constants, by path; they take precedence over the
+    check's. ``asked`` is the text of a condition on states, as in an invariant of the spec; it
+    becomes the last property of the model. With ``of_any_type`` it is an expression of any type;
+    such a model is only for `Runner.value`. ``recorder`` records the meanings of names, even if the
+    spec is wrong. Scenarios in ``stated`` are checked as well. Raises Rejected with all problems
+    found.
     """
     return _assembled(program, check, overrides, asked, recorder, of_any_type, stated)[1]
 
@@ -144,7 +146,7 @@ def build(
 def mapped(
     program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Recording | None]:
-    """The model of a check, and what the spec says of recordings. Raises as `build` does."""
+    """The model of a check, and the spec's mapping of recordings. Raises like `build`."""
     assembly, model = _assembled(program, check, overrides, None, None, False)
     return model, assembly.recording
 
@@ -152,7 +154,7 @@ def mapped(
 def staged(
     program: Program, check: Check, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Scenario]:
-    """The model that a scenario is about, and the scenario. Raises as `build` does."""
+    """A scenario and its model. Raises like `build`."""
     assembly, model = _assembled(program, check, overrides, None, None, False)
     (scenario,) = assembly.scenarios
     return model, scenario
@@ -211,7 +213,7 @@ def _assembled(
 
 
 OVERRIDE = "--const "
-"""The name of the source of a value from the command line begins so."""
+"""Prefix of the source name of a value from the command line."""
 SEVERAL_VALUES = re.compile(r"\s*-?\w+\s*(\.\.|,)\s*-?\w+.*")
 
 
@@ -239,23 +241,23 @@ def _known_constant(
         instance = entity.instance
     entities = {**instance.imports, **instance.names}
     if not isinstance(entities.get(path[-1]), ConstEntity):
-        known = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
+        names = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
         where = f"module {path[-2]}" if len(path) > 1 else "this spec"
-        _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], known, span)
+        _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], names, span)
 
 
 def _no_constant(
-    work: Elaboration, message: str, word: str, known: Sequence[str], span: Span | None
+    work: Elaboration, message: str, word: str, names: Sequence[str], span: Span | None
 ) -> None:
-    hint = suggestion(word, known) or (f"; it has {listing(known, 'and')}" if known else "")
+    hint = suggestion(word, names) or (f"; it has {listing(names, 'and')}" if names else "")
     code = "F821" if span is not None else "F009"
     work.problems.append(Problem(code, span, message + hint))
 
 
 def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> frozenset[int]:
-    """The properties to search for: those asked for (``--invariant``), else the check's.
+    """The properties to search for: those requested (``--invariant``), else those of the check.
 
-    Under ``expect violated A`` without a list, A alone. Raises Rejected for an unknown name.
+    ``expect violated A`` without a list selects only A. Raises Rejected for an unknown name.
     """
     by_name = {
         prop.name: index
@@ -269,30 +271,30 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
             problems.append(_no_property(name, list(by_name), span))
         return by_name.get(name)
 
-    wanted: set[int | None] = set()
+    selected: set[int | None] = set()
     if check.property is not None:
-        wanted.add(index_of(check.property, check.spans.get(check.property, check.span)))
+        selected.add(index_of(check.property, check.spans.get(check.property, check.span)))
     if invariants:
-        wanted = {index_of(name, None) for name in invariants}
+        selected = {index_of(name, None) for name in invariants}
     elif check.properties is not None:
-        wanted |= {index_of(name, check.spans.get(name, check.span)) for name in check.properties}
+        selected |= {index_of(name, check.spans.get(name, check.span)) for name in check.properties}
     elif check.property is None:
-        wanted = set(by_name.values())
+        selected = set(by_name.values())
     if problems:
         raise Rejected(problems)
-    return frozenset(index for index in wanted if index is not None)
+    return frozenset(index for index in selected if index is not None)
 
 
-def _no_property(name: str, known: Sequence[str], span: Span | None) -> Problem:
-    hint = suggestion(name, known) or (
-        f"; there is {listing(known, 'and')}" if known else "; it has none"
+def _no_property(name: str, names: Sequence[str], span: Span | None) -> Problem:
+    hint = suggestion(name, names) or (
+        f"; there is {listing(names, 'and')}" if names else "; it has none"
     )
     code = "F822" if span is not None else "F008"
     return Problem(code, span, f'the spec has no property "{name}"{hint}')
 
 
 def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Problem]:
-    """What `select` would say, for a spec of which there is no model."""
+    """The problems that `select` would report, for a spec without a model."""
     if check is None:
         return
     members = [
@@ -300,7 +302,7 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
         for node in tree.declarations
         for member in (node.members if isinstance(node, syntax.RoleDecl) else (node,))
     ]
-    known = [
+    selectable = [
         member.name.text
         for member in members
         if isinstance(member, syntax.RefinementDecl)
@@ -318,8 +320,8 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
     }
     named = [*(check.properties or ()), *([check.property] if check.property else [])]
     for name in named:
-        if name not in (*known, *imported, *tree.broken.names) and "." not in name:
-            yield _no_property(name, known, check.spans.get(name))
+        if name not in (*selectable, *imported, *tree.broken.names) and "." not in name:
+            yield _no_property(name, selectable, check.spans.get(name))
 
 
 # ---------------------------------------------------------------- checks
@@ -369,13 +371,15 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
     expected: syntax.ExpectVerdict | None = None
     counts: dict[Count, int] = {}
     spans: dict[str, Span] = {}
-    given: dict[str, Span] = {}
+    first_spans: dict[str, Span] = {}
 
-    def once(what: str, span: Span) -> None:
-        if what in given:
-            message = f"{what} is given twice in check {node.name.text}"
-            problems.append(Problem("F823", span, message, ((given[what], "first given here"),)))
-        given.setdefault(what, span)
+    def once(item: str, span: Span) -> None:
+        if item in first_spans:
+            message = f"{item} is given twice in check {node.name.text}"
+            problems.append(
+                Problem("F823", span, message, ((first_spans[item], "first given here"),))
+            )
+        first_spans.setdefault(item, span)
 
     for item in node.items:
         match item:
@@ -433,9 +437,9 @@ def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
         if isinstance(item, syntax.CheckConst):
             key = tuple(part.text for part in item.path)
             if key in constants:
-                what = f"const {'.'.join(key)} is given twice in scenario {node.name.text}"
+                message = f"const {'.'.join(key)} is given twice in scenario {node.name.text}"
                 first = (constants[key].span, "first given here")
-                problems.append(Problem("F823", item.span, what, (first,)))
+                problems.append(Problem("F823", item.span, message, (first,)))
             constants.setdefault(key, item)
     return Check(
         name=node.name.text,
@@ -450,18 +454,20 @@ def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
 def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:
     if depth is None or depth >= within:
         return []
-    message = f"the search ends after {depth} steps, and {within} would have to be searched"
-    return [Problem("F806", expected.span, message)]
+    text = f"the search ends after {depth} steps, and {within} would have to be searched"
+    return [Problem("F806", expected.span, text)]
 
 
 def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Iterator[Problem]:
-    """What is wrong with the engines that a check names."""
-    named = [one.engine for one in node.items if isinstance(one, syntax.CheckEngine) and one.engine]
+    """Problems with the engines that a check names."""
+    named = [
+        item.engine for item in node.items if isinstance(item, syntax.CheckEngine) and item.engine
+    ]
     for engine in named:
         if engine.text not in engines:
             hint = suggestion(engine.text, engines) or f"; there is {listing([*engines], 'and')}"
             yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
     for item in node.items if named and not engines.get(named[-1].text, True) else ():
         if isinstance(item, syntax.ExpectCount) and item.what != "depth":
-            what = f"the engine {named[-1].text} visits no states one by one: it counts none"
-            yield Problem("F809", item.span, what)
+            message = f"the engine {named[-1].text} visits no states one by one: it counts none"
+            yield Problem("F809", item.span, message)

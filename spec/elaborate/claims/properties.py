@@ -1,4 +1,4 @@
-"""Properties as they are declared, those of behaviours and refinements included."""
+"""Declared properties, including behavioural ones and refinements."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from fencepost.spec.text.source import Span
 class Properties:
     """The properties of a program, in the order of their declarations.
 
-    ``paths`` are how the root leads to the modules. ``again`` begins a model of its own, with
-    entities of its own, of the n-th instance below the root: for the module that is refined.
+    ``paths`` are the paths from the root to the modules. ``again`` creates a separate model with
+    its own entities for the n-th instance below the root; it is used for the refined module.
     """
 
     work: Elaboration
     root: Instance
     paths: Mapping[Instance, str]
     again: Callable[[int], refinements.Machine]
-    made: list[ir.Property] = field(default_factory=list[ir.Property])
+    properties: list[ir.Property] = field(default_factory=list[ir.Property])
 
     def of(self, instance: Instance) -> None:
-        """Adds those that this instance of a module declares."""
+        """Adds the properties that this module instance declares."""
         for node in instance.file.declarations:
             if isinstance(node, syntax.PropertyDecl):
                 self._property(instance, None, node)
@@ -53,9 +53,9 @@ class Properties:
     ) -> None:
         name = self._property_name(instance, role, node.name)
         kind = PropertyKind.declared_by(node.kind)
-        place: Place = "step" if kind.of_steps else "property"
-        owner = len(self.made)
-        context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
+        position: Place = "step" if kind.of_steps else "property"
+        owner = len(self.properties)
+        context = Context(self.work, instance, position, role=role, outermost=True, owner=owner)
         slot: int | None = None
         if role is not None and role.index_type is not None:
             slot = self.work.slot()
@@ -79,50 +79,50 @@ class Properties:
                 span=node.body.span,
             )
         span = node.name.span if node.name else node.body.span
-        self.made.append(ir.Property(name, kind, expr, span))
+        self.properties.append(ir.Property(name, kind, expr, span))
 
     def _behaviour(
         self, context: Context, node: syntax.PropertyDecl, name: str, slot: int | None
     ) -> None:
-        made = Formulas(len(self.made))
+        builder = Formulas(len(self.properties))
         index: tuple[str, Type, int, Span] | None = None
         role = context.role
         if slot is not None and role is not None and role.index_type is not None:
             assert role.decl.index is not None
             decl = role.decl.index
             index = decl.name.text, role.index_type, slot, decl.span
-        formula = made.formula(context, node.body, index)
+        formula = builder.formula(context, node.body, index)
         if formula is not None and node.name is not None:
             kind, span = PropertyKind.declared_by(node.kind), node.name.span
             body = ir.Literal(Bool(), True, span=node.body.span)
-            self.made.append(ir.Property(name, kind, body, span, formula))
-            self.made += made.predicates
+            self.properties.append(ir.Property(name, kind, body, span, formula))
+            self.properties += builder.predicates
 
     def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:
         name = self._property_name(instance, None, node.name)
-        context = Context(self.work, instance, "property", owner=len(self.made))
+        context = Context(self.work, instance, "property", owner=len(self.properties))
         module = refinements.module(context, node)
         if module is None:
             return
         other = self.again(every_instance(self.root).index(module))
-        made = refinements.refinement(context, node, name, other)
-        if made is not None:
-            self.made.append(made)
+        prop = refinements.refinement(context, node, name, other)
+        if prop is not None:
+            self.properties.append(prop)
 
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
     ) -> str:
-        """How checks and reports name a property; unique among the named ones."""
+        """The name of a property in checks and reports; unique among the named ones."""
         if name is None:
             return ""
         imported = self.root.imports.get(name.text)
         own = isinstance(imported, PropertyEntity) and imported.module is instance
         prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
         shown = prefix + name.text
-        other = next((known for known in self.made if known.name == shown), None)
-        # Declarations of one file, and of one role, have been compared with each other.
-        known = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
-        if other is not None and known and name.text not in instance.names:
+        other = next((declared for declared in self.properties if declared.name == shown), None)
+        # Declarations in one file, and in one role, have been compared already.
+        declared = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
+        if other is not None and declared and name.text not in instance.names:
             self.work.report(
                 "F202",
                 name.span,

@@ -1,4 +1,4 @@
-"""What steps show in a recording, and what its events bring into the model."""
+"""Rules of recordings: the events that steps show, and the effects of events on the model."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 
 MOST_SHOWN = 4096
-"""The most events of one kind that a step may show."""
+"""Maximum number of events of one kind that a step may show."""
 
 
 @dataclass(slots=True)
 class Rules:
-    """The rules of a recording, one after the other; ``context`` is that of a property."""
+    """The rules of a recording, in order. ``context`` is that of a property."""
 
     context: Context
     events: Mapping[str, Event]
@@ -51,7 +51,7 @@ class Rules:
     under_way: int | None = None
 
     def part(self, node: syntax.RecordingPart) -> None:
-        """Adds what a declaration says."""
+        """Adds the rules of a declaration."""
         match node:
             case syntax.ShowsDecl():
                 self._shows(node)
@@ -77,29 +77,29 @@ class Rules:
                 assert_never(node)
 
     def _event(self, name: syntax.Name) -> tuple[int, Event] | None:
-        known = self.events.get(name.text)
-        if known is None:
+        event = self.events.get(name.text)
+        if event is None:
             hint = suggestion(name.text, self.events)
             self.context.report("F842", name.span, f'no event "{name.text}" is declared{hint}')
             return None
-        if name.span != known.span:
-            self.context.stands_for(name, known.span)
-        return list(self.events).index(name.text), known
+        if name.span != event.span:
+            self.context.stands_for(name, event.span)
+        return list(self.events).index(name.text), event
 
     def _fields(self, context: Context, event: Event) -> tuple[Context, tuple[int, ...]]:
-        """The fields of an event as locals."""
+        """Binds the fields of an event as locals."""
         slots: list[int] = []
-        for one in event.fields:
+        for item in event.fields:
             slot = context.work.slot()
             slots.append(slot)
-            local = Operand(ir.Local(one.type, slot, span=one.span))
-            context = context.bind(syntax.Name(one.local, span=one.span), local)
+            local = Operand(ir.Local(item.type, slot, span=item.span))
+            context = context.bind(syntax.Name(item.local, span=item.span), local)
         return context, tuple(slots)
 
     # ------------------------------------------------------------ what steps show
 
     def _shows(self, node: syntax.ShowsDecl) -> None:
-        found = self._event(node.event)
+        numbered_event = self._event(node.event)
         context = replace(self.context, place="step")
         action: int | None = None
         choices: tuple[tuple[str, int], ...] = ()
@@ -118,66 +118,64 @@ class Rules:
             kind = domain.type.element
             context = context.bind(binder.name, Operand(ir.Local(kind, slot)))
         condition = None if node.condition is None else truth(context, node.condition)
-        if found is None or (node.condition is not None and condition is None):
+        if numbered_event is None or (node.condition is not None and condition is None):
             return
-        number, event = found
+        number, event = numbered_event
         if len(node.arguments) != len(event.fields):
-            names = listing([one.name for one in event.fields], "and") or "no fields"
-            what = f"{event.name} has {names}; here are {len(node.arguments)} values"
-            self.context.report("F844", node.span, what, (event.span, "declared here"))
+            names = listing([item.name for item in event.fields], "and") or "no fields"
+            message = f"{event.name} has {names}; here are {len(node.arguments)} values"
+            self.context.report("F844", node.span, message, (event.span, "declared here"))
             return
         values: list[ir.Expr] = []
-        for written, one in zip(node.arguments, event.fields, strict=True):
-            operand = context.expression(written, one.type)
-            holder = f"{one.name} of {event.name}"
-            value = coerced(context, operand, one.type, written.span, holder)
+        for written, item in zip(node.arguments, event.fields, strict=True):
+            operand = context.expression(written, item.type)
+            holder = f"{item.name} of {event.name}"
+            value = coerced(context, operand, item.type, written.span, holder)
             if value is not None:
                 values.append(value.expr)
         if len(values) < len(event.fields):
             return
-        many = Seq(event.record, MOST_SHOWN)
+        events = Seq(event.record, MOST_SHOWN)
         record = ir.MakeRecord(event.record, tuple(values), span=node.span)
-        body: ir.Expr = ir.Build(many, (record,), span=node.span)
+        body: ir.Expr = ir.Build(events, (record,), span=node.span)
         if condition is not None:
-            nothing = ir.Literal(many, ())
-            body = ir.Conditional(many, condition.expr, body, nothing, span=node.span)
+            nothing = ir.Literal(events, ())
+            body = ir.Conditional(events, condition.expr, body, nothing, span=node.span)
         for slot, expr in reversed(domains):
-            body = ir.Gather(many, slot, expr, body, span=node.span)
+            body = ir.Gather(events, slot, expr, body, span=node.span)
         self.shows.append(Shows(number, action, choices, body, node.span))
 
     def _acting(
         self, context: Context, node: syntax.Expr
     ) -> tuple[int, tuple[tuple[str, int], ...], Context] | None:
-        """The action that a rule is about, and the context with the names of its head that are
-        listed behind it.
-        """
+        """The action of a rule, and the context with the listed names of its head."""
         call = node if isinstance(node, syntax.Call) else None
         entity = action_of(context, node if call is None else call.function)
         if entity is None or entity.index is None:
             return None
-        if any(isinstance(one, syntax.Index) for one in (getattr(node, "base", None),)):
-            what = "which process acts is one of the names of the action, in brackets behind it"
-            context.report("F844", node.span, what)
+        if any(isinstance(part, syntax.Index) for part in (getattr(node, "base", None),)):
+            message = "which process acts is one of the names of the action, in brackets behind it"
+            context.report("F844", node.span, message)
             return None
         inside, choices = _head(context, entity)
-        known = inside.locals
+        head_locals = inside.locals
         for argument in () if call is None else call.arguments:
             name = argument.value
             if not isinstance(name, syntax.Name) or argument.name is not None:
-                what = "a name of the head of the action is wanted here"
-                context.report("F844", argument.span, what)
+                message = "a name of the head of the action is wanted here"
+                context.report("F844", argument.span, message)
                 return None
-            if name.text not in known:
-                hint = suggestion(name.text, known) or (
-                    f"; it has {listing(list(known), 'and')}" if known else ""
+            if name.text not in head_locals:
+                hint = suggestion(name.text, head_locals) or (
+                    f"; it has {listing(list(head_locals), 'and')}" if head_locals else ""
                 )
-                what = f'the head of {entity.name} has no "{name.text}"{hint}'
-                context.report("F844", name.span, what, (entity.span, "declared here"))
+                message = f'the head of {entity.name} has no "{name.text}"{hint}'
+                context.report("F844", name.span, message, (entity.span, "declared here"))
                 return None
-            meant = known[name.text]
+            meant = head_locals[name.text]
             context = context.bind(name, meant.operand)
             context.stands_for(name, meant.span)
-            # Where it is used it means what the head of the action declares.
+            # Uses of the name denote the declaration in the action's head.
             context = replace(context, locals={**context.locals, name.text: meant})
         return entity.index, choices, context
 
@@ -185,17 +183,17 @@ class Rules:
 
     def _input(self, node: syntax.InputDecl) -> None:
         alias = None if node.head is None else node.head.alias
-        found = self._event(alias or node.event)
-        if found is None:
+        numbered_event = self._event(alias or node.event)
+        if numbered_event is None:
             return
-        number, event = found
+        number, event = numbered_event
         if (node.kind == "answers") != (node.receive is not None):
-            what = (
+            message = (
                 "`answers` says which message is the answer: answers e on PATTERN from c: send ..."
             )
             if node.kind != "answers":
-                what = f'only "answers" waits for a message, and this is "{node.kind}"'
-            self.context.report("F844", node.span, what)
+                message = f'only "answers" waits for a message, and this is "{node.kind}"'
+            self.context.report("F844", node.span, message)
             return
         plain, slots = self._fields(self.context, event)
         condition = None if node.condition is None else truth(plain, node.condition)
@@ -210,8 +208,8 @@ class Rules:
             body = blocked(label, suite(replace(acting, returns=label), node.body))
         else:
             if node.kind != "input":
-                what = f'only of an "input" the event is a step; "{node.kind}" sends a message'
-                self.context.report("F844", node.body.span, what)
+                message = f'only of an "input" the event is a step; "{node.kind}" sends a message'
+                self.context.report("F844", node.body.span, message)
                 return
             call = node.body if isinstance(node.body, syntax.Call) else None
             written = node.body if call is None else call.function
@@ -223,13 +221,13 @@ class Rules:
             if not good or arguments is None:
                 return
             if call is not None and instance is None and entity.role and entity.role.index_type:
-                what = f"{entity.role.name} has several processes: say which, in brackets"
-                self.context.report("F844", written.span, what)
+                message = f"{entity.role.name} has several processes: say which, in brackets"
+                self.context.report("F844", written.span, message)
                 return
-            given = [*([] if instance is None else [instance]), *arguments]
-            for operand in given:
+            operands = [*([] if instance is None else [instance]), *arguments]
+            for operand in operands:
                 ordinary(plain, operand, "a choice")
-            action, choices = entity.index, tuple(one.expr for one in given)
+            action, choices = entity.index, tuple(operand.expr for operand in operands)
         answer = None if node.receive is None else self._answer(acting, node.receive)
         if node.receive is not None and answer is None:
             return
@@ -257,14 +255,14 @@ class Rules:
         return Answer(body, content, kind, tags)
 
     def _tolerate(self, node: syntax.TolerateDecl) -> None:
-        found = self._event(node.event)
-        if found is None:
+        numbered_event = self._event(node.event)
+        if numbered_event is None:
             return
-        context, slots = self._fields(self.context, found[1])
+        context, slots = self._fields(self.context, numbered_event[1])
         condition = None if node.condition is None else truth(context, node.condition)
         if node.condition is None or condition is not None:
             expr = None if condition is None else condition.expr
-            self.tolerated.append(Tolerated(found[0], slots, expr, node.span))
+            self.tolerated.append(Tolerated(numbered_event[0], slots, expr, node.span))
 
     def _drop(self, node: syntax.DropDecl) -> None:
         entity = denoted(self.context, node.channel)
@@ -274,16 +272,16 @@ class Rules:
             return
         kind = entity.message
         if entity.index is None or not isinstance(kind, Union) or entity.indices:
-            what = "messages of one channel, which carries a union, are dropped by their names"
-            self.context.report("F844", node.span, what)
+            message = "messages of one channel, which carries a union, are dropped by their names"
+            self.context.report("F844", node.span, message)
             return
         tags: set[int] = set()
-        for one in node.messages:
-            name = one
-            if isinstance(one, syntax.Attribute):
-                name = one.name
-                if isinstance(one.base, syntax.Name):
-                    self.context.look_up(one.base)
+        for message_node in node.messages:
+            name = message_node
+            if isinstance(message_node, syntax.Attribute):
+                name = message_node.name
+                if isinstance(message_node.base, syntax.Name):
+                    self.context.look_up(message_node.base)
             assert isinstance(name, syntax.Name)
             tag = index_of(self.context, name, kind)
             if tag is not None:
@@ -294,8 +292,10 @@ class Rules:
     def _hide(self, node: syntax.Expr) -> None:
         entity = denoted(self.context, node)
         if isinstance(entity, RoleEntity):
-            acting = [one for one in entity.names.values() if isinstance(one, ActionEntity)]
-            self.hidden += [one.index for one in acting if one.index is not None]
+            acting = [
+                member for member in entity.names.values() if isinstance(member, ActionEntity)
+            ]
+            self.hidden += [member.index for member in acting if member.index is not None]
             return
         action = action_of(self.context, node)
         if action is not None and action.index is not None:
@@ -303,7 +303,7 @@ class Rules:
 
 
 def _head(context: Context, entity: ActionEntity) -> tuple[Context, tuple[tuple[str, int], ...]]:
-    """What the head of an action binds, by name, and the slots of the choices it stands for."""
+    """The names that the head of an action binds, and the slots of its choices."""
     work = context.work
     inside = Context(work, entity.module, "action", role=entity.role, action=entity.index or 0)
     choices: list[tuple[str, int]] = []

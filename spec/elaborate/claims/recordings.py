@@ -1,6 +1,6 @@
-"""``recording:`` and what stands beside it: which lines there are, and what they mean to the model.
+"""``recording:`` and the declarations with it: the lines of a recording and their meaning.
 
-What steps show and what comes from outside is in `recording_rules`.
+`recording_rules` handles the events that steps show and those from outside.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
 
 INTEGER = Int(-(2**53), 2**53)
-"""What ``int`` is in an event: the numbers on which all JSON libraries agree, and small enough that
-rules can add and subtract them.
+"""The meaning of ``int`` in an event: the numbers on which all JSON libraries agree, small enough
+for rules to add and subtract.
 """
 _PARTS = (
     syntax.RecordingDecl, syntax.EventDecl, syntax.ShowsDecl, syntax.InputDecl, syntax.DropDecl,
@@ -68,21 +68,23 @@ def recording(
     actions: Sequence[ir.Action],
     entities: Sequence[VariableEntity | ChannelEntity | None],
 ) -> Recording | None:
-    """What a module says of recordings; None where it says nothing, or something wrong, which is
-    reported. ``entities`` are those of the variables of the model.
+    """The recording that a module declares. None if it declares none or a wrong one, which is
+    reported. ``entities`` correspond to the variables of the model.
     """
-    parts = [one for one in root.file.declarations if isinstance(one, _PARTS)]
-    heads = [one for one in parts if isinstance(one, syntax.RecordingDecl)]
+    parts = [part for part in root.file.declarations if isinstance(part, _PARTS)]
+    heads = [part for part in parts if isinstance(part, syntax.RecordingDecl)]
     for other in every_instance(root)[:-1]:
-        imported = next((one for one in other.file.declarations if isinstance(one, _PARTS)), None)
+        imported = next(
+            (part for part in other.file.declarations if isinstance(part, _PARTS)), None
+        )
         if imported is not None:
-            what = "a recording is read by the spec that declares it; this module is imported"
-            work.report("F841", imported.span, what)
+            message = "a recording is read by the spec that declares it; this module is imported"
+            work.report("F841", imported.span, message)
     if not parts:
         return None
     if not heads:
-        what = "this belongs to a recording, and the spec has no `recording:` with its sources"
-        work.report("F841", parts[0].span, what)
+        message = "this belongs to a recording, and the spec has no `recording:` with its sources"
+        work.report("F841", parts[0].span, message)
         return None
     if len(heads) > 1:
         note = (heads[0].span, "the first one")
@@ -90,28 +92,28 @@ def recording(
         return None
     inner = work.scratch(muted=False)
     reported = len(work.problems)
-    made = _Declared(Context(inner, root, "property"), heads[0])
-    made.items()
+    declared = _Declared(Context(inner, root, "property"), heads[0])
+    declared.items()
     for part in parts:
         if isinstance(part, syntax.EventDecl):
-            made.event(part.name, part.head)
+            declared.event(part.name, part.head)
         elif isinstance(part, syntax.InputDecl) and part.head is not None:
-            made.event(part.event, part.head)
-    rules = Rules(Context(inner, root, "property"), made.events, actions)
+            declared.event(part.event, part.head)
+    rules = Rules(Context(inner, root, "property"), declared.events, actions)
     for part in parts:
         rules.part(part)
-    # What is received here counts as received: no action need do it.
+    # Messages received by a rule count as received; no action needs to receive them.
     work.received |= inner.received
     if any(not problem.warning for problem in work.problems[reported:]):
         return None
     return Recording(
-        key=made.key,
-        by=made.by,
-        event_field=made.event_field,
-        sources=tuple(made.sources),
-        orders=tuple(made.orders),
-        bindings=tuple(made.bindings),
-        events=tuple(made.events.values()),
+        key=declared.key,
+        by=declared.by,
+        event_field=declared.event_field,
+        sources=tuple(declared.sources),
+        orders=tuple(declared.orders),
+        bindings=tuple(declared.bindings),
+        events=tuple(declared.events.values()),
         shows=tuple(rules.shows),
         inputs=tuple(rules.inputs),
         tolerated=tuple(rules.tolerated),
@@ -132,7 +134,7 @@ def recording(
 
 @dataclass(slots=True)
 class _Declared:
-    """The lines of ``recording:``, and the events."""
+    """The items of ``recording:``, and the events."""
 
     context: Context
     node: syntax.RecordingDecl
@@ -151,7 +153,7 @@ class _Declared:
             match item:
                 case syntax.RecordingKey(name=name, by=by):
                     self._once("the key", item.span)
-                    self.key, self.by = name.text, tuple(one.text for one in by)
+                    self.key, self.by = name.text, tuple(field_name.text for field_name in by)
                 case syntax.RecordingEvent(name=name):
                     self._once("the field that names the event", item.span)
                     self.event_field = name.text
@@ -161,7 +163,7 @@ class _Declared:
                         self.sources.append(Source(name.text, patterns, name.span))
                 case syntax.RecordingOrder(name=name, by=by, strict=strict):
                     if self._once(f'the order of "{name.text}"', name.span):
-                        fields = tuple(one.text for one in by)
+                        fields = tuple(field_name.text for field_name in by)
                         self.orders.append(Order(name.text, fields, strict, name.span))
                 case syntax.RecordingBind():
                     self._bind(item)
@@ -170,12 +172,12 @@ class _Declared:
         if not self.sources:
             self.context.report("F841", self.node.span, "a recording has at least one source")
 
-    def _once(self, what: str, span: Span) -> bool:
-        if what in self.given:
-            note = (self.given[what], "first given here")
-            self.context.report("F841", span, f"{what} is given twice", note)
+    def _once(self, item: str, span: Span) -> bool:
+        if item in self.given:
+            note = (self.given[item], "first given here")
+            self.context.report("F841", span, f"{item} is given twice", note)
             return False
-        self.given[what] = span
+        self.given[item] = span
         return True
 
     def _bind(self, item: syntax.RecordingBind) -> None:
@@ -188,83 +190,88 @@ class _Declared:
             self.bindings.append(Binding(name, Bool(), ()))
             return
         if not countable(kind, MOST_KEYS):
-            what = f"names stand for at most {MOST_KEYS} values, and {describe(kind)} has more"
-            self.context.report("F843", item.type.span, what)
+            message = f"names stand for at most {MOST_KEYS} values, and {describe(kind)} has more"
+            self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
-        for one in item.fixed:
-            operand = replace(self.context, place="constant").expression(one.value, kind)
-            made = coerced(self.context, operand, kind, one.value.span, f'"{one.text}"')
-            if made is not None and isinstance(made.expr, ir.Literal):
-                fixed.append((one.text, made.expr.value))
-            elif made is not None:
-                what = "what a name always stands for is a constant"
-                self.context.report("F841", one.value.span, what)
+        for entry in item.fixed:
+            operand = replace(self.context, place="constant").expression(entry.value, kind)
+            value = coerced(self.context, operand, kind, entry.value.span, f'"{entry.text}"')
+            if value is not None and isinstance(value.expr, ir.Literal):
+                fixed.append((entry.text, value.expr.value))
+            elif value is not None:
+                message = "what a name always stands for is a constant"
+                self.context.report("F841", entry.value.span, message)
         self.bindings.append(Binding(name, kind, tuple(fixed)))
 
     # ------------------------------------------------------------ events
 
-    def event(self, said: syntax.Name, head: syntax.EventHead) -> None:
-        """Declares an event, which lines call ``said``."""
-        name = head.alias or said
-        known = self.events.get(name.text)
-        if known is not None:
-            note = (known.span, "first declared here")
+    def event(self, line_name: syntax.Name, head: syntax.EventHead) -> None:
+        """Declares an event, called ``said`` in the lines."""
+        name = head.alias or line_name
+        other = self.events.get(name.text)
+        if other is not None:
+            note = (other.span, "first declared here")
             hint = "" if head.alias else ": for another source, `as` gives it another name in rules"
-            what = f'event "{name.text}" is declared twice{hint}'
-            self.context.report("F842", name.span, what, note)
+            message = f'event "{name.text}" is declared twice{hint}'
+            self.context.report("F842", name.span, message, note)
             return
-        numbers = self._sources_of(said, head)
+        numbers = self._sources_of(line_name, head)
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
             local = decl.alias or decl.name
             if local.text in seen:
                 first: Note = (seen[local.text], "first declared here")
-                what = f'"{local.text}" is declared twice'
-                self.context.report("F202", local.span, what, first)
+                message = f'"{local.text}" is declared twice'
+                self.context.report("F202", local.span, message, first)
                 continue
             seen[local.text] = local.span
-            made = self._shape(decl.type)
-            if made is not None:
-                fields.append(EventField(decl.name.text, local.text, *made, local.span))
-        record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
+            shape = self._shape(decl.type)
+            if shape is not None:
+                fields.append(EventField(decl.name.text, local.text, *shape, local.span))
+        record = Record(name.text, tuple(Field(item.local, item.type) for item in fields))
         self.events[name.text] = Event(
-            name.text, said.text, numbers, tuple(fields), record, name.span
+            name.text, line_name.text, numbers, tuple(fields), record, name.span
         )
 
-    def _sources_of(self, said: syntax.Name, head: syntax.EventHead) -> tuple[int, ...]:
+    def _sources_of(self, line_name: syntax.Name, head: syntax.EventHead) -> tuple[int, ...]:
         """The numbers of the sources of an event."""
         names = [source.name for source in self.sources]
         numbers: list[int] = []
-        for one in head.sources:
-            if one.text not in names:
-                hint = suggestion(one.text, names) or (
+        for source_name in head.sources:
+            if source_name.text not in names:
+                hint = suggestion(source_name.text, names) or (
                     f"; there is {listing(names, 'and')}" if names else ""
                 )
-                what = f'the recording has no source "{one.text}"{hint}'
-                self.context.report("F842", one.span, what)
+                message = f'the recording has no source "{source_name.text}"{hint}'
+                self.context.report("F842", source_name.span, message)
                 continue
-            number = names.index(one.text)
-            self.context.stands_for(one, self.sources[number].span)
+            number = names.index(source_name.text)
+            self.context.stands_for(source_name, self.sources[number].span)
             if number in numbers:
-                self.context.report("F842", one.span, f'the source "{one.text}" is given twice')
+                self.context.report(
+                    "F842", source_name.span, f'the source "{source_name.text}" is given twice'
+                )
                 continue
             numbers.append(number)
             for other in self.events.values():
-                if other.said == said.text and number in other.sources:
+                if other.said == line_name.text and number in other.sources:
                     note = (other.span, "first declared here")
-                    what = f'the source "{one.text}" has two events that lines call "{said.text}"'
-                    self.context.report("F842", one.span, what, note)
+                    message = (
+                        f'the source "{source_name.text}" has two events that lines call'
+                        f' "{line_name.text}"'
+                    )
+                    self.context.report("F842", source_name.span, message, note)
         return tuple(numbers)
 
     def _shape(self, node: syntax.Expr) -> tuple[Type, Shape] | None:
-        """The type of a field, and how its value is written in a line."""
+        """The type of a field, and the shape of its value in a line."""
         match node:
             case syntax.Name(text="int"):
                 return INTEGER, Plain(INTEGER)
             case syntax.Name(text=text) if text in self.types:
                 self.context.stands_for(node, self.given[f'the binding "{text}"'])
-                number = [one.name for one in self.bindings].index(text)
+                number = [binding.name for binding in self.bindings].index(text)
                 kind = self.bindings[number].type
                 return kind, Named(number, kind)
             case syntax.Optional(element=element):
@@ -286,16 +293,16 @@ class _Declared:
             return None
         unfit = _unfit(kind)
         if unfit is not None:
-            what = (
+            message = (
                 f"a line cannot give {describe(unfit)}; an event has numbers, truth values, enums,"
             )
-            what += " records, options, sets and sequences"
-            self.context.report("F843", node.span, what)
+            message += " records, options, sets and sequences"
+            self.context.report("F843", node.span, message)
             return None
         return kind, Plain(kind)
 
     def _substituted(self, node: syntax.Expr) -> syntax.Expr:
-        """A type with what the names that are bound stand for."""
+        """A type with bound names replaced by their types."""
         match node:
             case syntax.Name(text=text) if text in self.types:
                 return self.types[text]
@@ -308,13 +315,13 @@ class _Declared:
 
 
 def _unfit(kind: Type) -> Type | None:
-    """The part of a type whose values no line gives; None if there is none."""
+    """The part of a type whose values cannot appear in a line; None if there is none."""
     match kind:
         case Scalar():
             return None
         case Record():
             return next(
-                (one for one in map(_unfit, (f.type for f in fields_of(kind))) if one), None
+                (part for part in map(_unfit, (f.type for f in fields_of(kind))) if part), None
             )
         case Option(element) | Set(element) | Seq(element):
             return _unfit(element)

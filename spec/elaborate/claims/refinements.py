@@ -1,6 +1,6 @@
 """``refinement R: m where x = e``: another module as a model of its own, and the image of a state.
 
-It does not know how a step is held against the steps of the other model.
+The comparison of steps with those of the other model is done elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fencepost.spec.text.source import Span
 
 
 class Machine(Protocol):
-    """A module being put together as a model: see `Assembly`."""
+    """A module under construction as a model: see `Assembly`."""
 
     work: Elaboration
     root: Instance
@@ -43,30 +43,36 @@ class Machine(Protocol):
 
 
 def module(context: Context, node: syntax.RefinementDecl) -> Instance | None:
-    """The module that is refined; None where the name means none, which is reported."""
+    """The refined module. None if the name denotes no module, which is reported."""
     entity = context.look_up(node.module)
     if entity is None:
         context.unknown(node.module, "module", kinds=(ModuleEntity,))
     elif isinstance(entity, ModuleEntity):
         return entity.instance
     elif not isinstance(entity, BrokenEntity):
-        what = f'"{entity.name}" is {kind_of(entity)}: what is refined is a module, by its import'
-        context.report("F834", node.module.span, what, (entity.span, "declared here"))
+        message = (
+            f'"{entity.name}" is {kind_of(entity)}: what is refined is a module, by its import'
+        )
+        context.report("F834", node.module.span, message, (entity.span, "declared here"))
     return None
 
 
 def refinement(
     context: Context, node: syntax.RefinementDecl, name: str, machine: Machine
 ) -> ir.Property | None:
-    """The property that a refinement declares; None where it is wrong, which is reported."""
+    """The property that a refinement declares. None if it is wrong, which is reported."""
     work = context.work
     try:
         model = machine.abstract()
     except Stop:
         model = None
-    wrong = [one for one in machine.work.problems if not one.warning and one not in work.problems]
-    work.problems += wrong
-    if model is None or wrong or not _fits(context, node, model, machine):
+    errors = [
+        problem
+        for problem in machine.work.problems
+        if not problem.warning and problem not in work.problems
+    ]
+    work.problems += errors
+    if model is None or errors or not _fits(context, node, model, machine):
         return None
     images = _images(context, node, model, machine.entities)
     if images is None:
@@ -79,12 +85,12 @@ def refinement(
 
 
 def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machine: Machine) -> bool:
-    """Whether a module is one that can be refined; reports (F834) where it is not."""
-    name, here = node.module.text, node.module.span
+    """Whether a module can be refined. Reports F834 if not."""
+    name, name_span = node.module.text, node.module.span
 
-    def refuse(what: str, span: Span | None) -> bool:
+    def refuse(message: str, span: Span | None) -> bool:
         notes = () if span is None else ((span, "here"),)
-        context.report("F834", here, what, *notes)
+        context.report("F834", name_span, message, *notes)
         return False
 
     if not model.variables:
@@ -94,21 +100,21 @@ def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machin
             return refuse(f'module "{name}" has to do with the state of this spec', None)
         for declared in _properties(instance.file):
             if PropertyKind.declared_by(declared.kind).bounds_search:
-                what = f'module "{name}" has a constraint: what is refined is not cut'
-                return refuse(what, declared.span)
+                message = f'module "{name}" has a constraint: what is refined is not cut'
+                return refuse(message, declared.span)
     for variable in model.variables:
         if not variable.ghost and has_ghost(variable.type):
-            what = f'"{variable.name}" of module "{name}" has ghost fields, which have no image'
-            return refuse(what, variable.span)
+            message = f'"{variable.name}" of module "{name}" has ghost fields, which have no image'
+            return refuse(message, variable.span)
     bodies = (model.initial, *(action.body for action in model.actions))
     if any(isinstance(part, ir.Symbol) for part in walk(bodies)):
-        what = f'module "{name}" depends on a symbolic constant; give it a value in the check'
-        return refuse(what, None)
+        message = f'module "{name}" depends on a symbolic constant; give it a value in the check'
+        return refuse(message, None)
     return True
 
 
 def _properties(file: syntax.File) -> Iterator[syntax.PropertyDecl]:
-    """Those of a module, and of its roles."""
+    """The properties of a module and of its roles."""
     for node in file.declarations:
         for member in node.members if isinstance(node, syntax.RoleDecl) else (node,):
             if isinstance(member, syntax.PropertyDecl):
@@ -121,49 +127,49 @@ def _images(
     model: ir.Model,
     entities: Sequence[VariableEntity | ChannelEntity | None],
 ) -> tuple[ir.Expr, ...] | None:
-    """The image of each variable that is no ghost; None, reported (F835), where one is wrong."""
-    known = {variable.name: number for number, variable in enumerate(model.variables)}
-    wanted = [variable.name for variable in model.variables if not variable.ghost]
+    """The image of each non-ghost variable. Reports F835 and returns None if one is wrong."""
+    numbers = {variable.name: number for number, variable in enumerate(model.variables)}
+    required = [variable.name for variable in model.variables if not variable.ghost]
     images: dict[str, ir.Expr | None] = {}
     spans: dict[str, Span] = {}
-    place = replace(context, convert=converted)
+    image_context = replace(context, convert=converted)
     for image in node.images:
         text = ".".join(part.text for part in image.path)
         span = _spanned(image.path)
-        if text not in wanted:
-            what = f'module "{node.module.text}" has no variable "{text}"'
-            if text in known:
-                what = f'"{text}" is a ghost, and ghosts have no images'
-            hint = suggestion(text, wanted) or f"; it has {listing(wanted, 'and')}"
-            context.report("F835", span, what + ("" if text in known else hint))
+        if text not in required:
+            message = f'module "{node.module.text}" has no variable "{text}"'
+            if text in numbers:
+                message = f'"{text}" is a ghost, and ghosts have no images'
+            hint = suggestion(text, required) or f"; it has {listing(required, 'and')}"
+            context.report("F835", span, message + ("" if text in numbers else hint))
             continue
         if text in spans:
             note = (spans[text], "first given here")
             context.report("F835", span, f'"{text}" is given two images', note)
             continue
-        spans[text], variable = span, model.variables[known[text]]
-        _meant(context, image.path, entities[known[text]])
-        operand = place.expression(image.value, variable.type)
+        spans[text], variable = span, model.variables[numbers[text]]
+        _meant(context, image.path, entities[numbers[text]])
+        operand = image_context.expression(image.value, variable.type)
         note = (variable.span, f"{text} is declared here")
-        made = coerced(place, operand, variable.type, image.value.span, text, note)
-        images[text] = None if made is None else made.expr
-    missing = [text for text in wanted if text not in spans]
+        value = coerced(image_context, operand, variable.type, image.value.span, text, note)
+        images[text] = None if value is None else value.expr
+    missing = [text for text in required if text not in spans]
     if missing:
-        what = listing([f'"{text}"' for text in missing], "and")
-        first = model.variables[known[missing[0]]]
+        message = listing([f'"{text}"' for text in missing], "and")
+        first = model.variables[numbers[missing[0]]]
         context.report(
             "F835",
             node.name.span,
-            f'{what} of module "{node.module.text}" {"has" if len(missing) == 1 else "have"} no'
+            f'{message} of module "{node.module.text}" {"has" if len(missing) == 1 else "have"} no'
             " image: every variable that is no ghost has one",
             (first.span, f"{missing[0]} is declared here"),
         )
-    found = [images.get(text) for text in wanted]
-    return None if None in found else cast("tuple[ir.Expr, ...]", tuple(found))
+    result = [images.get(text) for text in required]
+    return None if None in result else cast("tuple[ir.Expr, ...]", tuple(result))
 
 
 def _spanned(path: Sequence[syntax.Name]) -> Span:
-    """From the first name of a path to its last."""
+    """The span from the first name of a path to its last."""
     return Span(path[0].span.source, path[0].span.start, path[-1].span.end)
 
 
@@ -172,7 +178,7 @@ def _meant(
     path: Sequence[syntax.Name],
     entity: VariableEntity | ChannelEntity | None,
 ) -> None:
-    """Notes what the names in front of an image mean."""
+    """Records the meanings of the names before an image."""
     if entity is None:
         return
     if isinstance(entity, VariableEntity) and entity.role is not None and len(path) > 1:
@@ -184,13 +190,13 @@ def _meant(
 
 
 def without_ghosts(model: ir.Model) -> ir.Model:
-    """A model without ghost variables, and without what only serves them and reports: nothing else
-    reads a ghost. Marks of coverage are taken out, too.
+    """A model without ghost variables and without code that only serves them or reports; nothing
+    else reads a ghost. Coverage marks are removed as well.
     """
     kept = [number for number, variable in enumerate(model.variables) if not variable.ghost]
     work = _Stripping(
         {old: new for new, old in enumerate(kept)},
-        frozenset(number for number, one in enumerate(model.variables) if one.ghost),
+        frozenset(number for number, variable in enumerate(model.variables) if variable.ghost),
     )
     return replace(
         model,
@@ -209,7 +215,9 @@ def without_ghosts(model: ir.Model) -> ir.Model:
 
 
 class _Stripping:
-    """``numbers`` are the new numbers of variables; ``slots`` hold values of ghosts."""
+    """Removes ghosts. ``numbers`` are the new numbers of variables; ``slots`` hold values of
+    ghosts.
+    """
 
     def __init__(self, numbers: Mapping[int, int], ghosts: frozenset[int]) -> None:
         self.numbers = numbers
@@ -243,8 +251,8 @@ class _Stripping:
             case ir.Witness(_, body):
                 return self._part(body)
             case ir.Assign(variable):
-                made = rebuilt(part, self._part)
-                return replace(made, variable=self.numbers[variable])
+                renumbered = rebuilt(part, self._part)
+                return replace(renumbered, variable=self.numbers[variable])
             case ir.Variable(_, index):
                 return replace(part, index=self.numbers[index])
             case _:

@@ -1,4 +1,4 @@
-"""``scenario S: ...``: its steps as conditions on the choices of actions, and what holds then."""
+"""``scenario S: ...``: its steps as conditions on the choices of actions, and its expectation."""
 
 from __future__ import annotations
 
@@ -36,37 +36,38 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 
 MOST_STEPS = 1000
-"""The most steps that a scenario may name."""
+"""Maximum number of steps in a scenario."""
 VERDICTS = ("ok", "met", "violated", "deadlock", "assertion", "error", "unreached")
-"""Words that may be meant to say what a run comes to."""
+"""Words that may be mistaken for an expected outcome."""
 _FAULTS = {"lose": "lossy", "duplicate": "duplicating"}
 
 
 def scenario(
     work: Elaboration, root: Instance, actions: Sequence[ir.Action], node: syntax.ScenarioDecl
 ) -> Scenario | None:
-    """A scenario of the root, of a model with these ``actions``; None where it is wrong, which is
+    """A scenario of the root, of a model with these ``actions``. None if it is wrong, which is
     reported.
     """
     reported = len(work.problems)
-    # Values of symmetric types may be named here: for a scenario the search is one of all states.
+    # Values of symmetric types may be named here, since a scenario's search does not reduce
+    # symmetry.
     context = Context(work, root, "property", apart=True)
-    made = _Steps(context, actions)
+    builder = _Steps(context, actions)
     steps: list[ScenarioStep] = []
     gaps: set[int] = set()
     expected: syntax.ScenarioExpect | None = None
     for item in node.items:
         if expected is not None:
-            what = "the expectation stands at the end of a scenario, once, and holds there"
-            context.report("F847", item.span, what, (expected.span, "nothing comes behind this"))
+            message = "the expectation stands at the end of a scenario, once, and holds there"
+            context.report("F847", item.span, message, (expected.span, "nothing comes behind this"))
             break
         match item:
             case syntax.CheckConst():
                 if steps or gaps:
-                    what = "constants of a scenario are given in front of its steps"
-                    context.report("F847", item.span, what)
+                    message = "constants of a scenario are given in front of its steps"
+                    context.report("F847", item.span, message)
             case syntax.ScenarioStep(action=action):
-                step = made.step(action)
+                step = builder.step(action)
                 if step is not None:
                     steps.append(step)
             case syntax.ScenarioGap():
@@ -74,38 +75,38 @@ def scenario(
             case syntax.ScenarioExpect():
                 expected = item
     if expected is None:
-        what = "a scenario ends with what must hold behind its steps: expect E"
-        context.report("F847", node.name.span, what)
+        message = "a scenario ends with what must hold behind its steps: expect E"
+        context.report("F847", node.name.span, message)
         return None
     if len(steps) > MOST_STEPS:
-        what = f"a scenario has at most {MOST_STEPS} steps, and this one has {len(steps)}"
-        context.report("F847", node.name.span, what)
+        message = f"a scenario has at most {MOST_STEPS} steps, and this one has {len(steps)}"
+        context.report("F847", node.name.span, message)
     verdict = expected.condition
     word = verdict.text if isinstance(verdict, syntax.Name) else ""
     if word in VERDICTS and context.find(word) is None:
-        what = "a scenario expects a condition of the state behind its steps, as in x == 1"
-        context.report("F847", verdict.span, what)
+        message = "a scenario expects a condition of the state behind its steps, as in x == 1"
+        context.report("F847", verdict.span, message)
         return None
     condition = truth(context, expected.condition)
-    if condition is None or any(not one.warning for one in work.problems[reported:]):
+    if condition is None or any(not problem.warning for problem in work.problems[reported:]):
         return None
     name = node.name
     return Scenario(name.text, tuple(steps), frozenset(gaps), condition.expr, name.span)
 
 
 class _Steps:
-    """The steps of a scenario, one after the other."""
+    """Builds the steps of a scenario, in order."""
 
     def __init__(self, context: Context, actions: Sequence[ir.Action]) -> None:
         self.context = context
         self.actions = actions
 
     def step(self, node: syntax.Expr) -> ScenarioStep | None:
-        """One step; None where it is wrong, which is reported."""
+        """One step. None if it is wrong, which is reported."""
         call = node if isinstance(node, syntax.Call) else None
         written = node if call is None else call.function
         if isinstance(written, syntax.Attribute) and _for_all(written.base):
-            # Which process acts, or which channel, is left open.
+            # Any process or channel of the family may act.
             written = replace(written, base=_behind_brackets(written.base))
         if not self._known(written):
             return None
@@ -118,7 +119,7 @@ class _Steps:
         good, process = instance_named(self.context, entity, written)
         decl = entity.decl
         binders = () if decl.choices is None else decl.choices.binders
-        names = [one.name.text for one in binders]
+        names = [binder.name.text for binder in binders]
         names += [] if decl.receive is None else ["the message"]
         picks = self._head(entity.index)
         if picks is None or not good:
@@ -134,21 +135,21 @@ class _Steps:
         return self._step(entity.index, picks, [*tests, *inner], node)
 
     def _received(self, entity: ActionEntity, call: syntax.Call) -> bool:
-        """Whether the message that is named, if there is one, is one that the action receives; it
-        is reported otherwise.
+        """Whether the action can receive the named message, if one is named; else it is
+        reported.
         """
         receive = entity.decl.receive
         message = call.arguments[-1].value if call.arguments else None
         if receive is None or receive.pattern.member is None or message is None:
             return True
         written = message.function if isinstance(message, syntax.Call) else message
-        wanted, name = _last_name(receive.pattern.member), _last_name(written)
-        entity_of = self._message(entity)
-        if name == wanted or name not in member_names(entity_of) or not wanted:
+        expected, name = _last_name(receive.pattern.member), _last_name(written)
+        message_type = self._message(entity)
+        if name == expected or name not in member_names(message_type) or not expected:
             return True
-        what = f"{entity.name} receives {wanted}, and this is {name}"
+        text = f"{entity.name} receives {expected}, and this is {name}"
         note: Note = (receive.pattern.span, "received here")
-        self.context.report("F848", message.span, what, note)
+        self.context.report("F848", message.span, text, note)
         return False
 
     def _message(self, entity: ActionEntity) -> Type | None:
@@ -157,27 +158,27 @@ class _Steps:
         return as_collection(picks[-1].domain.type).element if picks else None
 
     def _head(self, action: int) -> list[ir.Pick] | None:
-        """The choices that the head of an action names; None: the action is wrong."""
-        one = self.actions[action]
-        picks = [p for p in walk(one.body) if isinstance(p, ir.Pick) and p.label is not None]
-        return picks[: one.head] if len(picks) >= one.head else None
+        """The choices that the head of an action names. None if the action is wrong."""
+        declared = self.actions[action]
+        picks = [p for p in walk(declared.body) if isinstance(p, ir.Pick) and p.label is not None]
+        return picks[: declared.head] if len(picks) >= declared.head else None
 
     # ------------------------------------------------------------ losses and duplications
 
     def _known(self, written: syntax.Expr) -> bool:
-        """Whether the name in front of all dots means something, which is reported otherwise."""
+        """Whether the name before all dots is known; else it is reported."""
         first = written
         while isinstance(first, syntax.Attribute):
             first = _behind_brackets(first.base)
-        known = not isinstance(first, syntax.Name) or self.context.find(first.text) is not None
-        if not known and first is not written and isinstance(first, syntax.Name):
+        is_known = not isinstance(first, syntax.Name) or self.context.find(first.text) is not None
+        if not is_known and first is not written and isinstance(first, syntax.Name):
             kinds = (RoleEntity, ChannelEntity, ModuleEntity)
             self.context.unknown(first, "role, channel or module", kinds=kinds)
             return False
         return True
 
     def _channel(self, written: syntax.Expr) -> ChannelEntity | None:
-        """The channel in front of the last dot, if there is one."""
+        """The channel before the last dot, if there is one."""
         if not isinstance(written, syntax.Attribute):
             return None
         entity = denoted(self.context, _behind_brackets(written.base))
@@ -202,21 +203,21 @@ class _Steps:
             hint = suggestion(name, numbers) or f"; there is {listing(list(numbers), 'and')}"
             if not numbers or name in _FAULTS:
                 hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
-            what = f'nothing called "{name}" happens to channel {entity.name} by itself{hint}'
-            self.context.report("F848", written.name.span, what, note)
+            message = f'nothing called "{name}" happens to channel {entity.name} by itself{hint}'
+            self.context.report("F848", written.name.span, message, note)
             return None
         picks = self._head(numbers[name])
         if picks is None:
             return None
         tests: list[ir.Expr] = []
         if isinstance(written.base, syntax.Index):
-            given = written.base.arguments
-            if len(given) != len(entity.indices):
+            indices = written.base.arguments
+            if len(indices) != len(entity.indices):
                 wrong_number(
-                    self.context, entity.name, len(entity.indices), len(given), written.span, note
+                    self.context, entity.name, len(entity.indices), len(indices), written.span, note
                 )
                 return None
-            for pick, value, kind in zip(picks, given, entity.indices, strict=False):
+            for pick, value, kind in zip(picks, indices, entity.indices, strict=False):
                 tested = self._tests(value, ir.Local(kind, pick.slot), kind, entity.name)
                 if tested is None:
                     return None
@@ -227,11 +228,13 @@ class _Steps:
     def _step(
         self, action: int, picks: Sequence[ir.Pick], tests: Sequence[ir.Expr], node: syntax.Expr
     ) -> ScenarioStep | None:
-        asked = next((one for one in walk(tuple(tests)) if isinstance(one, ir.Enabled)), None)
-        if asked is not None:
-            # Which actions are enabled would be asked of the model beside the scenario.
-            what = "what a step is given does not depend on which actions are enabled"
-            self.context.report("F848", asked.span or node.span, what)
+        enabled_test = next(
+            (part for part in walk(tuple(tests)) if isinstance(part, ir.Enabled)), None
+        )
+        if enabled_test is not None:
+            # ``enabled`` would refer to the model combined with the scenario.
+            message = "what a step is given does not depend on which actions are enabled"
+            self.context.report("F848", enabled_test.span or node.span, message)
             return None
         condition = None
         if tests:
@@ -243,12 +246,14 @@ class _Steps:
     def _arguments(
         self, picks: Sequence[ir.Pick], names: Sequence[str], call: syntax.Call | None, note: Note
     ) -> list[ir.Expr] | None:
-        """What the arguments ask of the choices ``picks``; None where they are wrong."""
+        """The conditions that the arguments impose on the choices ``picks``. None if they are
+        wrong.
+        """
         if call is None:
             return []
         kinds = [as_collection(pick.domain.type).element for pick in picks]
         fields = [Field(name, kind) for name, kind in zip(names, kinds, strict=True)]
-        locals_ = [ir.Local(kind, one.slot) for kind, one in zip(kinds, picks, strict=True)]
+        locals_ = [ir.Local(kind, pick.slot) for kind, pick in zip(kinds, picks, strict=True)]
         if named(self.context, call.arguments):
             return None
         return self._each(call, call.function.span.text, fields, locals_, note)
@@ -261,56 +266,62 @@ class _Steps:
         parts: Sequence[ir.Expr],
         *notes: Note,
     ) -> list[ir.Expr] | None:
-        """What arguments ask of ``parts``, by position or by the names of fields."""
-        given = self._given(call, name, [field.name for field in fields], notes)
-        if given is None:
+        """The conditions that arguments impose on ``parts``, by position or by the names of
+        fields.
+        """
+        values = self._given(call, name, [field.name for field in fields], notes)
+        if values is None:
             return None
         tests: list[ir.Expr] = []
-        for place, value in sorted(given.items()):
-            made = self._tests(value, parts[place], fields[place].type, fields[place].name)
-            if made is None:
+        for position, value in sorted(values.items()):
+            conditions = self._tests(
+                value, parts[position], fields[position].type, fields[position].name
+            )
+            if conditions is None:
                 return None
-            tests += made
+            tests += conditions
         return tests
 
     def _given(
         self, call: syntax.Call, name: str, fields: Sequence[str], notes: Sequence[Note]
     ) -> dict[int, syntax.Expr] | None:
-        """The arguments by the numbers of the fields that they are for; what stands behind `...` is
-        counted from the end. None where they are wrong.
+        """The arguments by the numbers of their fields; those after `...` are counted from the end.
+        None if they are wrong.
         """
         every = call.arguments
-        rests = [n for n, one in enumerate(every) if isinstance(one.value, syntax.Anything)]
+        rests = [
+            n for n, argument in enumerate(every) if isinstance(argument.value, syntax.Anything)
+        ]
         if len(rests) > 1:
-            what = "`...` stands once among arguments; `_` stands for one value"
-            self.context.report("F848", every[rests[1]].span, what)
+            message = "`...` stands once among arguments; `_` stands for one value"
+            self.context.report("F848", every[rests[1]].span, message)
             return None
-        given: dict[int, syntax.Expr] = {}
+        values: dict[int, syntax.Expr] = {}
         for number, argument in enumerate(every):
             if number in rests:
                 continue
-            place = number
+            position = number
             if argument.name is not None:
                 if argument.name.text not in fields:
                     hint = suggestion(argument.name.text, fields)
-                    what = f'{name} has no field "{argument.name.text}"{hint}'
-                    self.context.report("F314", argument.name.span, what, *notes)
+                    message = f'{name} has no field "{argument.name.text}"{hint}'
+                    self.context.report("F314", argument.name.span, message, *notes)
                     return None
-                place = list(fields).index(argument.name.text)
+                position = list(fields).index(argument.name.text)
             elif rests and number > rests[0]:
-                place = number - len(every) + len(fields)
-            given[place] = argument.value
+                position = number - len(every) + len(fields)
+            values[position] = argument.value
         written = len(every) - len(rests)
-        fewer = len(given) < len(fields) and not rests
-        if len(given) < written or not given.keys() <= set(range(len(fields))) or fewer:
+        fewer = len(values) < len(fields) and not rests
+        if len(values) < written or not values.keys() <= set(range(len(fields))) or fewer:
             wrong_number(self.context, name, len(fields), written, call.span, *notes)
             return None
-        return given
+        return values
 
     def _tests(
         self, node: syntax.Expr, value: ir.Expr, kind: Type, name: str
     ) -> list[ir.Expr] | None:
-        """What an argument asks of ``value``; None where it is wrong."""
+        """The conditions that an argument imposes on ``value``. None if it is wrong."""
         context = self.context
         if isinstance(node, syntax.Name) and node.text == "_":
             return []
@@ -332,14 +343,14 @@ class _Steps:
             tests: list[ir.Expr] = [ir.HasTag(value, tag, span=node.span)]
             fields = kind.variants[tag].fields
             parts = [
-                ir.Payload(field.type, value, tag, place) for place, field in enumerate(fields)
+                ir.Payload(field.type, value, tag, index) for index, field in enumerate(fields)
             ]
         elif isinstance(kind, Record) and _last_name(written) == kind.name:
             tests, fields = [], kind.fields
-            parts = [ir.GetField(field.type, value, place) for place, field in enumerate(fields)]
+            parts = [ir.GetField(field.type, value, index) for index, field in enumerate(fields)]
         else:
-            what = f"{name} is of {describe(kind)}, and this is no value of it"
-            context.report("F848", node.span, what, *declaration(context, kind))
+            message = f"{name} is of {describe(kind)}, and this is no value of it"
+            context.report("F848", node.span, message, *declaration(context, kind))
             return None
         if call is None:
             return tests
@@ -348,34 +359,36 @@ class _Steps:
 
 
 def _for_all(node: syntax.Expr) -> bool:
-    """Whether `...` stands in brackets."""
+    """Whether the index is `...`."""
     return isinstance(node, syntax.Index) and isinstance(node.arguments[0], syntax.Anything)
 
 
 def _behind_brackets(node: syntax.Expr) -> syntax.Expr:
-    """What stands in front of brackets, if there are some."""
+    """The expression before an index, if there is one."""
     return node.base if isinstance(node, syntax.Index) else node
 
 
 def _is_open(node: syntax.Expr) -> bool:
-    """Whether an argument leaves open some of the values inside it."""
+    """Whether an argument leaves some of the values inside it open."""
     if not isinstance(node, syntax.Call):
         return False
-    values = [one.value for one in node.arguments]
+    values = [value.value for value in node.arguments]
     return any(
-        isinstance(one, syntax.Anything)
-        or (isinstance(one, syntax.Name) and one.text == "_")
-        or _is_open(one)
-        for one in values
+        isinstance(value, syntax.Anything)
+        or (isinstance(value, syntax.Name) and value.text == "_")
+        or _is_open(value)
+        for value in values
     )
 
 
 def _bare_variant(node: syntax.Expr, kind: Type) -> str | None:
-    """The variant with fields that a name without brackets names."""
+    """The variant with fields that a name without parentheses denotes."""
     kind = kind.element if isinstance(kind, Option) else kind
     name = _last_name(node)
     variants = kind.variants if isinstance(kind, Union) else ()
-    return next((one.name for one in variants if one.fields and one.name == name), None)
+    return next(
+        (variant.name for variant in variants if variant.fields and variant.name == name), None
+    )
 
 
 def _last_name(node: syntax.Expr) -> str:

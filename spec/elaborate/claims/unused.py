@@ -1,4 +1,4 @@
-"""Defs and procedures that nothing calls: they are checked once, with parameters made up."""
+"""Checks of uncalled defs and procedures, once, with arbitrary parameters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fencepost.spec.syntax import nodes as syntax
 
 
 def check_unused(work: Elaboration, root: Instance) -> None:
-    """Checks the defs and procedures of the root that nothing calls.
+    """Checks the defs and procedures of the root that are never called.
 
-    Where a recorder listens, those of the other modules as well, for what their names mean: what
-    is wrong with them is reported when their file is the root.
+    With a recorder, those of the other modules are checked as well, for the meanings of their
+    names; problems in them are reported when their file is the root.
     """
     _check(work, root)
     if work.recorder is not None:
@@ -39,7 +39,7 @@ def _check(work: Elaboration, instance: Instance) -> None:
     ]
     bodies = tuple(entity.decl.body for entity in unused)
     called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
-    # What others call is checked with them; only circles are left then.
+    # Callees are checked with their callers; only cycles remain.
     for entity in sorted(unused, key=lambda entity: entity.name in called):
         if entity.used:
             continue
@@ -51,8 +51,10 @@ def _check(work: Elaboration, instance: Instance) -> None:
             suite(made_up(context, entity.decl.parameters), entity.decl.body)
 
 
-def _alone(work: Elaboration, instance: Instance, role: RoleEntity | None, place: Place) -> Context:
-    context = Context(work.scratch(muted=False), instance, place, role=role)
+def _alone(
+    work: Elaboration, instance: Instance, role: RoleEntity | None, position: Place
+) -> Context:
+    context = Context(work.scratch(muted=False), instance, position, role=role)
     if role is not None and role.index_type is not None:
         local = ir.Local(role.index_type, context.work.slot())
         context = replace(context, instance=local, locals=role_locals(role, local))
