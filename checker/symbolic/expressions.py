@@ -174,7 +174,6 @@ class SymbolicExpressions:
         return V(type, record.tree[index])
 
     def variant(self, tag: int, fields: Sequence[V], type: Type) -> V:
-        assert isinstance(type, Union)
         return V(type, values.variant_tree(type, tag, [part.tree for part in fields]))
 
     def has_tag(self, union: V, tag: int) -> V:
@@ -182,7 +181,7 @@ class SymbolicExpressions:
 
     def payload(self, union: V, tag: int, index: int, type: Type) -> V:
         assert isinstance(union.type, Union)
-        return V(type, values.payload_tree(union.type, union.tree, tag, index))
+        return V(type, values.payload_trees(union.type.variants[tag].fields, union.tree)[index])
 
     def some(self, value: V, type: Type) -> V:
         return V(type, (True, value.tree))

@@ -8,7 +8,14 @@ from typing import Any
 from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.spec.core.types import Bool, Map, Option, Record, Scalar, Type
+from fencepost.spec.core.types import (
+    Bool,
+    Product,
+    Scalar,
+    Sum,
+    Type,
+    view,
+)
 
 
 def least_model(
@@ -31,16 +38,13 @@ def least_model(
 
 def _parts(kind: Type, tree: Tree) -> Iterator[tuple[Type, Tree]]:
     """Values that decide the order of a value, one after the other."""
-    match kind:
-        case Record(fields=fields):
-            for field, part in zip(fields, tree, strict=True):
-                yield from _parts(field.type, part)
-        case Map(_, element):
-            for part in tree:
-                yield from _parts(element, part)
-        case Option(element):
+    match view(kind):
+        case Product() as shape:
+            for part in map(_parts, shape.types, tree):
+                yield from part
+        case Sum(cases, tagged=False):
             yield Bool(), tree[0]
-            yield from _parts(element, tree[1])
+            yield from _parts(cases[1][0].type, tree[1])
         case _:
             yield kind, tree
 

@@ -2,79 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import assert_never
+from itertools import repeat, starmap
 
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.checker.symbolic.values import Tree, all_values, chosen, payload_tree, tree_of
+from fencepost.checker.symbolic.values import Tree, all_values, chosen, payload_trees, tree_of
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
+    Elements,
     Field,
+    Flags,
     Map,
-    Option,
-    Record,
-    Scalar,
+    Numbers,
+    Product,
     Seq,
     Set,
+    Sum,
     Type,
-    Union,
     components,
+    view,
 )
 
 
 def equal(left: Tree, right: Tree, kind: Type) -> Truth:
     """Whether two values of a type are the same."""
-    match kind:
-        case Bool():
-            return terms.same_truth(left, right)
-        case Scalar():
-            return terms.same_number(left, right)
-        case Record(fields=fields):
-            return _equal_fields(left, right, fields)
-        case Union(variants=variants) if _unordered(kind):
+    match view(kind):
+        case Numbers(truth=truth):
+            return terms.same_truth(left, right) if truth else terms.same_number(left, right)
+        case Product() as shape:
+            return terms.both(*map(equal, left, right, shape.types))
+        case Sum(cases, tagged=True) if _unordered(kind):
             # Leaves would tell apart what differs in order only.
-            tags = terms.same_number(left[0], right[0])
-            same: list[Truth] = []
-            for tag, variant in enumerate(variants):
+            same: list[Truth] = [terms.same_number(left[0], right[0])]
+            for tag, parts in enumerate(cases):
                 other = terms.negation(terms.same_number(left[0], tag))
-                parts = [
-                    equal(
-                        payload_tree(kind, left, tag, index),
-                        payload_tree(kind, right, tag, index),
-                        field.type,
-                    )
-                    for index, field in enumerate(variant.fields)
-                ]
-                same.append(terms.either(other, terms.both(*parts)))
-            return terms.both(tags, *same)
-        case Union():
-            numbers = zip((left[0], *left[1]), (right[0], *right[1]), strict=True)
-            truths = zip(left[2], right[2], strict=True)
+                equal_parts = terms.both(*starmap(equal, _payloads(left, right, parts)))
+                same.append(terms.either(other, equal_parts))
+            return terms.both(*same)
+        case Sum(tagged=True):
             return terms.both(
-                *(terms.same_number(a, b) for a, b in numbers),
-                *(terms.same_truth(a, b) for a, b in truths),
+                terms.same_number(left[0], right[0]),
+                *map(terms.same_number, left[1], right[1]),
+                *map(terms.same_truth, left[2], right[2]),
             )
-        case Option(element):
-            return terms.both(
-                terms.same_truth(left[0], right[0]), equal(left[1], right[1], element)
-            )
-        case Set(_, None):
-            pairs = zip(left, right, strict=True)
-            return terms.both(*(terms.same_truth(a, b) for a, b in pairs))
-        case Set(element) | Bag(element) | Seq(element):
-            if isinstance(kind, Set | Bag):
+        case Sum(cases):
+            some = terms.same_truth(left[0], right[0])
+            return terms.both(some, equal(left[1], right[1], cases[1][0].type))
+        case Flags():
+            return terms.both(*map(terms.same_truth, left, right))
+        case Elements(element):
+            if not isinstance(kind, Seq):
                 left, right = ascending(left, element), ascending(right, element)
-            pairs = zip(left[1], right[1], strict=True)
             lengths = terms.same_number(left[0], right[0])
-            return terms.both(lengths, *(equal(a, b, element) for a, b in pairs))
-        case Map(_, element):
-            pairs = zip(left, right, strict=True)
-            return terms.both(*(equal(a, b, element) for a, b in pairs))
-        case _:
-            assert_never(kind)
+            return terms.both(lengths, *map(equal, left[1], right[1], repeat(element)))
+
+
+def _payloads(left: Tree, right: Tree, parts: Sequence[Field]) -> Iterator[tuple[Tree, Tree, Type]]:
+    """The parts of two values of a case of a union, with their types."""
+    types = (part.type for part in parts)
+    return zip(payload_trees(parts, left), payload_trees(parts, right), types, strict=True)
 
 
 @cache
@@ -89,11 +77,6 @@ def _unordered(kind: Type) -> bool:
             return _unordered(element)
         case _:
             return any(map(_unordered, components(kind)))
-
-
-def _equal_fields(left: Tree, right: Tree, fields: Sequence[Field]) -> Truth:
-    parts = zip(left, right, fields, strict=True)
-    return terms.both(*(equal(a, b, field.type) for a, b, field in parts))
 
 
 def ascending(tree: Tree, element: Type) -> Tree:
@@ -114,42 +97,29 @@ def ascending(tree: Tree, element: Type) -> Tree:
 
 def less(left: Tree, right: Tree, kind: Type) -> Truth:
     """Whether ``left`` comes before ``right`` in the order of values."""
-    match kind:
-        case Bool():
+    match view(kind):
+        case Numbers(truth=True):
             return terms.both(terms.negation(left), right)
-        case Scalar():
+        case Numbers():
             return terms.less(left, right)
-        case Record(fields=fields):
-            return _lexicographic(
-                [(a, b, f.type) for a, b, f in zip(left, right, fields, strict=True)]
-            )
-        case Union(variants=variants):
+        case Product() as shape:
+            return _lexicographic([*zip(left, right, shape.types, strict=True)])
+        case Sum(cases, tagged=True):
             own: list[Truth] = [terms.less(left[0], right[0])]
-            for tag, variant in enumerate(variants):
+            for tag, parts in enumerate(cases):
                 here = terms.both(terms.same_number(left[0], tag), terms.same_number(right[0], tag))
-                pairs = [
-                    (
-                        payload_tree(kind, left, tag, index),
-                        payload_tree(kind, right, tag, index),
-                        field.type,
-                    )
-                    for index, field in enumerate(variant.fields)
-                ]
-                own.append(terms.both(here, _lexicographic(pairs)))
+                inside = _lexicographic([*_payloads(left, right, parts)])
+                own.append(terms.both(here, inside))
             return terms.either(*own)
-        case Option(element):
-            inner = terms.both(left[0], right[0], less(left[1], right[1], element))
+        case Sum(cases):
+            inner = terms.both(left[0], right[0], less(left[1], right[1], cases[1][0].type))
             return terms.either(terms.both(terms.negation(left[0]), right[0]), inner)
-        case Set(_, None):
+        case Flags():
             return _less_set(left, right)
-        case Set(element) | Bag(element):
-            return _less_sequence(ascending(left, element), ascending(right, element), element)
-        case Seq(element):
+        case Elements(element):
+            if not isinstance(kind, Seq):
+                left, right = ascending(left, element), ascending(right, element)
             return _less_sequence(left, right, element)
-        case Map(_, element):
-            return _lexicographic([(a, b, element) for a, b in zip(left, right, strict=True)])
-        case _:
-            assert_never(kind)
 
 
 def _lexicographic(pairs: Sequence[tuple[Tree, Tree, Type]]) -> Truth:

@@ -16,30 +16,31 @@ order, and are put in order where it matters (`ascending`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, TypeAlias, assert_never, cast
+from itertools import repeat
+from typing import Any, TypeAlias, cast
 
 from fencepost.checker.request import Unsupported
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.terms import Leaf, Number, Truth
 from fencepost.spec.core.type_relations import least
 from fencepost.spec.core.types import (
-    Bag,
     Bool,
+    Elements,
     Field,
+    Flags,
     Int,
-    Map,
-    Option,
-    Record,
+    Numbers,
+    Product,
     Scalar,
-    Seq,
-    Set,
+    Sum,
     Type,
-    Union,
     Value,
+    canonical,
     cardinality,
     values,
+    view,
 )
 from fencepost.spec.records import dataclass
 
@@ -84,32 +85,27 @@ def bounds(kind: Type) -> tuple[int, int]:
 
 def tree_of(kind: Type, value: Value) -> Tree:
     """The structure of a known value."""
-    match kind, value:
-        case Scalar(), _:
+    match view(kind):
+        case Numbers():
             return value
-        case Record(fields=fields), tuple():
-            return tuple(tree_of(f.type, v) for f, v in zip(fields, value, strict=True))
-        case Union(variants=variants), (int(tag), *payload):
-            own = variants[tag].fields
-            parts = [tree_of(f.type, v) for f, v in zip(own, payload, strict=True)]
-            return variant_tree(kind, tag, parts)
-        case Option(element), ():
-            return False, least_tree(element)
-        case Option(element), (inner,):
-            return True, tree_of(element, inner)
-        case Set(element, None), tuple():
+        case Product() as shape:
+            assert isinstance(value, tuple)
+            return tuple(map(tree_of, shape.types, value))
+        case Sum(cases) as shape:
+            case, payload = shape.opened(value)
+            parts = [tree_of(p.type, v) for p, v in zip(cases[case], payload, strict=True)]
+            if shape.tagged:
+                return variant_tree(kind, case, parts)
+            return bool(parts), *(parts or [least_tree(cases[1][0].type)])
+        case Flags(element):
+            assert isinstance(value, tuple)
             members = set(value)
             return tuple(item in members for item in all_values(element))
-        case ((Set(element) | Seq(element) | Bag(element)), tuple()):
-            assert isinstance(kind, Set | Seq | Bag)
-            assert kind.capacity is not None
+        case Elements(element, capacity):
+            assert isinstance(value, tuple)
             items = [tree_of(element, item) for item in value]
-            items += [least_tree(element)] * (kind.capacity - len(items))
+            items += [least_tree(element)] * (capacity - len(items))
             return len(value), tuple(items)
-        case Map(_, element), tuple():
-            return tuple(tree_of(element, item) for item in value)
-        case _:
-            raise AssertionError((kind, value))
 
 
 @cache
@@ -137,22 +133,28 @@ def leaf_kinds(kind: Type) -> tuple[Type, ...]:
 
 
 @cache
-def room(kind: Union) -> tuple[int, int]:
+def room(kind: Type) -> tuple[int, int]:
     """How many numbers and truth values the leaves of any variant are at most."""
     numbers = truths = 0
-    for variant in kind.variants:
-        kinds = [leaf for field in variant.fields for leaf in leaf_kinds(field.type)]
+    for parts in _cases(kind):
+        kinds = [leaf for part in parts for leaf in leaf_kinds(part.type)]
         flags = sum(isinstance(leaf, Bool) for leaf in kinds)
         numbers, truths = max(numbers, len(kinds) - flags), max(truths, flags)
     return numbers, truths
 
 
-def variant_tree(kind: Union, tag: int, parts: Sequence[Tree]) -> Tree:
+def _cases(kind: Type) -> tuple[tuple[Field, ...], ...]:
+    shape = view(kind)
+    assert isinstance(shape, Sum)
+    return shape.cases
+
+
+def variant_tree(kind: Type, tag: int, trees: Sequence[Tree]) -> Tree:
     """A union value from its tag and fields."""
     numbers: list[Number] = []
     truths: list[Truth] = []
-    for field, part in zip(kind.variants[tag].fields, parts, strict=True):
-        for leaf_kind, leaf in leaves(field.type, part):
+    for part, tree in zip(_cases(kind)[tag], trees, strict=True):
+        for leaf_kind, leaf in leaves(part.type, tree):
             (truths if isinstance(leaf_kind, Bool) else numbers).append(leaf)
     most_numbers, most_truths = room(kind)
     numbers += [0] * (most_numbers - len(numbers))
@@ -160,23 +162,22 @@ def variant_tree(kind: Union, tag: int, parts: Sequence[Tree]) -> Tree:
     return tag, tuple(numbers), tuple(truths)
 
 
-def payload_tree(kind: Union, tree: Tree, tag: int, index: int) -> Tree:
-    """A field of a union value that has this tag."""
-    numbers, truths = 0, 0
-    fields = kind.variants[tag].fields
-    for field in fields[:index]:
-        for leaf_kind in leaf_kinds(field.type):
-            if isinstance(leaf_kind, Bool):
-                truths += 1
-            else:
-                numbers += 1
-    rest_numbers, rest_truths = iter(tree[1][numbers:]), iter(tree[2][truths:])
+def unpacked(
+    parts: Sequence[Field], tree: Tree
+) -> tuple[list[Tree], Iterator[Number], Iterator[Truth]]:
+    """The fields of a union value whose variant has these, and the leaves that they do not use."""
+    numbers, truths = iter(tree[1]), iter(tree[2])
 
     def leaf(leaf_kind: Type, _: Sequence[Leaf]) -> Leaf:
-        return next(rest_truths if isinstance(leaf_kind, Bool) else rest_numbers)
+        return next(truths if isinstance(leaf_kind, Bool) else numbers)
 
-    own = fields[index].type
-    return mapped(own, [least_tree(own)], leaf)
+    trees = [mapped(part.type, [least_tree(part.type)], leaf) for part in parts]
+    return trees, numbers, truths
+
+
+def payload_trees(parts: Sequence[Field], tree: Tree) -> list[Tree]:
+    """The fields of a union value whose variant has these."""
+    return unpacked(parts, tree)[0]
 
 
 # ---------------------------------------------------------------- all leaves at once
@@ -185,42 +186,32 @@ def payload_tree(kind: Union, tree: Tree, tag: int, index: int) -> Tree:
 def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Leaf]], Leaf]) -> Tree:
     """The structure whose leaves are ``leaf`` of the leaves of several structures of a type."""
 
-    def fields(items: Sequence[Field], parts: Sequence[Tree]) -> tuple[Tree, ...]:
+    def each(types: Iterable[Type], rows: Sequence[Tree]) -> tuple[Tree, ...]:
         return tuple(
-            mapped(field.type, [part[place] for part in parts], leaf)
-            for place, field in enumerate(items)
+            mapped(part, column, leaf)
+            for part, column in zip(types, zip(*rows, strict=True), strict=False)
         )
 
-    def each(element: Type, parts: Sequence[Tree]) -> tuple[Tree, ...]:
-        columns = zip(*parts, strict=True)
-        return tuple(mapped(element, column, leaf) for column in columns)
-
-    match kind:
-        case Scalar():
+    match view(kind):
+        case Numbers():
             return leaf(kind, trees)
-        case Record(fields=items):
-            return fields(items, trees)
-        case Union(variants=variants):
-            numbers = Int(0, len(variants) - 1)
+        case Product() as shape:
+            return each(shape.types, trees)
+        case Sum(cases, tagged=True):
+            numbers = Int(0, len(cases) - 1)
             tag = leaf(numbers, [tree[0] for tree in trees])
             return (
                 tag,
-                tuple(leaf(numbers, column) for column in zip(*(t[1] for t in trees), strict=True)),
-                tuple(leaf(Bool(), column) for column in zip(*(t[2] for t in trees), strict=True)),
+                each(repeat(numbers), [tree[1] for tree in trees]),
+                each(repeat(Bool()), [tree[2] for tree in trees]),
             )
-        case Option(element):
-            flag = leaf(Bool(), [tree[0] for tree in trees])
-            return flag, mapped(element, [tree[1] for tree in trees], leaf)
-        case Set(_, None):
-            return each(Bool(), trees)
-        case Set(element, capacity) | Seq(element, capacity) | Bag(element, capacity):
-            assert capacity is not None
+        case Sum(cases):
+            return each((Bool(), cases[1][0].type), trees)
+        case Flags():
+            return each(repeat(Bool()), trees)
+        case Elements(element, capacity):
             length = leaf(Int(0, capacity), [tree[0] for tree in trees])
-            return length, each(element, [tree[1] for tree in trees])
-        case Map(_, element):
-            return each(element, trees)
-        case _:
-            assert_never(kind)
+            return length, each(repeat(element), [tree[1] for tree in trees])
 
 
 def leaves(kind: Type, tree: Tree) -> Iterator[tuple[Type, Leaf]]:
@@ -264,35 +255,29 @@ def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
 
 def value_in(model: Any, tree: Tree, kind: Type) -> Value:
     """The value of a structure in a model of the solver."""
-    match kind:
-        case Bool():
-            return terms.truth_in(model, tree)
-        case Scalar():
-            return terms.number_in(model, tree)
-        case Record(fields=fields):
-            return _fields_in(model, tree, fields)
-        case Union(variants=variants):
+    match view(kind):
+        case Numbers(truth=truth):
+            return terms.truth_in(model, tree) if truth else terms.number_in(model, tree)
+        case Product() as shape:
+            return _values_in(model, tree, shape.types)
+        case Sum(cases, tagged=True) as shape:
             tag = terms.number_in(model, tree[0])
-            own = variants[tag].fields
-            parts = [payload_tree(kind, tree, tag, index) for index in range(len(own))]
-            return (tag, *_fields_in(model, parts, own))
-        case Option(element):
-            return (value_in(model, tree[1], element),) if terms.truth_in(model, tree[0]) else ()
-        case Set(element, None):
+            types = (part.type for part in cases[tag])
+            return tag, *_values_in(model, payload_trees(cases[tag], tree), types)
+        case Sum(cases):
+            if not terms.truth_in(model, tree[0]):
+                return ()
+            return (value_in(model, tree[1], cases[1][0].type),)
+        case Flags(element):
             pairs = zip(all_values(element), tree, strict=True)
             return tuple(item for item, flag in pairs if terms.truth_in(model, flag))
-        case Set(element) | Seq(element) | Bag(element):
-            length = terms.number_in(model, tree[0])
-            items = tuple(value_in(model, item, element) for item in tree[1][:length])
-            return items if isinstance(kind, Seq) else tuple(sorted(items))
-        case Map(_, element):
-            return tuple(value_in(model, item, element) for item in tree)
-        case _:
-            assert_never(kind)
+        case Elements(element):
+            items = tree[1][: terms.number_in(model, tree[0])]
+            return canonical(kind, (value_in(model, item, element) for item in items))
 
 
-def _fields_in(model: Any, trees: Sequence[Tree], fields: Sequence[Field]) -> tuple[Value, ...]:
-    return tuple(value_in(model, t, f.type) for t, f in zip(trees, fields, strict=True))
+def _values_in(model: Any, trees: Sequence[Tree], types: Iterable[Type]) -> tuple[Value, ...]:
+    return tuple(value_in(model, t, kind) for t, kind in zip(trees, types, strict=True))
 
 
 def at(kind: Type, where: Sequence[Truth], trees: Sequence[Tree]) -> Tree:

@@ -223,6 +223,11 @@ class Product:
         """How often a value has the parts."""
         return 1 if self.key is None else cardinality(self.key)
 
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of all parts of a value, in order."""
+        return tuple(part.type for part in self.parts) * self.times
+
 
 @dataclass(frozen=True, slots=True)
 class Sum:
@@ -392,7 +397,7 @@ def is_value(value: Value, kind: Type) -> bool:
         case Numbers() as shape, int():
             return isinstance(value, bool) == shape.truth and shape.low <= value <= shape.high
         case Product(parts) as shape, tuple() if len(value) == len(parts) * shape.times:
-            return _are_values(value, parts * shape.times)
+            return all(map(is_value, value, shape.types))
         case Sum(cases, tagged=True), (int(tag), *payload) if 0 <= tag < len(cases):
             return _are_values(payload, cases[tag])
         case Sum(cases, tagged=False), tuple() if len(value) < len(cases):
@@ -406,9 +411,8 @@ def is_value(value: Value, kind: Type) -> bool:
 
 
 def _are_values(items: Sequence[Value], parts: Sequence[Field]) -> bool:
-    return len(items) == len(parts) and all(
-        is_value(item, part.type) for item, part in zip(items, parts, strict=True)
-    )
+    types = (part.type for part in parts)
+    return len(items) == len(parts) and all(map(is_value, items, types))
 
 
 def as_collection(kind: Type) -> Collection:
