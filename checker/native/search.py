@@ -288,7 +288,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
 
     def decide(number: int, decision: Decision) -> Lasso | None:
         try:
-            with states.timed(account.left):
+            with search.watch.timed(account.left):
                 explorer.resume()
                 if not made:
                     made.append(behaviours(decision))

@@ -6,8 +6,7 @@ It does not know what counts, nor when a search ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Sequence
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer, Found
@@ -17,11 +16,10 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited.plan import salts
-from fencepost.checker.search.account import Account, Candidate, Expired
-from fencepost.checker.search.alarm import started, timer_after
+from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.search.orbits import Orbits
-from fencepost.checker.search.states import Counts, States
+from fencepost.checker.search.states import Counts, Extent
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
@@ -143,24 +141,10 @@ class LocalStates(PackedStates):
                 self.explorer.use_set(set_code)
 
     @property
-    def level(self) -> int:
-        return self.explorer.level
-
-    @property
-    def size(self) -> int:
-        return self.explorer.size(self.explorer.level)
-
-    @property
-    def states(self) -> int:
-        return self.explorer.states
-
-    @property
-    def generated(self) -> int:
-        return self.explorer.initial + self.explorer.transitions
-
-    @property
-    def expanded(self) -> int:
-        return self.explorer.expanded
+    def extent(self) -> Extent:
+        explorer = self.explorer
+        generated = explorer.initial + explorer.transitions
+        return Extent(explorer.level, explorer.states, generated, explorer.expanded, self.remark)
 
     # ------------------------------------------------------------ the levels
 
@@ -170,23 +154,26 @@ class LocalStates(PackedStates):
     def begin(self) -> None:
         self.explorer.begin()
 
-    def onward(self) -> States:
-        return self
-
     def expand(self) -> None:
         self.assert_collected()
         self.compress_many()
-        self.explorer.expand()
+        try:
+            self.explorer.expand()
+        finally:
+            self._collect()
 
     def compress_many(self) -> None:
         """Keeps the states compressed from now on, if they are many, and that saves memory."""
-        if self._set_code is not None and self.states >= COMPRESSED_FROM:
+        if self._set_code is not None and self.explorer.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
             self.explorer.compress(self._set_used, salts(digest(self._code.now(False))))
 
     def examine(self) -> None:
-        self.explorer.examine()
+        try:
+            self.explorer.examine()
+        finally:
+            self._collect()
 
     def settle(self) -> None:
         self.explorer.settle()
@@ -197,12 +184,13 @@ class LocalStates(PackedStates):
         """That no problem would be passed over."""
         assert not self.explorer.found(), "there are problems that have not been taken in"
 
-    def collect(self, depth: int) -> None:
-        self.offer(self.explorer.found(), depth)
+    def _collect(self) -> None:
+        """Offers the account the problems of the level under way."""
+        self.offer(self.explorer.found(), self.explorer.level - 1)
 
     def count(self) -> Counts:
         explorer = self.explorer
-        size, outside, visited = self.size, explorer.outside, None
+        size, outside, visited = explorer.size(explorer.level), explorer.outside, None
         if self._orbits is not None:
             size, outside, visited = explorer.stand_for, explorer.outside_for, size
         return self.counts(
@@ -221,19 +209,6 @@ class LocalStates(PackedStates):
         else:
             # What decides behaviours takes memory that is not its own as well.
             memory.afford(0)
-
-    @contextmanager
-    def timed(self, seconds: float | None) -> Generator[None]:
-        if seconds is None:
-            yield
-            return
-        timer = timer_after(seconds, lambda: self.stop(Expired()))
-        started(timer)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
 
     def close(self) -> None:
         self._code.cancel()

@@ -65,6 +65,25 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
                 continue
 
 
+@contextmanager
+def stopped_after(
+    seconds: float | None, stop: Callable[[BaseException], None], error: type[BaseException]
+) -> Generator[None]:
+    """Calls ``stop`` with an ``error``, in another thread, unless the body ends within ``seconds``
+    (None: never). Raises `MemoryError` if there is no memory for the thread.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = timer_after(seconds, lambda: stop(error()))
+    started(timer)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
 def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
     """A timer, not yet started, that keeps no process alive; any number of seconds will do."""
     timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), ring)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from fencepost.checker.outcome import Outcome, Resumed
-from fencepost.checker.search.states import NoPredecessor, States
+from fencepost.checker.search.states import NoPredecessor
 from fencepost.spec.text.problem import Rejected
 
 
@@ -29,8 +29,8 @@ class Saver(Protocol):
         """The checkpoint that `restore` read; None if it read none."""
         ...
 
-    def restore(self) -> States | None:
-        """The states of a search that was saved, whose account is now that of this one; None: the
+    def restore(self) -> bool:
+        """Restores the states and the account of the saved search; False: there is none, and the
         search begins.
         """
         ...

@@ -24,9 +24,9 @@ PATIENCE_SECONDS = 0.5
 
 class LevelSearch:
     """One run over ``states``. ``checkpoint``: where it is saved, and may have been; None: nowhere.
-    ``runner`` explains problems. ``first_states`` replace the states if there are more initial
-    states than ``--max-states`` allows: their `begin` stops at exactly that many; None if that of
-    ``states`` does.
+    Only `Stoppable` states can be saved. ``runner`` explains problems. ``first_states`` replace the
+    states if there are more initial states than ``--max-states`` allows: their `begin` stops at
+    exactly that many; None if that of ``states`` does.
     """
 
     def __init__(
@@ -50,7 +50,10 @@ class LevelSearch:
         # The last level that counts, and what was counted up to there.
         self._level = 0
         self._counts: Counts | None = None
-        watch.follow(states, 0)
+        watch.follow(states)
+        assert checkpoint is None or watch.stoppable, (
+            f"{states} cannot be saved: it is not `Stoppable`"
+        )
 
     def run(self, completed: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> Outcome:
         """The outcome; ``completed`` is given it while the states are still there."""
@@ -81,13 +84,12 @@ class LevelSearch:
     def close(self) -> None:
         """Frees what the states take."""
         self.watch.close()
-        self.states.close()
 
     def _limited(self) -> Limit | None:
         """Searches; what cut the search, if anything did."""
         try:
             try:
-                with self.states.timed(self.account.left):
+                with self.watch.timed(self.account.left):
                     self._search()
             except Cut as cut:
                 if cut.limit.kind != "max-states" or self._depth or self._first_states is None:
@@ -110,9 +112,9 @@ class LevelSearch:
     def _search(self) -> None:
         """All levels, from the first, or from where the search was saved."""
         account, most = self.account, self.watch.limits.depth
-        saved = None if self._checkpoint is None else self._checkpoint.restore()
+        restored = self._checkpoint is not None and self._checkpoint.restore()
         self._begun = True
-        if saved is None:
+        if not restored:
             self._look_for()
             self.states.begin()
             self.states.examine()
@@ -120,23 +122,26 @@ class LevelSearch:
             if self._take_in():
                 return
         else:
-            self.states, self._level, self._depth = saved, saved.level, saved.level - 1
-            self._counts = saved.count()
-            self.watch.follow(saved, self._depth)
+            self._level, self._counts = self.states.extent.level, self.states.count()
+            self._depth = self.watch.depth = self._level - 1
             self._look_for()
             self._check_states()
-        while self.states.size:
+        while self._has_frontier:
             if most is not None and self._depth >= most:
                 raise Cut(Limit("depth", most))
-            self._depth += 1
-            self.watch.follow(self.states, self._depth)
-            before, self.states = self.states, self.states.onward()
-            if account.reached or self.states is not before:
-                self.watch.follow(self.states, self._depth)
+            self._depth = self.watch.depth = self._depth + 1
+            if account.reached:
                 self._look_for()
             self.states.expand()
-            if self._judge():
+            if not account.passes(self._depth):
+                self.states.examine()
+            if self._take_in():
                 return
+
+    @property
+    def _has_frontier(self) -> bool:
+        """Whether the last level that counts has states to expand."""
+        return self._counts is not None and self._counts.size > 0
 
     def _look_for(self) -> None:
         """Says what is looked for from now on."""
@@ -145,74 +150,69 @@ class LevelSearch:
 
     def _begin_exactly(self, states: States) -> None:
         """Finds the initial states again, up to the limit on states. Raises `Cut` there."""
-        self.watch.follow(states, 0)
-        self.states.close()
+        # Problems of states beyond the limit do not count.
+        self.account.candidates.clear()
+        self.watch.close()
+        self.watch.follow(states)
         self.states = states
         self._look_for()
-        with states.timed(self.account.left):
+        with self.watch.timed(self.account.left):
             states.begin()
         raise AssertionError("fewer initial states than the search found")
-
-    def _judge(self) -> bool:
-        """Examines and takes in the level that has just been found; whether it ends the search."""
-        self._collect()
-        if not self.account.passes(self._depth):
-            self.states.examine()
-        return self._take_in()
 
     def _take_in(self) -> bool:
         """Takes in the level that has just been examined; whether it ends the search. Raises `Cut`
         if it reaches the limit on states.
         """
         account = self.account
-        self._collect()
         if not account.passes(self._depth):
             self._count()
         if account.ends:
             return True
-        if self._checkpoint is not None and self.states.size:
+        if self._checkpoint is not None and self._has_frontier:
             self._checkpoint.judged()
         self._check_states()
         return False
 
     def _check_states(self) -> None:
         """Raises `Cut` if there are too many states, unless no state is left to expand."""
-        if self.states.size:
+        if self._has_frontier:
             self.watch.check_states()
 
     def _take_in_rest(self) -> None:
         """Takes in what was found of a level that was cut, and looks at its states for as long as
         nobody minds.
         """
-        states = self.states
-        self._collect()
-        if states.level == self._level or self.account.passes(self._depth):
+        states, stoppable = self.states, self.watch.stoppable
+        if states.extent.level == self._level or self.account.passes(self._depth):
             return
         self.watch.be_patient(2 * PATIENCE_SECONDS)
-        states.resume()
+        self._resume()
         try:
             # One state can take longer than anybody waits.
-            with states.timed(PATIENCE_SECONDS):
+            with self.watch.timed(PATIENCE_SECONDS):
                 states.examine()
         except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
-            states.settle()
-        self._collect()
+            if stoppable is not None:
+                stoppable.settle()
         self._count()
+
+    def _resume(self) -> None:
+        """Allows further work if a limit has stopped the states."""
+        if self.watch.stoppable is not None:
+            self.watch.stoppable.resume()
 
     def _save_rest(self) -> None:
         """Saves what was found up to the last level that counts, for as long as nobody minds."""
         if self._checkpoint is None:
             return
         self.watch.be_patient(inf)
-        self.states.resume()
+        self._resume()
         try:
             self._checkpoint.cut()
         except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
             # What was saved before is as it was.
             return
-
-    def _collect(self) -> None:
-        self.states.collect(self._depth)
 
     def _count(self) -> None:
         """Adds what the level found to the account."""
@@ -222,7 +222,7 @@ class LevelSearch:
             account.transitions.append(now.steps - before)
         else:
             account.initial_count = now.initial
-        self._level, self._counts = self.states.level, now
+        self._level, self._counts = self.states.extent.level, now
         if now.size:
             account.levels.append(now.size)
         if now.visited is not None:
@@ -237,7 +237,7 @@ class LevelSearch:
     def _paths(self, ends: Sequence[tuple[State, int]]) -> list[list[State]]:
         """The states from an initial one to each of ``ends``, found level by level."""
         self.watch.be_patient(PATIENCE_SECONDS)
-        self.states.resume()
+        self._resume()
         ways = [[state] for state, _ in ends]
         for level in range(max((level for _, level in ends), default=0), 1, -1):
             present = [way for way, (_, last) in zip(ways, ends, strict=True) if last >= level]

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, Limit
 from fencepost.checker.request import Limits, Phase, Progress, Request
-from fencepost.checker.resources import memory_bound, peak_bytes
+from fencepost.checker.resources import Exhausted, memory_bound, peak_bytes, resident_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired
+from fencepost.checker.search.alarm import raised_after, stopped_after
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
-from fencepost.checker.search.states import States
+from fencepost.checker.search.states import States, Stoppable
 
 WEIGH_SECONDS = 0.02
 """How often it looks how much memory the process has, where that is limited."""
@@ -24,12 +25,15 @@ WEIGH_SECONDS = 0.02
 
 class Watch:
     """``look`` and ``heed`` are called often, by the states that it was made to follow; both raise
-    `Cut` where the search has to end. ``looking_back``: the search is over. While ``decision`` is
-    set, properties of behaviours are decided, and the limits on time and memory hold again.
+    `Cut` where the search has to end. ``stoppable`` are these states if they are; else it is None.
+    ``depth`` is the level that they expand, 0 before the first. ``looking_back``: the search is
+    over. While ``decision`` is set, properties of behaviours are decided, and the limits on time
+    and memory hold again.
     """
 
     _states: States
-    _depth: int
+    stoppable: Stoppable | None = None
+    depth: int = 0
 
     def __init__(self, request: Request, account: Account, interrupts: Interrupts) -> None:
         self.account = account
@@ -42,15 +46,28 @@ class Watch:
         self.decision: Decision | None = None
         self._deadline: float | None = None
 
-    def follow(self, states: States, depth: int) -> None:
-        """From now on, these states expand level ``depth``; a request to end stops them."""
-        self._states, self._depth = states, depth
-        self._interrupts.stop_by(lambda: states.stop(Cut(INTERRUPTED)))
+    def follow(self, states: States) -> None:
+        """Watches these states from now on; a request to end stops them."""
+        self._states = states
+        if isinstance(states, Stoppable):
+            self.stoppable = states
+            self._interrupts.stop_by(lambda: states.stop(Cut(INTERRUPTED)))
 
     def close(self) -> None:
-        """Requests to end stop nothing any more, and the states can be freed."""
+        """Frees the states; requests to end stop nothing from now on."""
         self._interrupts.stop_by(None)
+        stoppable, self.stoppable = self.stoppable, None
         del self._states
+        if stoppable is not None:
+            stoppable.close()
+
+    def timed(self, seconds: float | None) -> AbstractContextManager[None]:
+        """Meanwhile `Expired` ends the work of the states after so many seconds, also within one
+        state; None: never. Raises `MemoryError` if there is no memory for a timer.
+        """
+        if self.stoppable is None:
+            return raised_after(seconds, Expired)
+        return stopped_after(seconds, self.stoppable.stop, Expired)
 
     def look_back(self) -> None:
         """The search is over: nothing but a request to end cuts what is done with its result."""
@@ -78,24 +95,30 @@ class Watch:
         self.heed()
         if self.looking_back and self.decision is None:
             return
-        now, states = time.monotonic(), self._states
-        if not self._depth and not self.looking_back and not self.account.searched.constraints:
+        now = time.monotonic()
+        if not self.depth and not self.looking_back and not self.account.searched.constraints:
             self.check_states()
         if self.limits.memory is not None and now - self._weighed_at >= WEIGH_SECONDS:
             self._weighed_at = now
-            states.weigh()
+            self._weigh(self.limits.memory)
         if now - self._reported_at >= PROGRESS_SECONDS:
             self._reported_at = now
-            distinct, seconds = states.states, now - self.account.started
-            queue = distinct - states.expanded
+            extent, seconds = self._states.extent, now - self.account.started
+            queue = extent.states - extent.expanded
             deciding = None if self.decision is None else self.decision.now()
             estimate = None if deciding else estimated(self.account.visited_levels)
             self._progress(
                 Progress(
-                    self._depth, distinct, states.generated, queue, seconds, peak_bytes(),
-                    remark=states.remark, estimate=estimate, deciding=deciding,
+                    self.depth, extent.states, extent.generated, queue, seconds, peak_bytes(),
+                    remark=extent.remark, estimate=estimate, deciding=deciding,
                 )
             )  # fmt: skip
+
+    def _weigh(self, most: int) -> None:
+        if self.stoppable is not None:
+            self.stoppable.weigh()
+        elif resident_bytes() > most:
+            raise Exhausted
 
     def heed(self) -> None:
         """Heeds requests to end and the limit on time."""
@@ -112,7 +135,7 @@ class Watch:
         outside constraints have been dropped.
         """
         most = self.limits.max_states
-        if most is not None and self._states.states > most:
+        if most is not None and self._states.extent.states > most:
             raise Cut(Limit("max-states", most))
 
 

@@ -1,13 +1,13 @@
-"""What a search by levels needs of whatever finds and keeps its states: the protocol `States`.
+"""The protocols of the engines that `LevelSearch` runs: `States` finds and keeps states, and
+`Stoppable` can also be stopped within a level, continued and saved.
 
-It does not know what a state looks like in memory, nor which machine it is on.
+They do not fix what a state looks like in memory, nor on which machine it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -57,101 +57,143 @@ class Counts:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far a search is, the level under way included.
+
+    ``level`` is the number of the last level that was begun; the initial states are level 1.
+    ``states`` are those found, without those outside the constraints once they have been examined;
+    ``generated`` counts initial choices and steps, and ``expanded`` the states that were expanded.
+    ``remark`` is shown with the progress.
+    """
+
+    level: int
+    states: int
+    generated: int
+    expanded: int
+    remark: str = ""
+
+
 class States(Protocol):
-    """What finds and keeps the states of a search.
+    """An engine that finds and keeps the states of a search.
 
-    `begin` and `expand` find a level. Its states are new until `examine` has looked at them; then
-    they may be expanded. What is found does not depend on who finds it first: of several problems
-    of one kind in a level the least state's is kept, and `predecessors` are the least ones.
+    `begin` and `expand` find the states of a level. They are new until `examine` has checked them;
+    after that they may be expanded. Results do not depend on the order in which an engine works:
+    of several problems of one kind in a level it reports the one of the least state, and
+    `predecessors` are the least ones.
 
-    Whoever makes it is given a function that is called often while there is work. What this raises
-    ends the work, and is raised by the method that does it; so is `Exhausted`.
+    An engine calls `Watch.look` often while it works. An exception that `look` raises, or
+    `Exhausted`, ends the work and leaves the method.
+
+    The smallest engine, on values of Python. `Visitor` handles one state and its steps; ``before``
+    has the states that were seen, each with its predecessor.
+
+    >>> from fencepost.checker.search.visiting import Visitor
+    >>> class SmallestStates:
+    ...     def __init__(self, watch, runner):
+    ...         self.runner, self.watch, self.before, self.expanded = runner, watch, {}, 0
+    ...         self.visitor = Visitor(runner, watch.account, self.before, watch.limits.max_states)
+    ...         self.look_for = self.visitor.look_for
+    ...
+    ...     def begin(self):
+    ...         for successor in self.runner.initial():
+    ...             self.watch.look()
+    ...             self.visitor.begin(successor)
+    ...
+    ...     def expand(self):
+    ...         frontier, self.visitor.fresh = sorted(self.visitor.fresh), []
+    ...         self.visitor.depth += 1
+    ...         for state in frontier:
+    ...             self.watch.look()
+    ...             self.visitor.expand(state)
+    ...             self.expanded += 1
+    ...
+    ...     def examine(self):
+    ...         pass  # The visitor checks a state when it finds it.
+    ...
+    ...     def count(self):
+    ...         return self.visitor.counts(len(self.visitor.fresh))
+    ...
+    ...     def predecessors(self, level, states):
+    ...         return [self.before[state] for state in states]
+    ...
+    ...     @property
+    ...     def extent(self):
+    ...         generated = self.visitor.initial + sum(self.visitor.taken)
+    ...         return Extent(self.visitor.depth + 1, self.visitor.count, generated, self.expanded)
+
+    `LevelSearch` does the rest, from the order of levels to the shortest trace.
+
+    >>> from fencepost.checker.request import Request
+    >>> from fencepost.checker.search.account import Account
+    >>> from fencepost.checker.search.interrupts import Interrupts
+    >>> from fencepost.checker.search.levels import LevelSearch
+    >>> from fencepost.checker.search.limits import Watch
+    >>> from fencepost.spec.elaborate.claims.program import build, load
+    >>> from fencepost.spec.semantics.stepper import Runner
+    >>> from fencepost.spec.text.library import shipped_models
+    >>> model = build(load(shipped_models()["classics/die_hard"]), None)
+    >>> request = Request(model, frozenset(range(len(model.properties))))
+    >>> watch = Watch(request, Account(request), Interrupts())
+    >>> outcome = LevelSearch(watch, SmallestStates(watch, Runner(model))).run()
+    >>> outcome.verdict.value, outcome.statistics.levels, len(outcome.findings[0].trace.steps)
+    ('violated', (1, 2, 3, 2, 2, 2, 2), 7)
     """
 
     @property
-    def remark(self) -> str:
-        """What else there is to say of the progress."""
+    def extent(self) -> Extent:
+        """How far the search is; asked for between two methods, and within them by progress."""
         ...
-
-    @property
-    def level(self) -> int:
-        """The number of the last level that was begun; the initial states are level 1."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """How many states the last level has."""
-        ...
-
-    @property
-    def states(self) -> int:
-        """How many states there are, those outside constraints not counted once examined."""
-        ...
-
-    @property
-    def generated(self) -> int:
-        """How many initial choices and steps there were, for progress."""
-        ...
-
-    @property
-    def expanded(self) -> int:
-        """How many states were expanded, for progress."""
-        ...
-
-    # ------------------------------------------------------------ the levels
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem from now on, beside what always is."""
+        """Sets which conditions are problems from now on, besides failing evaluations."""
 
     def begin(self) -> None:
         """Finds the initial states."""
 
-    def onward(self) -> States:
-        """What finds the next level: itself, or whom it has handed all over to."""
-        ...
-
     def expand(self) -> None:
-        """Finds the successors of the states of the last level: another level."""
-
-    def examine(self) -> None:
-        """Looks at the new states, and drops those outside the constraints. Where it was stopped,
-        it goes on when it is called again.
+        """Finds the successors of the states of the last level: another level. Offers the account
+        the problems of steps and of expanded states, also if it is ended by an exception.
         """
 
-    def settle(self) -> None:
-        """Gives up looking at the rest of the new states, which stay."""
-
-    # ------------------------------------------------------------ what was found
-
-    def collect(self, depth: int) -> None:
-        """Offers the account the problems that were found since the last call, by expanding the
-        states of level ``depth``.
+    def examine(self) -> None:
+        """Checks the new states, and drops those outside the constraints. Offers the account the
+        problems of the level, also if it is ended by an exception; then another call continues.
         """
 
     def count(self) -> Counts:
-        """What was counted up to now."""
+        """The counts up to now."""
         ...
 
     def predecessors(self, level: int, states: Sequence[State]) -> Sequence[State]:
-        """For each state, of the level behind ``level``, the least state that leads to it."""
+        """For each of some states of level ``level + 1`` its least predecessor in ``level``."""
         ...
 
-    # ------------------------------------------------------------ limits
 
-    def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        """Meanwhile `Expired` ends the work once this time is over, also within one state; None:
-        never. Raises `MemoryError` where there is no room to watch.
-        """
-        ...
+@runtime_checkable
+class Stoppable(States, Protocol):
+    """An engine that works outside Python, in threads and memory of its own.
+
+    A limit on time raises `Expired` in the thread of other engines, wherever that is, and the
+    search compares ``--memory`` with the memory of the process. Python cannot raise an exception
+    within machine code, so this engine is stopped by a method; after `resume` it can finish a level
+    that was stopped, look for predecessors, and be saved. A search that is saved needs such an
+    engine.
+    """
 
     def stop(self, error: BaseException) -> None:
-        """Ends the work as soon as possible, from any thread; who waits for it gets ``error``."""
+        """Ends the work as soon as possible, from any thread; the method at work raises ``error``.
+        It, and each further one, until `resume`.
+        """
 
     def resume(self) -> None:
-        """Goes on after the work was stopped, to look back."""
+        """Allows further work after a stop."""
+
+    def settle(self) -> None:
+        """Gives up checking the rest of the new states of a stopped level; they stay."""
 
     def weigh(self) -> None:
-        """Looks how much memory the process has. May raise `Exhausted`."""
+        """Raises `Exhausted` if more memory is in use than ``--memory`` allows."""
 
     def close(self) -> None:
         """Ends the work, and frees the memory."""

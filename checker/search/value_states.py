@@ -5,14 +5,10 @@ if there are too many. `ValueStates` implements `States`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
-from fencepost.checker.resources import Exhausted, resident_bytes
-from fencepost.checker.search.account import Expired
-from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.search.orbits import MIN_NOTED_PERMUTATIONS, Orbits
-from fencepost.checker.search.states import Counts
+from fencepost.checker.search.states import Counts, Extent
 from fencepost.checker.search.visiting import Visitor
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -25,35 +21,24 @@ class ValueStates:
 
     def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
         self._runner = runner
-        self._limits = watch.limits
         self._watch = watch
         self._parents: dict[State, State | None] = {}
         self._orbits = orbits
-        self.remark = ""
+        self._remark = ""
         if orbits is not None and orbits.permutations >= MIN_NOTED_PERMUTATIONS:
-            self.remark = f"{orbits.permutations:,} permutations per state"
+            self._remark = f"{orbits.permutations:,} permutations per state"
         self._levels: list[list[State]] = []
         self._visitor = Visitor(
             runner, watch.account, self._parents, watch.limits.max_states, orbits=orbits
         )
-        self.expanded = 0
+        self._expanded = 0
         self.look_for = self._visitor.look_for
 
     @property
-    def level(self) -> int:
-        return self._visitor.depth + 1
-
-    @property
-    def size(self) -> int:
-        return len(self._visitor.fresh)
-
-    @property
-    def states(self) -> int:
-        return self._visitor.count
-
-    @property
-    def generated(self) -> int:
-        return self._visitor.initial + sum(self._visitor.taken)
+    def extent(self) -> Extent:
+        visitor = self._visitor
+        generated = visitor.initial + sum(visitor.taken)
+        return Extent(visitor.depth + 1, visitor.count, generated, self._expanded, self._remark)
 
     # ------------------------------------------------------------ the levels
 
@@ -71,24 +56,15 @@ class ValueStates:
         for state in frontier:
             self._watch.look()
             visitor.expand(state)
-            self.expanded += 1
-
-    def onward(self) -> ValueStates:
-        return self
+            self._expanded += 1
 
     def examine(self) -> None:
-        """The visitor has looked at the states when it found them."""
-
-    def settle(self) -> None:
-        """No state is left to look at."""
+        """The visitor checks a state when it finds it."""
 
     # ------------------------------------------------------------ what was found
 
-    def collect(self, depth: int) -> None:
-        """The visitor has offered the problems when it met them."""
-
     def count(self) -> Counts:
-        return self._visitor.counts(self.size)
+        return self._visitor.counts(len(self._visitor.fresh))
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         if self._orbits is not None:
@@ -109,22 +85,3 @@ class ValueStates:
                 if known is not None:
                     known.append((before, after))
         return [orbits.before(leads[orbits.least(state)], state) for state in states]
-
-    # ------------------------------------------------------------ limits
-
-    def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        return raised_after(seconds, Expired)
-
-    def stop(self, error: BaseException) -> None:
-        """An interrupt is raised by Python itself."""
-
-    def resume(self) -> None:
-        """It was not stopped."""
-
-    def weigh(self) -> None:
-        most = self._limits.memory
-        if most is not None and resident_bytes() > most:
-            raise Exhausted
-
-    def close(self) -> None:
-        """Python frees what the states take."""

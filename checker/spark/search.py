@@ -33,14 +33,13 @@ from fencepost.checker.search.checkpoint import Checkpoint, still_good
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import States
 from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import FORMAT, UNSIGNED_FORMAT, Checkpoints, Saved, unusable
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
-from fencepost.checker.spark.states import FirstStates, HandOver
+from fencepost.checker.spark.states import HandOver, SparkStates
 from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
@@ -103,8 +102,9 @@ class Spark:
         program = Program(compilation.text, sizes, partitions, tasks, uuid4().hex, together)
         interrupts = Interrupts()
         with interrupts.heard():
-            first = FirstStates(
-                Watch(request, account, interrupts),
+            watch = Watch(request, account, interrupts)
+            states = SparkStates(
+                watch,
                 layout,
                 sizes,
                 CodeInUse(compilation),
@@ -112,15 +112,15 @@ class Spark:
             )
             checkpoint = None
             if checkpoints is not None:
-                saver = Saver(first, checkpoints, saved)
+                saver = Saver(states, checkpoints, saved)
                 checkpoint = Checkpoint(saver, session.checkpoint_seconds(spark))
             search = LevelSearch(
-                first.watch, first, checkpoint,
-                first_states=lambda: ValueStates(first.watch, Runner(model), None),
+                watch, states, checkpoint,
+                first_states=lambda: ValueStates(watch, Runner(model), None),
             )  # fmt: skip
             if tables is None:
                 return search.run()
-            return search.run(lambda outcome: with_tables(outcome, first, tables))
+            return search.run(lambda outcome: with_tables(outcome, states, tables))
 
     def _tables(self, spark: SparkContext, model: Model) -> Tables | None:
         """Where the state graph is left; None: nowhere."""
@@ -152,34 +152,32 @@ ENGINE = Spark()
 
 
 class Saver:
-    """Saves and restores a search; it starts from ``saved``, or from ``first`` if that is None."""
+    """Saves and restores a search; it starts from ``saved``, or from ``states`` if that is None."""
 
-    def __init__(self, first: FirstStates, checkpoints: Checkpoints, saved: Saved | None) -> None:
-        self._first = first
+    def __init__(self, states: SparkStates, checkpoints: Checkpoints, saved: Saved | None) -> None:
+        self._states = states
         self._checkpoints = checkpoints
         self._saved = saved
         self.resumed: Resumed | None = None
 
-    def restore(self) -> States | None:
+    def restore(self) -> bool:
         """As `search.checkpoint.Saver`."""
         if self._saved is None:
-            return None
+            return False
         start, noted = self._checkpoints.start(self._saved), self._saved.account
-        noted.put(self._first.account)
-        states = self._first.restored(
-            start, noted.levels, noted.outside, noted.counted, noted.tally
-        )
+        noted.put(self._states.account)
+        self._states.restore(start, noted.levels, noted.outside, noted.counted, noted.tally)
         # What is there has been looked at: only now anything is removed.
         self._checkpoints.tidy(self._saved)
         self.resumed = Resumed(self._checkpoints.url, len(noted.levels), not self._saved.unsigned)
-        return states
+        return True
 
     def judged(self) -> None:
         """What is to be saved is taken from the states when it is."""
 
     def save(self) -> bool:
         """Saves the search if its states are on the cluster."""
-        states, checkpoints = self._first.there, self._checkpoints
+        states, checkpoints = self._states.there, self._checkpoints
         if states is None:
             return False
         account, tally = states.account, worker_context.combined(states.sizes, states.tallies())
@@ -205,13 +203,13 @@ class Saver:
         return (f"The checkpoints are unsigned: {key}.",) if isinstance(key, Unusable) else ()
 
 
-def with_tables(outcome: Outcome, first: FirstStates, tables: Tables) -> Outcome:
+def with_tables(outcome: Outcome, states: SparkStates, tables: Tables) -> Outcome:
     """Saves the state graph, where it is whole: down to the end, a depth or a problem."""
     if outcome.cut is not None and outcome.cut.kind != "depth":
         return _noted(outcome, f"The states are not saved: the search was cut ({outcome.cut}).")
-    model, statistics = first.account.model, outcome.statistics
+    model, statistics = states.account.model, outcome.statistics
     try:
-        first.handed_over().levels.whole(
+        states.handed_over().levels.whole(
             "saving states", lambda blocks: tables.write(model, statistics, blocks)
         )
         tables.publish()

@@ -20,7 +20,7 @@ from fencepost.checker.native.states import LocalStates, PackedStates
 from fencepost.checker.printing import units
 from fencepost.checker.resources import processors
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import Counts, NoPredecessor, States
+from fencepost.checker.search.states import Counts, Extent, NoPredecessor
 from fencepost.checker.spark import levels
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
@@ -51,9 +51,9 @@ class HandOver:
     observer: Observer | None = None
 
 
-class FirstStates(LocalStates):
-    """The states in this process, as long as they are not large. ``there`` has those on the
-    cluster; None: there are none.
+class SparkStates:
+    """The states of a search on Spark: in this process (``first``) until a level is large, from
+    then on on the cluster (``there``, before that None). Implements `Stoppable`.
     """
 
     def __init__(
@@ -65,47 +65,88 @@ class FirstStates(LocalStates):
         hand_over: HandOver,
     ) -> None:
         workers, memory = processors(), Memory()
-        super().__init__(watch, layout, sizes, code, workers, memory, hand_over.observer)
-        self.hand_over = hand_over
+        self.account = watch.account
+        self.first = LocalStates(watch, layout, sizes, code, workers, memory, hand_over.observer)
         self.there: ClusterStates | None = None
+        self._hand_over = hand_over
+        self._watch = watch
+        self._problems: tuple[bool, Container[int]] = (True, ())
+        self.begin, self.weigh = self.first.begin, self.first.weigh
+        self.stop, self.resume = self.first.stop, self.first.resume
 
-    def onward(self) -> States:
-        return self.handed_over() if self.hand_over.large(self.explorer) else self
+    @property
+    def _current(self) -> LocalStates | ClusterStates:
+        """The states that find the next level."""
+        return self.there or self.first
 
-    def handed_over(self) -> ClusterStates:
-        """The states on the cluster, which from now on has them all."""
-        if self.there is None:
-            self.assert_collected()
-            explorer, last = self.explorer, self.level
-            sizes = tuple(explorer.size(level) for level in range(1, last + 1))
-            start = Start(last, self._given, explorer.visited, sizes)
-            self.there = ClusterStates(self, self._spread(start), last)
-        return self.there
+    @property
+    def extent(self) -> Extent:
+        return self._current.extent
 
-    def restored(
-        self, start: Start, sizes: Sequence[int], outside: int, counted: Counted, tally: bytes
-    ) -> ClusterStates:
-        """The states on the cluster, where a search that was saved goes on."""
-        self.there = ClusterStates(self, self._spread(start), 0, sizes, outside, counted, tally)
-        return self.there
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        self._problems = deadlock, properties
+        self._current.look_for(deadlock, properties)
+
+    def expand(self) -> None:
+        if self.there is None and self._hand_over.large(self.first.explorer):
+            self.handed_over()
+        self._current.expand()
+
+    def examine(self) -> None:
+        self._current.examine()
+
+    def settle(self) -> None:
+        self._current.settle()
+
+    def count(self) -> Counts:
+        return self._current.count()
+
+    def predecessors(self, level: int, states: Sequence[State]) -> Sequence[State]:
+        return self._current.predecessors(level, states)
 
     def close(self) -> None:
         if self.there is not None:
             self.there.levels.close()
-        super().close()
+        self.first.close()
 
     # ------------------------------------------------------------ handing over
 
-    def _spread(self, start: Start) -> Levels:
-        over = self.hand_over
-        return Levels(over.spark, over.program, start, self.watch.look, over.observer)
+    def handed_over(self) -> ClusterStates:
+        """The states on the cluster, which has all states from now on."""
+        if self.there is None:
+            self.first.assert_collected()
+            explorer = self.first.explorer
+            sizes = tuple(explorer.size(level) for level in range(1, explorer.level + 1))
+            start = Start(explorer.level, self._given, explorer.visited, sizes)
+            self.there = self._spread(start, explorer.level)
+            self.there.look_for(*self._problems)
+        return self.there
+
+    def restore(
+        self, start: Start, sizes: Sequence[int], outside: int, counted: Counted, tally: bytes
+    ) -> None:
+        """Continues a saved search on the cluster."""
+        self.there = self._spread(start, 0, sizes, outside, counted, tally)
+
+    def _spread(
+        self,
+        start: Start,
+        handed: int,
+        sizes: Sequence[int] = (),
+        outside: int = 0,
+        counted: Counted | None = None,
+        tally: bytes | None = None,
+    ) -> ClusterStates:
+        over = self._hand_over
+        levels = Levels(over.spark, over.program, start, self._watch.look, over.observer)
+        return ClusterStates(self.first, levels, over, handed, sizes, outside, counted, tally)
 
     def _given(self, partitions: int) -> RDD[levels.States]:
-        return self.hand_over.spark.parallelize([*self._states()], partitions)
+        return self._hand_over.spark.parallelize([*self._states()], partitions)
 
     def _states(self) -> Iterator[levels.States]:
         """All states that this process has seen, by level those that were or are to be expanded."""
-        explorer, last = self.explorer, self.level
+        explorer, last = self.first.explorer, self.first.explorer.level
         # States outside constraints are known to the tables only, which know no levels.
         kind = Kind.FRONTIER if explorer.outside else Kind.STATES
         for level in range(1, last + 1):
@@ -116,7 +157,7 @@ class FirstStates(LocalStates):
     def _portions(
         self, kind: Kind, level: int, pieces: Iterator[tuple[int, int]]
     ) -> Iterator[levels.States]:
-        state_bytes = self.explorer.state_bytes
+        state_bytes = self.first.explorer.state_bytes
         most = max(PORTION_BYTES // state_bytes, 1)
         for address, count in pieces:
             for place in range(0, count, most):
@@ -125,56 +166,45 @@ class FirstStates(LocalStates):
 
 
 class ClusterStates(PackedStates):
-    """The states of all levels behind ``handed``, on a cluster; ``first`` has those before.
-    ``sizes`` and the rest are what a search had found that was saved.
+    """The states of all levels after level ``handed``, on a cluster; ``first`` has those before.
+    ``sizes`` and the arguments after it are the results of a search that was saved.
     """
 
     def __init__(
         self,
-        first: FirstStates,
+        first: LocalStates,
         levels: Levels,
+        hand_over: HandOver,
         handed: int,
-        sizes: Sequence[int] = (),
-        outside: int = 0,
-        counted: Counted | None = None,
-        tally: bytes | None = None,
+        sizes: Sequence[int],
+        outside: int,
+        counted: Counted | None,
+        tally: bytes | None,
     ) -> None:
         super().__init__(first.account, first.layout, first.sizes)
         self.levels = levels
-        self.remark = ""
+        self._remark = ""
         self._first = first
+        self._hand_over = hand_over
         self._handed = handed
         self._level_sizes = [*sizes]
         # The states outside, and those of them that are new.
         self._outside, self._new_outside = outside, 0
         self._transitions, self._stuck, self._expanded = counted or Counted()
-        # What tasks have found is added here, and taken by `collect` only.
-        self._reports: list[Reported] = []
         self._tally = [] if tally is None else [tally]
         self._deadlock = False
         self._properties: frozenset[int] = frozenset()
-        self.stop, self.resume, self.weigh = first.stop, first.resume, first.weigh
-        self.timed, self.close = first.timed, first.close
 
     @property
-    def level(self) -> int:
+    def _level(self) -> int:
         return self._handed + len(self._level_sizes)
 
     @property
-    def size(self) -> int:
-        return self._level_sizes[-1] if self._level_sizes else self._first.size
-
-    @property
-    def states(self) -> int:
-        return self._first.states + sum(self._level_sizes)
-
-    @property
-    def generated(self) -> int:
-        return self.account.initial_count + self.counted.transitions
-
-    @property
-    def expanded(self) -> int:
-        return self.counted.expanded
+    def extent(self) -> Extent:
+        states = self._first.explorer.states + sum(self._level_sizes)
+        counted = self.counted
+        generated = self.account.initial_count + counted.transitions
+        return Extent(self._level, states, generated, counted.expanded, self._remark)
 
     # ------------------------------------------------------------ the levels
 
@@ -183,23 +213,16 @@ class ClusterStates(PackedStates):
         self._deadlock = deadlock
         self._properties = frozenset(number for number in everything if number in properties)
 
-    def begin(self) -> None:
-        raise AssertionError("the cluster goes on with what there is")
-
-    def onward(self) -> ClusterStates:
-        return self
-
     def expand(self) -> None:
-        assert not self._reports, "there are problems that have not been taken in"
         assert not self._new_outside, "the level before has not been examined"
         try:
             found = self.levels.advance(self._deadlock, self._properties)
         except BaseException:
             # Whatever cuts the level, the problems that its tasks have told are problems.
-            self._take_in(self.levels.left())
+            self._offer(self.levels.left())
             raise
-        self._first.hand_over.told(found)
-        self._take_in(found)
+        self._hand_over.told(found)
+        self._offer(found)
         expanded = [one.expanded for one in found if one.expanded is not None]
         self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
         self._transitions += sum(one.transitions for one in expanded)
@@ -210,10 +233,10 @@ class ClusterStates(PackedStates):
         self._level_sizes.append(seen)
         tallies = [*(one.tally for one in found), *(one.tally for one in expanded)]
         self._tally = [worker_context.combined(self.sizes, [*self._tally, *tallies])]
-        self.remark = self._describe(found)
+        self._remark = self._describe(found)
 
     def examine(self) -> None:
-        """Executors have looked at the states when they merged them; their number changes now."""
+        """Executors have checked the states when they merged them; their number changes now."""
         self._level_sizes[-1] -= self._new_outside
         self._outside += self._new_outside
         self._new_outside = 0
@@ -222,10 +245,6 @@ class ClusterStates(PackedStates):
         self.examine()
 
     # ------------------------------------------------------------ what was found
-
-    def collect(self, depth: int) -> None:
-        reports, self._reports = self._reports, []
-        self.offer(least(reports, self.layout.decode), depth)
 
     @property
     def counted(self) -> Counted:
@@ -243,7 +262,8 @@ class ClusterStates(PackedStates):
 
     def count(self) -> Counts:
         outside = self._first.explorer.outside + self._outside
-        return self.counts(self.tallies(), self.size, outside, self.counted.stuck)
+        size = self._level_sizes[-1] if self._level_sizes else self._first.count().size
+        return self.counts(self.tallies(), size, outside, self.counted.stuck)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         if level <= self._handed:
@@ -261,16 +281,18 @@ class ClusterStates(PackedStates):
             found.append(min(there, key=self.layout.decode))
         return found
 
-    def _take_in(self, found: Sequence[Merged]) -> None:
-        """Keeps the problems that tasks have found, until they are collected."""
-        for one in found:
-            self._reports += one.reports
-            if one.expanded is not None:
-                self._reports += one.expanded.reports
+    def _offer(self, results: Sequence[Merged]) -> None:
+        """Offers the account the problems that tasks found by expanding the last level."""
+        reports: list[Reported] = []
+        for result in results:
+            reports += result.reports
+            if result.expanded is not None:
+                reports += result.expanded.reports
+        self.offer(least(reports, self.layout.decode), self._level)
 
     def _observe(self, sights: Sequence[Sight]) -> None:
         """Tells the observer what the tasks of a level have seen."""
-        observer = self._first.hand_over.observer
+        observer = self._hand_over.observer
         if observer is None:
             return
         for number, values in sorted({seen for sight in sights for seen in sight.seen}):

@@ -35,7 +35,6 @@ from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.search.checkpoint import still_good
-from fencepost.checker.search.states import States
 from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.text.problem import Rejected
 
@@ -191,11 +190,11 @@ class Saver:
 
     # ------------------------------------------------------------ going on
 
-    def restore(self) -> States | None:
+    def restore(self) -> bool:
         saved, folder, states = self._saved, self._folder, self._states
         if saved is None:
             folder.tidy(())
-            return None
+            return False
         noted, explorer = saved.account, self._explorer
         try:
             parts = self._read(saved)
@@ -213,7 +212,7 @@ class Saver:
         self._parts, self._outside = parts, saved.seen - sum(noted.visited)
         folder.tidy({file.name for part in saved.parts for file in part.files})
         self.resumed = Resumed(folder.place, len(noted.levels), signed=not saved.unsigned)
-        return states
+        return True
 
     def _read(self, saved: Saved) -> tuple[Part, ...]:
         """Enters the states, and returns the files with the digests of what was read."""

@@ -210,7 +210,7 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
 
     def paused(now: LocalStates) -> None:
         calls = [frame.f_code.co_name for frame, _ in traceback.walk_stack(None)]
-        if "_deliver_full" in calls and now.level > 40 and not there:
+        if "_deliver_full" in calls and now.explorer.level > 40 and not there:
             now.explorer.use(compilations[0].best())
 
     def use(explorer: Explorer, code: Code) -> None:

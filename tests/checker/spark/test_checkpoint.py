@@ -287,15 +287,15 @@ def test_a_manifest_that_is_not_complete_is_passed_by(content: bytes, copy: Path
     [(0, "no earlier save of this search exists"), (4, "the save down to level 4 is still good")],
 )
 def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> None:
-    first, checkpoints = mock.Mock(), mock.Mock(level=level)
+    states, checkpoints = mock.Mock(), mock.Mock(level=level)
     failed = Rejected([Problem("F034", None, "Spark gave up: No space left on device")])
-    first.there.levels.save.side_effect = failed
+    states.there.levels.save.side_effect = failed
     with (
         mock.patch("fencepost.checker.spark.search.notes.written"),
         mock.patch("fencepost.checker.spark.search.worker_context.combined"),
         pytest.raises(Rejected) as caught,
     ):
-        saved_searches.Saver(first, checkpoints, None).save()
+        saved_searches.Saver(states, checkpoints, None).save()
     assert [note for _, note in caught.value.problems[0].notes] == [good]
 
 

@@ -29,7 +29,7 @@ from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
-from fencepost.checker.spark.states import ClusterStates, FirstStates
+from fencepost.checker.spark.states import ClusterStates, SparkStates
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
@@ -122,29 +122,19 @@ def test_no_problem_is_lost(name: str, constraint: str) -> None:
             assert_same(wanted(run), found, f"{run}\n{text}{constraint}")
 
 
-def test_the_calls_of_a_level_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever looks at the states before asking for problems, or asks twice, misses none."""
-    real = ClusterStates.collect
+def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ClusterStates.examine
 
-    def collect(states: ClusterStates, depth: int) -> None:
-        states.examine()
-        real(states, depth)
-        states.examine()
-        real(states, depth)
+    def examine(states: ClusterStates) -> None:
+        real(states)
+        real(states)
 
-    monkeypatch.setattr(ClusterStates, "collect", collect)
+    monkeypatch.setattr(ClusterStates, "examine", examine)
     for verdict, text in PROBLEMS.values():
-        found = spread(run_of(f"{text}constraint C: m < 2\n", Limits(max_states=MANY)))
+        run = run_of(f"{text}constraint C: m < 2\n", Limits(max_states=MANY))
+        found = spread(run)
         assert found.verdict == verdict
-
-
-def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(_: ClusterStates, depth: int) -> None:
-        """Takes in nothing."""
-
-    monkeypatch.setattr(ClusterStates, "collect", nothing)
-    with pytest.raises(AssertionError, match="problems that have not been taken in"):
-        spread(run_of(f"{UP}action sure: assert n < 3\n"))
+        assert_same(wanted(run), found, text)
 
 
 # ---------------------------------------------------------------- a cluster on a bad day
@@ -235,7 +225,7 @@ def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPat
 
 
 LESS: dict[str, tuple[Any, str, str]] = {
-    "handed over": (FirstStates, "_portions", "what was handed over has 0 states of 1"),
+    "handed over": (SparkStates, "_portions", "what was handed over has 0 states of 1"),
     "looking back": (tasks, "search_back", r"level \d has \d+ states, \d+ were there"),
     "expanding": (tasks, "expand", "has 1 states to expand"),
     "merging": (tasks, "merge", "successors from"),
@@ -252,7 +242,7 @@ def test_a_record_that_is_missing(
     real = getattr(home, function)
 
     def less(*given: Any) -> list[Any]:
-        if home is FirstStates:
+        if home is SparkStates:
             return [*real(*given)][:-1]
         return [*real(*given[:-1], [*given[-1]][:-1])]
 
