@@ -1,1 +1,1 @@
-"""The typed core: types, nodes, and what holds of every well-formed model."""
+"""The typed core: types, nodes, and invariants of well-formed models."""

@@ -1,4 +1,4 @@
-"""The exchange of two values of a symmetric type, as expressions and statements of the core.
+"""The exchange of two values of a symmetric type, as core expressions and statements.
 
 This is its only definition: engines compile the statement, and the interpreter runs it.
 """
@@ -29,14 +29,14 @@ class Exchanging:
     ``slots`` is the number of slots in use; the statement takes new ones.
     """
 
-    def __init__(self, kinds: Sequence[Type], slots: int, enum: Enum, one: int, other: int) -> None:
+    def __init__(self, kinds: Sequence[Type], slots: int, enum: Enum, low: int, high: int) -> None:
         self.slots = slots
         self._enum = enum
-        self._ends = ir.Literal(enum, one), ir.Literal(enum, other)
+        self._ends = ir.Literal(enum, low), ir.Literal(enum, high)
         self._kinds = kinds
 
     def statement(self) -> ir.Statement:
-        """What every variable becomes."""
+        """The statement that updates every variable."""
         return ir.Sequence(
             tuple(
                 self._assigned(number, kind)
@@ -55,16 +55,18 @@ class Exchanging:
     def _assigned(self, number: int, kind: Type) -> ir.Statement:
         variable = ir.Variable(kind, number)
         if isinstance(kind, Map) and kind.key == self._enum and not self._moves(kind.value):
-            # Two entries change places, and nothing else moves.
-            one, other = self._ends
+            # Two entries swap; nothing else changes.
+            first, second = self._ends
             slot = self._slot()
             return ir.Bind(
                 slot,
-                ir.Get(kind.value, variable, one),
+                ir.Get(kind.value, variable, first),
                 ir.Sequence(
                     (
-                        ir.Assign(number, (ir.KeyStep(one),), ir.Get(kind.value, variable, other)),
-                        ir.Assign(number, (ir.KeyStep(other),), ir.Local(kind.value, slot)),
+                        ir.Assign(
+                            number, (ir.KeyStep(first),), ir.Get(kind.value, variable, second)
+                        ),
+                        ir.Assign(number, (ir.KeyStep(second),), ir.Local(kind.value, slot)),
                     )
                 ),
             )
@@ -79,19 +81,21 @@ class Exchanging:
         return ir.Let(body.type, slot, value, body)
 
     def moved(self, value: ir.Expr) -> ir.Expr:
-        """What ``value`` becomes."""
+        """The image of ``value`` under the exchange."""
         kind = value.type
         if not self._moves(kind):
             return value
         return self._bound(value, self._part)
 
     def _part(self, value: ir.Expr) -> ir.Expr:
-        """What a value becomes that may be used any number of times, and that holds some."""
-        kind, (one, other) = value.type, self._ends
+        """The image of a value that contains the symmetric type and may be used any number of
+        times.
+        """
+        kind, (low, high) = value.type, self._ends
         match kind:
             case Enum():
-                rest = ir.Conditional(kind, ir.Equal(value, other), one, value)
-                return ir.Conditional(kind, ir.Equal(value, one), other, rest)
+                rest = ir.Conditional(kind, ir.Equal(value, high), low, value)
+                return ir.Conditional(kind, ir.Equal(value, low), high, rest)
             case Record(fields=fields):
                 parts = (self.moved(ir.GetField(f.type, value, n)) for n, f in enumerate(fields))
                 return ir.MakeRecord(kind, tuple(parts))
@@ -103,8 +107,10 @@ class Exchanging:
                             self.moved(ir.Payload(f.type, value, tag, n))
                             for n, f in enumerate(variant.fields)
                         )
-                        made = ir.MakeVariant(kind, tag, tuple(payload))
-                        result = ir.Conditional(kind, ir.HasTag(value, tag), made, result)
+                        swapped_variant = ir.MakeVariant(kind, tag, tuple(payload))
+                        result = ir.Conditional(
+                            kind, ir.HasTag(value, tag), swapped_variant, result
+                        )
                 return result
             case Option(element):
                 some = ir.Some(kind, self.moved(ir.Content(element, value)))
@@ -114,8 +120,8 @@ class Exchanging:
                 swapped = ir.Conditional(
                     kind,
                     first,
-                    ir.Add(kind, ir.Remove(kind, value, one), other),
-                    ir.Add(kind, ir.Remove(kind, value, other), one),
+                    ir.Add(kind, ir.Remove(kind, value, low), high),
+                    ir.Add(kind, ir.Remove(kind, value, high), low),
                 )
                 return ir.Conditional(kind, ir.Equal(first, second), value, swapped)
             case Set(element) | Bag(element) | Seq(element):
@@ -124,8 +130,8 @@ class Exchanging:
                 return ir.Collect(kind, slot, value, None, moved)
             case Map(key, element):
                 slot = self._slot()
-                found = ir.Get(element, value, self.moved(ir.Local(key, slot)))
-                return ir.BuildMap(kind, slot, self.moved(found))
+                entry = ir.Get(element, value, self.moved(ir.Local(key, slot)))
+                return ir.BuildMap(kind, slot, self.moved(entry))
             case Scalar():
                 raise AssertionError(kind)
             case _:

@@ -1,8 +1,8 @@
-"""Formulas: what may hold of a whole behaviour, an infinite sequence of states.
+"""Formulas: properties of a behaviour, an infinite sequence of states.
 
-A formula is made of state predicates, which are properties of the model by themselves (see
-`ir.Property`), so that nothing here depends on what a predicate says. There is no "next state": no
-formula can tell a behaviour from the same one with states repeated.
+A formula consists of state predicates, which are properties of the model themselves (see
+`ir.Property`), so nothing here depends on their meaning. There is no "next" operator: formulas are
+invariant under stuttering.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any formula; ``span`` is where it was written."""
+    """Any formula; ``span`` is its position in the text."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Holds(Node):
-    """Property number ``predicate`` of the model, a predicate of states, is true of the first
-    state.
-    """
+    """Property number ``predicate`` of the model, a state predicate, is true in the first state."""
 
     predicate: int
 
@@ -41,14 +39,14 @@ class Not(Node):
 
 @dataclass(frozen=True, slots=True)
 class And(Node):
-    """All ``parts`` hold; none is true."""
+    """All ``parts`` hold. An empty conjunction is true."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Node):
-    """Some part holds; none is false."""
+    """Some part holds. An empty disjunction is false."""
 
     parts: tuple[Formula, ...]
 
@@ -63,7 +61,7 @@ class Implies(Node):
 
 @dataclass(frozen=True, slots=True)
 class Iff(Node):
-    """Both hold, or neither does."""
+    """Both operands hold, or neither does."""
 
     left: Formula
     right: Formula
@@ -93,8 +91,8 @@ class Until(Node):
 
 @dataclass(frozen=True, slots=True)
 class LeadsTo(Node):
-    """From every state from which ``left`` holds, ``right`` holds then or later:
-    ``always (left implies eventually right)``.
+    """Whenever ``left`` holds, ``right`` holds then or later: ``always (left implies eventually
+    right)``.
     """
 
     left: Formula
@@ -103,9 +101,7 @@ class LeadsTo(Node):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Node):
-    """``body``, in which ``name``, bound by a quantifier around it, stands for ``value``; this is
-    for reports.
-    """
+    """``body`` with ``name``, bound by an enclosing quantifier, equal to ``value``; for reports."""
 
     name: str
     type: Type
@@ -119,7 +115,7 @@ Formula: TypeAlias = (
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly inside one, as written."""
+    """The direct subformulas, in the order of the text."""
     match formula:
         case Holds():
             return ()
@@ -136,7 +132,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def predicates(formula: Formula) -> Iterator[int]:
-    """The numbers of the predicates of which a formula is made; one may come more than once."""
+    """The numbers of the predicates in a formula, possibly with repetitions."""
     if isinstance(formula, Holds):
         yield formula.predicate
     for part in children(formula):

@@ -1,7 +1,7 @@
-"""A model with symbolic constants as one without: each constant with a value of its own.
+"""Instantiation of symbolic constants: a model with a concrete value for each of them.
 
-What it makes is what checking the spec makes with those values, but for bounds: there a constant
-has the range of its value alone, and here it keeps the range of its type.
+The result equals the model built from the spec with those values, except for bounds: there a
+constant has the range of its value alone, here it keeps the range of its type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
     if not model.symbols:
         return model
     pairs = list(zip(model.symbols, values, strict=True))
-    known = tuple(ir.Constant(s.path, s.type, value, s.span) for s, value in pairs)
+    constants = tuple(ir.Constant(s.path, s.type, value, s.span) for s, value in pairs)
     conditions = tuple(
         ir.Assumption(_given(s.condition, values), s.condition.span or s.span)
         for s in model.symbols
@@ -38,13 +38,13 @@ def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
         actions=tuple(replace(a, body=_given(a.body, values)) for a in model.actions),
         properties=tuple(replace(p, body=_given(p.body, values)) for p in model.properties),
         assumptions=(*model.assumptions, *conditions),
-        constants=(*model.constants, *known),
+        constants=(*model.constants, *constants),
         symbols=(),
     )
 
 
 def _given(part: T, values: Sequence[Value]) -> T:
-    """A piece of core with values for symbols; the same object where it has none."""
+    """Core with values in place of symbols; the same object if it contains none."""
     if isinstance(part, ir.Symbol):
         return cast("T", ir.Literal(part.type, values[part.index], span=part.span))
     return rebuilt(part, lambda inner: _given(inner, values))

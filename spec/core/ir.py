@@ -1,12 +1,13 @@
-"""The typed core: a model with every name, type, bound and place resolved.
+"""The typed core: a model with every name, type, bound and position resolved.
 
 Each node's docstring is its meaning; `semantics/fold.py` says the same in code, for any domain of
-values. Every expression is *total* in its place: whatever may be undefined (an index, a range,
-a division) is guarded by a `Demand` or an `Ensure` around it, built by `elaborate/partiality.py`,
-so that no engine decides what an undefined operation yields. Two consequences: engines may not
-evaluate the body of a `Demand` whose condition is false, and must evaluate operands left to right.
+values. Every expression is *total* where it occurs: anything that may be undefined (an index, a
+range, a division) is guarded by an enclosing `Demand` or `Ensure`, built by
+`elaborate/partiality.py`, so that no engine decides the value of an undefined operation. Two
+consequences: engines must not evaluate the body of a `Demand` whose condition is false, and must
+evaluate operands left to right.
 
-Locals are numbered *slots*; a slot is bound in exactly one place of the model.
+Locals are numbered *slots*; a slot is bound exactly once in the model.
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from fencepost.spec.text.source import Span
 
 BOOL = Bool()
 
-# What an operand is, beside an expression: how its type agrees with that of the node. These names
-# are the signatures of the nodes, and `signatures` reads them.
+# Roles of operands: how the operand's type relates to that of the node. `signatures` reads these
+# names from the annotations.
 Condition: TypeAlias = "Expr"
 """An expression of type bool."""
 Integer: TypeAlias = "Expr"
 """An integer of any type."""
 Body: TypeAlias = "Expr"
-"""An expression whose value may become the node's: its type goes into the node's."""
+"""An expression whose value may become the node's, so its type must be assignable to the node's."""
 Alike: TypeAlias = "Expr"
-"""An expression of the node's type, but for ranges and capacities."""
+"""An expression of the node's type, up to ranges and capacities."""
 Element: TypeAlias = "Expr"
-"""What the node's value holds: an element of a collection, the value of a map at a key, or what is
-in an option.
+"""A part of the node's value: an element of a collection, the value of a map at a key, or the
+content of an option.
 """
 Collection: TypeAlias = "Expr"
 """A set, sequence or bag."""
 Member: TypeAlias = "Expr"
-"""A value of the element type of the collection before it, but for ranges and capacities."""
+"""A value of the element type of the preceding collection, up to ranges and capacities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node; ``span`` is where it was written (None for what is not in the text)."""
+    """Any node. ``span`` is its position in the text, None if it is not in the text."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -82,8 +83,8 @@ class Literal(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Typed):
-    """The value of symbolic constant number ``index``: the same all through a run, and any value
-    of its type that meets its condition.
+    """The value of symbolic constant number ``index``: constant during a run, and any value of its
+    type that satisfies its condition.
     """
 
     index: int
@@ -110,7 +111,7 @@ class Local(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Let(Typed):
-    """``body``, where ``slot`` stands for ``value``, evaluated once, before the body."""
+    """``body`` with ``slot`` bound to ``value``, which is evaluated once, before the body."""
 
     slot: int
     value: Expr
@@ -119,7 +120,7 @@ class Let(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Demand(Typed):
-    """``body``, provided that ``condition`` holds; otherwise the evaluation error ``site``."""
+    """``body`` if ``condition`` holds; otherwise the evaluation error ``site``."""
 
     condition: Condition
     site: int
@@ -138,21 +139,21 @@ class Not(Test):
 
 @dataclass(frozen=True, slots=True)
 class And(Test):
-    """True when all parts are; from the left, nothing behind the first false part is evaluated."""
+    """True if all parts are; evaluation goes left to right and stops at the first false part."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Test):
-    """True when some part is; from the left, nothing behind the first true part is evaluated."""
+    """True if some part is; evaluation goes left to right and stops at the first true part."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional(Typed):
-    """``then`` where ``condition`` holds, else ``otherwise``; the other arm is not evaluated."""
+    """``then`` if ``condition`` holds, else ``otherwise``; the other arm is not evaluated."""
 
     condition: Condition
     then: Body
@@ -161,7 +162,7 @@ class Conditional(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Witness(Test):
-    """``body``; when it is true, coverage mark ``mark`` is set."""
+    """``body``; if it is true, coverage mark ``mark`` is set."""
 
     mark: int
     body: Condition
@@ -169,11 +170,11 @@ class Witness(Test):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Typed):
-    """``body``; before it, where ``condition`` holds, the values of ``operands`` (integers and
-    truth values, at most four) are passed to the observer, as observation number ``number``.
+    """``body``. If ``condition`` holds, the values of ``operands`` (integers and truth values, at
+    most four) are first passed to the observer, as observation number ``number``.
 
-    What is observed changes nothing: the value is the body's. No spec has such a node; the search
-    by regions puts them into the models that it makes.
+    Observation has no effect: the value is the body's. Specs do not contain this node; the region
+    search inserts it into its models.
     """
 
     number: int
@@ -189,9 +190,9 @@ class Observe(Typed):
 class Arithmetic(Typed):
     """``left operator right``, both of the same kind as the result.
 
-    `Int`: mathematical, and the result lies in the type by construction. `Machine`: + - * wrap
-    in two's complement, and so does the quotient of the least value by -1; ``//`` and ``%`` are
-    floor, as for every integer. A divisor is never zero here.
+    `Int`: mathematical, and the result lies in the type by construction. `Machine`: + - * wrap in
+    two's complement, and so does the quotient of the minimum and -1; ``//`` and ``%`` are floor
+    operations for every integer. A divisor is never zero here.
     """
 
     operator: Operator
@@ -208,7 +209,7 @@ class Negate(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Equal(Test):
-    """Whether two values of one type (up to ranges and capacities) are the same value."""
+    """Whether two values of one type (up to ranges and capacities) are equal."""
 
     left: Expr
     right: Expr
@@ -216,7 +217,7 @@ class Equal(Test):
 
 @dataclass(frozen=True, slots=True)
 class Less(Test):
-    """Whether ``left`` comes before ``right`` in the order of values, or (``or_equal``) is it."""
+    """Whether ``left`` precedes ``right`` in the order of values, or (``or_equal``) equals it."""
 
     left: Expr
     right: Expr
@@ -225,8 +226,8 @@ class Less(Test):
 
 @dataclass(frozen=True, slots=True)
 class Fits(Test):
-    """Whether ``operand`` is also a value of ``target``, which differs from its type in ranges,
-    capacities, or an integer's kind only.
+    """Whether ``operand`` is also a value of ``target``, which differs from its type only in
+    ranges, capacities, or the kind of an integer.
     """
 
     operand: Expr
@@ -308,7 +309,7 @@ class IsSome(Test):
 
 @dataclass(frozen=True, slots=True)
 class Content(Typed):
-    """What is in an option that is known not to be none here."""
+    """The content of an option that is known not to be none here."""
 
     option: Expr
 
@@ -320,12 +321,12 @@ class Content(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Universe(Typed):
-    """All values of a finite type, as a set: the type is ``Set(element)``."""
+    """All values of a finite type as a set; the type is ``Set(element)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval(Typed):
-    """The set of the integers ``low`` to ``high``, both included; empty when ``low > high``."""
+    """The set of the integers ``low`` to ``high``, both included; empty if ``low > high``."""
 
     low: Integer
     high: Integer
@@ -333,7 +334,7 @@ class Interval(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Build(Typed):
-    """The collection of the elements, added from left to right (fits its capacity)."""
+    """The collection of the elements, added from left to right; they fit its capacity."""
 
     elements: tuple[Element, ...]
 
@@ -348,7 +349,7 @@ class Add(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Remove(Typed):
-    """A set or bag without one ``element``; as it is where the element is absent."""
+    """A set or bag without one ``element``; unchanged if the element is absent."""
 
     collection: Alike
     element: Member
@@ -356,7 +357,9 @@ class Remove(Typed):
 
 @dataclass(frozen=True, slots=True)
 class InsertAt(Typed):
-    """A sequence with ``element`` put at position ``index`` (0 to length); later ones move up."""
+    """A sequence with ``element`` inserted at position ``index`` (0 to length); later elements move
+    up.
+    """
 
     sequence: Alike
     index: Integer
@@ -421,7 +424,7 @@ class Get(Typed):
 
 @dataclass(frozen=True, slots=True)
 class BuildMap(Typed):
-    """The map whose value at each key is ``body``, with ``slot`` = the key, keys ascending."""
+    """The map with value ``body`` at each key, where ``slot`` is the key; keys ascending."""
 
     slot: int
     body: Element
@@ -431,8 +434,8 @@ class BuildMap(Typed):
 class Quantified(Test):
     """Whether ``body`` holds for every (``every``) or some element of ``domain``.
 
-    Elements in order; nothing behind the element that decides is evaluated. ``name`` is what the
-    spec calls the element, for reports of a failing instance; "" hides it.
+    Elements in order; evaluation stops at the element that decides. ``name`` is the element's name
+    in the spec, for reports of a failing instance; "" hides it.
     """
 
     every: bool
@@ -444,10 +447,10 @@ class Quantified(Test):
 
 @dataclass(frozen=True, slots=True)
 class Collect(Typed):
-    """The collection of ``element`` for the elements of ``domain`` where ``condition`` holds.
+    """The collection of ``element`` for the elements of ``domain`` that satisfy ``condition``.
 
-    In the order of the domain, each element's condition before its element. The result's kind
-    is the type's. A set or bag result always has the capacity; so has a sequence.
+    In the order of the domain; for each element, the condition is evaluated before ``element``. The
+    result's kind is the type's. The capacity always suffices.
     """
 
     slot: int
@@ -460,8 +463,8 @@ class Collect(Typed):
 class Gather(Typed):
     """The elements of ``parts`` for the elements of ``domain``, as one collection.
 
-    In the order of the domain, and for each of its elements in that of its part. Kind and
-    capacity as for `Collect`; the parts are of the same kind, and hold the same type.
+    In the order of the domain, and within each of its elements in the order of its part. Kind and
+    capacity as for `Collect`; the parts have the same kind and element type.
     """
 
     slot: int
@@ -471,14 +474,14 @@ class Gather(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Sum(Typed):
-    """The sum of the integers of a collection, repetitions counted; 0 for none."""
+    """The sum of the integers in a collection, with repetitions; 0 if it is empty."""
 
     collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme(Node):
-    """The least (or, with ``greatest``, the greatest) element of a collection, none if empty."""
+    """The minimum (or, with ``greatest``, the maximum) of a collection; none if it is empty."""
 
     type: Option
     greatest: bool
@@ -487,8 +490,8 @@ class Extreme(Node):
 
 @dataclass(frozen=True, slots=True)
 class Find(Node):
-    """The first element of ``domain``, in ascending order of values, for which ``condition``
-    holds (always, if None), or none. A sequence is searched in ascending order of values too.
+    """The first element of ``domain``, in ascending order of values, that satisfies ``condition``
+    (any, if None), or none. A sequence is searched in ascending order of values, too.
     """
 
     type: Option
@@ -499,7 +502,7 @@ class Find(Node):
 
 @dataclass(frozen=True, slots=True)
 class Occurrences(Typed):
-    """How many times ``element`` occurs in a sequence or bag."""
+    """The number of occurrences of ``element`` in a sequence or bag."""
 
     collection: Collection
     element: Member
@@ -510,12 +513,12 @@ class Occurrences(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Enabled(Test):
-    """Whether action number ``action`` can be taken in this state: some vector of choices runs
-    to its end, or into an evaluation error or failed assertion (a step that ends the run).
+    """Whether action number ``action`` is enabled in this state: some vector of choices runs to its
+    end, or into an evaluation error or failed assertion (a step that ends the run).
 
     Only vectors that begin with the values of ``choices`` count: the role's index, then the
-    parameters. Each is of the type of the elements to choose from, and a value that is not among
-    them is never chosen. Occurs in properties only.
+    parameters. Each is of the element type of its domain; a value outside the domain is never
+    chosen. Occurs in properties only.
     """
 
     action: int
@@ -569,16 +572,16 @@ Step: TypeAlias = FieldStep | KeyStep | IndexStep
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Node):
-    """The statements one after the other; none is "skip"."""
+    """The statements in order. An empty sequence is "skip"."""
 
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """Variable ``variable``, at ``path`` inside it, becomes ``value``.
+    """Assigns ``value`` to variable ``variable``, at ``path`` inside it.
 
-    The steps of the path are evaluated from the left, then the value.
+    The steps of the path are evaluated left to right, then the value.
     """
 
     variable: int
@@ -588,7 +591,7 @@ class Assign(Node):
 
 @dataclass(frozen=True, slots=True)
 class Bind(Node):
-    """``body`` with ``slot`` standing for ``value``, evaluated once."""
+    """``body`` with ``slot`` bound to ``value``, which is evaluated once."""
 
     slot: int
     value: Expr
@@ -597,12 +600,12 @@ class Bind(Node):
 
 @dataclass(frozen=True, slots=True)
 class Pick(Node):
-    """A choice: ``slot`` is one of the elements of ``domain`` for which ``condition`` holds.
+    """A choice: ``slot`` is one of the elements of ``domain`` that satisfy ``condition``.
 
-    Equal elements of a bag are one choice. With no such element the action is not enabled
-    (guard ``guard`` was false). The choice is made at this point, in the state of this point;
-    then ``body`` runs. ``label`` names the choice in traces: a parameter's or picked name, or
-    the message; None hides it.
+    Equal elements of a bag are one choice. Without such an element the action is not enabled (guard
+    ``guard`` was false). The choice is made here, in the current state; then ``body`` runs.
+    ``label`` names the choice in traces: a parameter's or picked name, or the message; None hides
+    it.
     """
 
     slot: int
@@ -615,7 +618,7 @@ class Pick(Node):
 
 @dataclass(frozen=True, slots=True)
 class Require(Node):
-    """Unless ``condition`` holds, the action is not enabled under these choices (see guard)."""
+    """Unless ``condition`` holds, the action is not enabled with these choices (see `Guard`)."""
 
     condition: Condition
     guard: int
@@ -639,7 +642,7 @@ class Ensure(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """``then`` where ``condition`` holds, else ``otherwise``."""
+    """``then`` if ``condition`` holds, else ``otherwise``."""
 
     condition: Condition
     then: Statement
@@ -648,7 +651,9 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class ForEach(Node):
-    """``body`` for each element of ``domain``, in order; the domain is evaluated once, before."""
+    """``body`` for each element of ``domain``, in order; the domain is evaluated once, at the
+    start.
+    """
 
     slot: int
     domain: Expr
@@ -657,7 +662,7 @@ class ForEach(Node):
 
 @dataclass(frozen=True, slots=True)
 class Block(Node):
-    """``body``; a `Leave` inside it with the same label ends it and goes on behind the block."""
+    """``body``; a `Leave` inside it with the same label continues after the block."""
 
     label: int
     body: Statement
@@ -665,14 +670,14 @@ class Block(Node):
 
 @dataclass(frozen=True, slots=True)
 class Leave(Node):
-    """Ends the enclosing `Block` of this label; what was assigned stands."""
+    """Leaves the enclosing `Block` with this label; assignments remain."""
 
     label: int
 
 
 @dataclass(frozen=True, slots=True)
 class Mark(Node):
-    """Coverage mark ``mark`` is set if this step is completed."""
+    """Sets coverage mark ``mark`` if this step completes."""
 
     mark: int
 
@@ -688,11 +693,11 @@ Statement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place where evaluation can fail.
+    """A position at which evaluation can fail.
 
-    ``message`` says what is wrong there, as a sentence without values ("the index lies outside
-    the sequence"). ``calls`` are the places of the calls through which a def or procedure was
-    reached, outermost first.
+    ``message`` describes the failure as a sentence without values ("the index lies outside the
+    sequence"). ``calls`` are the spans of the calls through which a def or procedure was reached,
+    outermost first.
     """
 
     code: str
@@ -706,10 +711,10 @@ GuardKind: TypeAlias = OneOf["require", "choice", "message", "capacity", "budget
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition under which an action can be taken.
+    """A condition for an action to be enabled.
 
     ``kind``: "require"; "choice" (the set of a parameter or pick is not empty); "message" (a
-    message that fits the pattern is there); "capacity" (``or block``; reports count how often
+    message that matches the pattern is present); "capacity" (``or block``; reports count how often
     it was false); "budget" (of losses or duplications).
     """
 
@@ -721,11 +726,11 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class CoverageMark:
-    """Something that ought to happen in a run, or the report says that it did not.
+    """An event that a run is expected to cover; the report lists those that did not occur.
 
     ``kind``: "branch" (of an if or match in an action), "guard" (a require that was true once),
-    "antecedent" (of a property's outermost implication). ``owner`` is the number of the action,
-    or of the property for "antecedent".
+    "antecedent" (of a property's outermost implication). ``owner`` is the number of the action, or
+    of the property for "antecedent".
     """
 
     kind: OneOf["branch", "guard", "antecedent"]
@@ -738,9 +743,9 @@ class CoverageMark:
 class StateVariable:
     """A variable of the state, in declaration order.
 
-    ``name`` is what reports print: ``Leader.log``, ``net``, ``net.losses``. A role family's
-    variable is a `Map` from its index type, a channel family a `Map` from its index types
-    (nested, first index outermost). ``role`` is the role's name, or "" at the top.
+    ``name`` is its name in reports: ``Leader.log``, ``net``, ``net.losses``. A role family's
+    variable is a `Map` from its index type, a channel family a `Map` from its index types (nested,
+    first index outermost). ``role`` is the role's name, or "" at the top level.
     """
 
     name: str
@@ -753,12 +758,14 @@ class StateVariable:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """What a fair behaviour owes to an action: of each of its *units* a step that counts, one that
-    changes a variable that is no ghost (ghost fields apart), again and again, if such a step is
-    possible from some state on in every state (with ``strong``: again and again).
+    """The fairness requirement of an action. For each of its *units*, a fair behaviour takes
+    infinitely many steps that count (steps that change a non-ghost variable, ghost fields ignored)
+    if such a step is possible in every state from some point on; with ``strong``, if it is possible
+    infinitely often.
 
-    Steps with the same first ``choices`` visible choices (see `Pick`; ghost fields apart) belong to
-    one unit: the instance in a role family, and with ``each`` also the parameters and the message.
+    Steps with the same first ``choices`` visible choices (see `Pick`; ghost fields ignored) belong
+    to one unit: the instance in a role family, and with ``each`` also the parameters and the
+    message.
     """
 
     strong: bool
@@ -768,13 +775,13 @@ class Fairness:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An atomic step. Successors come by the vectors of choices of ``body``, in order.
+    """An atomic step. Its successors are enumerated by the vectors of choices of ``body``, in
+    order.
 
-    ``name`` is ``Role.action``, ``action`` or ``net.lose``. In a role family the first choice
-    is the instance, with label "" . ``channel`` is the variable received from, or None; its
-    message is the choice with label ``"on"``. The first ``head`` of the choices that are not hidden
-    are those which its head names: the instance, the parameters (of a loss, the indices of the
-    channel), the message.
+    ``name`` is ``Role.action``, ``action`` or ``net.lose``. In a role family the first choice is
+    the instance, with label "". ``channel`` is the variable received from, or None; its message is
+    the choice with label ``"on"``. The first ``head`` visible choices are those of its head: the
+    instance, the parameters (for a loss, the indices of the channel), the message.
     """
 
     name: str
@@ -791,12 +798,13 @@ class Action:
 class Property:
     """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
 
-    The kind says what it is a predicate of; only one of steps contains `Variable.next`. One of
-    behaviours has a ``formula``, whose predicates are properties of the model behind it; its body
-    is a literal true, and is not evaluated. A refinement has an ``abstract`` model, without ghosts
-    and properties; its body is the image of a state there, a record of the values of the variables,
-    made by a `MakeRecord`. It holds of an initial state whose image is an initial state there, and
-    of a step whose images are equal, or a step there that neither fails nor asserts.
+    The kind determines its subject; only a property of steps contains `Variable.next`. A property
+    of behaviours has a ``formula``, whose predicates are the properties that follow it in the
+    model; its body is a literal true, and is not evaluated. A refinement has an ``abstract`` model,
+    without ghosts and properties; its body is the image of a state there, a record of the values of
+    the variables, built by a `MakeRecord`. It holds in an initial state whose image is an initial
+    state there, and for a step whose images are equal or form a step there that neither fails nor
+    asserts.
     """
 
     name: str
@@ -808,13 +816,13 @@ class Property:
 
     @property
     def title(self) -> str:
-        """``invariant A``, or where an unnamed property stands."""
+        """``invariant A``, or the line of an unnamed property."""
         return f"{self.kind} {self.name or f'at line {self.span.line}'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant as this model was built with it; ``path`` is how checks and options name it."""
+    """A constant with its value in this model; ``path`` is its name in checks and options."""
 
     path: str
     type: Type
@@ -824,9 +832,9 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class SymbolicConstant:
-    """A constant that stands for every value of its type for which ``condition`` holds (None: for
-    every value). The type is bool, a range, a machine integer or an enum. A condition may speak of
-    every symbolic constant. ``path`` as for `Constant`.
+    """A constant that ranges over every value of its type that satisfies ``condition``, or
+    over all of them if it is None. The type is bool, a range, a machine integer or an enum. A
+    condition may mention every symbolic constant. ``path`` as for `Constant`.
     """
 
     path: str
@@ -837,7 +845,7 @@ class SymbolicConstant:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A condition on constants that must hold before a search means anything."""
+    """A condition on constants that must hold for a search to be meaningful."""
 
     condition: Expr
     span: Span
@@ -845,12 +853,12 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A spec with its constants fixed: what an engine runs.
+    """A spec with its constants fixed, as an engine runs it.
 
-    ``initial`` assigns every variable; its vectors of choices are the initial states, as
-    actions' are successors (a false `Require` there drops the state). ``slots`` is the number
-    of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
-    order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
+    ``initial`` assigns every variable; its vectors of choices are the initial states, just as those
+    of actions are successors (a false `Require` drops the state). ``slots`` is the number of slots,
+    ``labels`` that of block labels. Actions and properties are in declaration order, which
+    determines the problem that is reported. ``warnings`` are findings that do not prevent a run.
     ``symbols`` are the constants without a value; `instantiate.instance` gives them one.
     """
 
@@ -870,7 +878,7 @@ class Model:
     symbols: tuple[SymbolicConstant, ...] = ()
 
     def searched(self, chosen: Iterable[int]) -> SearchedProperties:
-        """The properties that a search for those with the ``chosen`` numbers looks at."""
+        """The properties that a search for those with the ``chosen`` numbers evaluates."""
         formulas = (self.properties[number].formula for number in chosen)
-        parts = {one for formula in formulas if formula for one in predicates(formula)}
-        return SearchedProperties.of([one.kind for one in self.properties], {*chosen, *parts})
+        parts = {part for formula in formulas if formula for part in predicates(formula)}
+        return SearchedProperties.of([part.kind for part in self.properties], {*chosen, *parts})

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from fencepost.spec.records import dataclass
 
 Interval: TypeAlias = tuple[int, int]
-"""The least and the greatest integer of a range, both included."""
+"""The minimum and maximum of a range, both included."""
 
 Apply: TypeAlias = Callable[["Operator", Any, Any], Any]
 """Applies an operator to two operands of some engine."""

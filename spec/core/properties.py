@@ -1,8 +1,7 @@
-"""The kinds of properties: what each is a predicate of, what it is for, and how it is reported.
+"""The kinds of properties: subject, purpose and reporting of each.
 
-No other module compares a kind with another.
-It asks the kind (`PropertyKind.of_steps`), or a model for the properties that a search looks at
-(`ir.Model.searched`).
+Other modules do not compare kinds. They ask the kind (`PropertyKind.of_steps`), or a model for the
+properties that a search evaluates (`ir.Model.searched`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ from fencepost.spec.records import dataclass
 
 
 class Rank(IntEnum):
-    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
+    """Determines which of two problems at the same depth is reported (docs/language.md section
+    10).
+    """
 
     ERROR = 0
     ASSERTION = 1
@@ -27,7 +28,7 @@ class Rank(IntEnum):
 
 
 class Subject(Enum):
-    """What a property is a predicate of; the value is the word for one of them."""
+    """The subject of a property as a predicate; the value is the word for one subject."""
 
     STATE = "state"
     STEP = "step"
@@ -35,7 +36,7 @@ class Subject(Enum):
 
 
 class Purpose(Enum):
-    """What a property is for."""
+    """The purpose of a property."""
 
     HOLD = "It is true of every subject; a subject for which it is false is a problem."
     BE_REACHED = "It is true of some subject."
@@ -45,11 +46,12 @@ class Purpose(Enum):
 
 
 class PropertyKind(Enum):
-    """A kind of property. The value is the word, or the words, that declare it in a spec;
-    predicates are declared by the formulas that are made of them.
+    """A kind of property. The value is the keyword, or keywords, that declare it in a spec;
+    predicates are declared by the formulas that contain them.
 
-    ``subject``: what it is a predicate of. ``purpose``: what it is for. ``supports_proofs``:
-    induction may rest on it, where it is inductive, also in a run that does not search for it.
+    ``subject`` is the kind of object it is a predicate of, ``purpose`` the reason to evaluate it.
+    ``supports_proofs`` says whether induction may rely on it, if it is inductive, even in a run
+    that does not search for it.
     """
 
     _value_: str
@@ -82,7 +84,7 @@ class PropertyKind(Enum):
 
     @classmethod
     def declared_by(cls, word: str) -> Self:
-        """The kind that a word, or words, of the grammar declare."""
+        """The kind that a keyword, or keywords, of the grammar declare."""
         return next(kind for kind in cls if str(kind) == word)
 
     @property
@@ -92,13 +94,16 @@ class PropertyKind(Enum):
 
     @property
     def of_steps(self) -> bool:
-        """Whether it is a predicate of a step, so that its value needs the state after it, too."""
+        """Whether it is a predicate of a step, so that its value depends on the next state as
+        well.
+        """
         return self.subject is Subject.STEP
 
     def place(self, before: State | None, state: State) -> tuple[State, State | None]:
-        """Where it is evaluated at the end of a path whose last states are given: a state, and of a
-        step the state after it, too. There must be a step for one of steps; one of behaviours is
-        evaluated at no place. A refinement says something of an initial state, too.
+        """The arguments for evaluating it at the end of a path with these last states: a state, and
+        for a property of steps also the next state. A property of steps requires a step, except
+        that a refinement also constrains initial states; a property of behaviours is never
+        evaluated like this.
         """
         match self.subject:
             case Subject.STATE:
@@ -113,22 +118,24 @@ class PropertyKind(Enum):
 
     @property
     def of_initial_states(self) -> bool:
-        """Whether it is one of steps that is a predicate of the initial states, too."""
+        """Whether it is a property of steps that also constrains the initial states."""
         return self is PropertyKind.REFINEMENT
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it is a predicate of states inside a formula of behaviours."""
+        """Whether it is a state predicate inside a formula of behaviours."""
         return self is PropertyKind.PREDICATE
 
     @property
     def of_behaviours(self) -> bool:
-        """Whether it is a formula, so that it is decided when all states have been visited."""
+        """Whether it is a formula, which is decided once all states have been visited."""
         return self.subject is Subject.BEHAVIOUR
 
     @property
     def must_hold(self) -> bool:
-        """Whether it is violated where it is false; this is also what induction proves."""
+        """Whether it is violated where it is false; these are the properties that induction
+        proves.
+        """
         return self.purpose is Purpose.HOLD
 
     @property
@@ -138,39 +145,39 @@ class PropertyKind(Enum):
 
     @property
     def bounds_search(self) -> bool:
-        """Whether states in which it is false lie outside the search."""
+        """Whether states that falsify it are outside the search."""
         return self.purpose is Purpose.BOUND
 
     @property
     def allows_end(self) -> bool:
-        """Whether a state in which it is true is no deadlock. It is evaluated when a state turns
-        out to have no successor; the other predicates of states, when a state is found.
+        """Whether a state that satisfies it is not a deadlock. It is evaluated if a state turns out
+        to have no successor; the other state predicates are evaluated when a state is found.
         """
         return self.purpose is Purpose.END
 
     @property
     def is_part(self) -> bool:
-        """Whether it stands in the formula of a property only, and is none to users."""
+        """Whether it is only part of another property's formula, and not visible to users."""
         return self.purpose is Purpose.FORM
 
     @property
     def selectable(self) -> bool:
-        """Whether a run may be asked to search for it, or not to."""
+        """Whether a run may be told to search for it or to skip it."""
         return self.must_hold or self.must_be_reached
 
     @property
     def shapes_search(self) -> bool:
-        """Whether every run looks at it, whatever it searches for."""
+        """Whether every run evaluates it, regardless of the selection."""
         return self.bounds_search or self.allows_end
 
     @property
     def broken(self) -> str:
-        """What reports say of a selectable property that is not as it must be, after its name."""
+        """The phrase in reports, after its name, for a selectable property that fails."""
         return "is violated" if self.must_hold else "holds in no reachable state"
 
     @property
     def rank(self) -> Rank:
-        """That of a violation, of a kind that must hold."""
+        """The rank of a violation, for a kind that must hold."""
         assert self.must_hold, f"a {self} is never violated"
         match self.subject:
             case Subject.STATE:
@@ -185,12 +192,12 @@ class PropertyKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SearchedProperties:
-    """The properties that one search looks at: their numbers, in declaration order.
+    """The properties that one search evaluates: their numbers, in declaration order.
 
-    ``invariants`` and ``step_invariants`` must hold in every state and on every step (a lemma is
-    among the invariants), and some state must make each of the ``reachables`` true.
-    ``constraints`` and ``terminals`` are all those of the model. ``behaviours`` must hold of every
-    fair behaviour, and ``predicates`` are what these are made of.
+    ``invariants`` and ``step_invariants`` must hold in every state and on every step (lemmas count
+    as invariants), and some state must make each of the ``reachables`` true. ``constraints`` and
+    ``terminals`` are all those of the model. ``behaviours`` must hold for every fair behaviour, and
+    ``predicates`` are their parts.
     """
 
     invariants: tuple[int, ...]
@@ -203,8 +210,8 @@ class SearchedProperties:
 
     @classmethod
     def of(cls, kinds: Sequence[PropertyKind], chosen: Collection[int]) -> Self:
-        """Those of a model with properties of these ``kinds``, in a search for the ``chosen``,
-        which name the predicates of formulas, too.
+        """The properties of a model with these ``kinds`` in a search for the ``chosen``, which
+        include the predicates of formulas.
         """
 
         def numbers(purpose: Purpose, subject: Subject = Subject.STATE) -> tuple[int, ...]:
@@ -233,12 +240,12 @@ class SearchedProperties:
 
     @property
     def chosen(self) -> frozenset[int]:
-        """Those that are searched for."""
+        """The properties that are searched for."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
         return frozenset((*searched, *self.behaviours))
 
     @property
     def every(self) -> tuple[int, ...]:
-        """All that are evaluated in states and on steps, role by role."""
+        """All properties evaluated in states and on steps, by purpose."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
         return *searched, *self.predicates, *self.constraints, *self.terminals

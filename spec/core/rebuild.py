@@ -1,4 +1,4 @@
-"""Nodes made anew with other nodes inside, whatever their kind."""
+"""Generic rebuilding of nodes with changed children."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ N = TypeVar("N", bound=ir.Node)
 
 
 def rebuilt(value: T, part: Callable[[object], object]) -> T:
-    """A node or a tuple with what ``part`` makes of each part, but for spans and the types of
-    expressions; itself where that changes nothing. Anything else is as it is.
+    """A node or tuple with ``part`` applied to each part, except for spans and the types of
+    expressions; the same object if nothing changes. Any other value is returned unchanged.
     """
     if isinstance(value, tuple):
         items = cast("tuple[object, ...]", value)
-        made = tuple(part(item) for item in items)
-        same = all(a is b for a, b in zip(items, made, strict=True))
-        return cast("T", items if same else made)
+        rebuilt_items = tuple(part(item) for item in items)
+        same = all(a is b for a, b in zip(items, rebuilt_items, strict=True))
+        return cast("T", items if same else rebuilt_items)
     if not isinstance(value, NODES):
         return value
     changes = {
@@ -30,7 +30,7 @@ def rebuilt(value: T, part: Callable[[object], object]) -> T:
         for name in parts(type(value))
         if (after := part(before := getattr(value, name))) is not before
     }
-    # Any node of core or syntax: no type says which fields it has.
+    # Any node of core or syntax; its fields are not known statically.
     return replace(value, **changes) if changes else value  # type: ignore[arg-type]
 
 
@@ -40,8 +40,8 @@ def operands(expr: ir.Expr) -> list[ir.Expr]:
 
 
 def with_children(node: N, new: Iterable[ir.Node | ir.Step], kind: Type | None = None) -> N:
-    """``node`` with other nodes in place of its `children`, as many and in the same order; with
-    ``kind``, also another type, for an expression that carries one.
+    """``node`` with as many new nodes in place of its `children`, in the same order; with ``kind``,
+    also a new type, for an expression that carries one.
     """
     left = iter(new)
     changes: dict[str, object] = {} if kind is None else {"type": kind}
@@ -52,5 +52,5 @@ def with_children(node: N, new: Iterable[ir.Node | ir.Step], kind: Type | None =
         elif before is not None:
             changes[name] = next(left)
     assert next(left, None) is None, node
-    # Any node of the core: no type says which fields it has.
+    # Any node of the core; its fields are not known statically.
     return replace(node, **changes)  # type: ignore[arg-type]

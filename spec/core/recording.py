@@ -1,7 +1,7 @@
-"""What the lines of a recording say about the steps of a model: a mapping, elaborated.
+"""An elaborated mapping between the lines of a recording and the steps of a model.
 
-It does not know how lines are read, nor how a run that fits them is looked for. An expression or
-statement here may read the state; its free slots stand for what the docstrings say.
+Reading the lines and searching for a run that matches them are done elsewhere. Expressions and
+statements here may read the state; the docstrings define their free slots.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value that a line gives as it is."""
+    """A value that a line contains literally."""
 
     type: Type
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name of the real system, which stands for a value by binding number ``bind``."""
+    """A name of the real system, mapped to a value by binding number ``bind``."""
 
     bind: int
     type: Type
@@ -31,7 +31,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Perhaps:
-    """Nothing (the field is missing, or null), or what ``element`` says."""
+    """An optional value: the field is missing, null, or of the shape ``element``."""
 
     element: Shape
 
@@ -49,8 +49,8 @@ Shape: TypeAlias = Plain | Named | Perhaps | Several
 
 @dataclass(frozen=True, slots=True)
 class EventField:
-    """A field of an event line: what lines and the rules call it, the type of what it stands for,
-    and how that is written.
+    """A field of an event line: its name in lines and in rules, its type, and its shape in a
+    line.
     """
 
     name: str
@@ -62,8 +62,8 @@ class EventField:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A kind of event, from the sources with the numbers ``sources``. Rules call it ``name``, lines
-    ``said``; of one source no two events are called the same in lines.
+    """A kind of event, from the sources with the numbers ``sources``. Its name is ``name`` in rules
+    and ``said`` in lines; the events of one source have different names in lines.
     """
 
     name: str
@@ -76,7 +76,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Sources of events: each that one of the ``patterns`` fits has an order of its own."""
+    """Sources of events. Each source that matches one of the ``patterns`` has an order of its
+    own.
+    """
 
     name: str
     patterns: tuple[str, ...]
@@ -85,9 +87,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The values of a field of lines: within a source of a history, each is greater than the one
-    before (not ``strict``: or the same), of the lines that have the same in the fields ``by``.
-    Lines without the field have nothing to do with it.
+    """An order of the values of a field: within a source of a history, each is greater than the one
+    before it (if not ``strict``: or equal), among the lines with the same values of the fields
+    ``by``. Lines without the field are not constrained.
     """
 
     name: str
@@ -98,8 +100,8 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Names that stand for values of a type, one to one; ``fixed`` are those known beforehand,
-    which are apart: other names may stand for the same values.
+    """Names mapped one to one to values of a type. ``fixed`` are the names known in advance; they
+    are separate, so other names may denote the same values.
     """
 
     name: str
@@ -109,9 +111,9 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Shows:
-    """What a step shows: ``body`` is the sequence of the records of the events, of the state and
-    the next one. Only steps of ``action`` (None: any) show it; the slots of ``choices`` stand for
-    the values of the step's choices with these labels.
+    """The events that a step shows: ``body`` is the sequence of their records, an expression over
+    the state and the next one. Only steps of ``action`` show them (any, if None); the slots of
+    ``choices`` hold the step's choices with these labels.
     """
 
     event: int
@@ -123,7 +125,7 @@ class Shows:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The statement that takes the answer out of the channel; ``content`` is what is in the
+    """The statement that removes the answer from the channel. ``content`` is the content of the
     channel, and ``tags`` are those of the answers to the request.
     """
 
@@ -135,12 +137,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What an event brings in, where ``condition`` holds (None: anywhere): a step of ``action``
-    whose first choices are ``choices``, or what the statement ``body`` does. The slots ``fields``
-    stand for the fields of the event.
+    """The effect of an event if ``condition`` holds or is None: a step of ``action`` whose
+    first choices are ``choices``, or the statement ``body``. The slots ``fields`` hold the fields
+    of the event.
 
-    ``kind``: with "input" the event is read there; "ahead", later; "answers", when its ``answer``
-    is there.
+    ``kind``: with "input" the event is read at this step; with "ahead", later; with "answers", when
+    its ``answer`` is present.
     """
 
     kind: Literal["input", "ahead", "answers"]
@@ -156,7 +158,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """Such an event may be passed over, where ``condition`` holds; slots as in `Input`."""
+    """Such an event may be skipped if ``condition`` holds; slots as in `Input`."""
 
     event: int
     fields: tuple[int, ...]
@@ -166,7 +168,7 @@ class Tolerated:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Messages with these tags do not stay in the channel that is variable ``variable``."""
+    """Messages with these tags do not remain in the channel that is variable ``variable``."""
 
     variable: int
     tags: frozenset[int]
@@ -176,11 +178,11 @@ class Dropped:
 class Recording:
     """A mapping between the lines of a recording and a model.
 
-    ``key`` is the field that names a line's history (None: there is one history), ``by`` the fields
-    that name it by what other lines of it have said. ``event_field`` names the event. ``under_way``
-    is how many messages may be under way when one is put in ahead, None if nothing is said.
-    ``carriers`` are the channels in which messages are under way; in the others they stay for ever.
-    ``sites`` and ``guards`` begin with those of the model.
+    ``key`` is the field that names a line's history, None if there is only one; ``by`` are the
+    fields that identify it by the contents of its other lines. ``event_field`` names the event.
+    ``under_way`` is the maximum number of messages in transit when one is sent ahead, None if it is
+    not declared. ``carriers`` are the channels with messages in transit; in the others they remain
+    forever. ``sites`` and ``guards`` begin with those of the model.
     """
 
     key: str | None

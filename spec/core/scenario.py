@@ -1,8 +1,8 @@
-"""Scenarios: the steps that some run of a model must take, and what must hold behind them.
+"""Scenarios: the steps that some run of a model must take, and the condition after them.
 
-Whether there is such a run is a question to any search of states: `product` is a model that takes
-the steps of another one, and whose state also says how many of the scenario's are behind it. It
-does not know how a scenario is written.
+Any state search can decide whether such a run exists: `product` is a model that takes the steps of
+another one, and whose state also contains the number of scenario steps taken. The syntax of
+scenarios is handled elsewhere.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ScenarioStep:
-    """A step of action number ``action`` whose first choices meet ``condition`` (None: any), an
-    expression of the state before the step, in which slots of the action's choices are free. The
-    last of these choices is that of ``slot``; None: there are none.
+    """A step of action number ``action`` whose first choices satisfy ``condition`` (None for any),
+    an expression over the state before the step; slots of the action's choices are free in it. The
+    last of these choices is that of ``slot``; None if there are none.
     """
 
     action: int
@@ -36,8 +36,8 @@ class ScenarioStep:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """``steps`` in this order; any other steps may come before the one with number i, for i in
-    ``gaps`` (``len(steps)``: behind the last). Then ``expectation`` holds.
+    """``steps`` in this order. Any other steps may precede step i, for i in ``gaps``;
+    ``len(steps)`` is the gap after the last. Then ``expectation`` holds.
     """
 
     name: str
@@ -49,10 +49,11 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A model beside a scenario: its last variable is the position, the number of steps behind.
+    """A model combined with a scenario: its last variable is the position, the number of steps
+    taken.
 
-    The numbers of properties: invariant ``unmet`` is false where the scenario is met; reachable
-    ``reached[i]`` is true where i steps are behind, and there invariant ``avoided[i]`` is false.
+    The numbers of properties: invariant ``unmet`` is false where the scenario is completed;
+    reachable ``reached[i]`` is true after i steps, and invariant ``avoided[i]`` is false there.
     Invariant ``expected`` is the expectation.
     """
 
@@ -64,16 +65,16 @@ class Product:
 
 
 def product(model: ir.Model, scenario: Scenario) -> Product:
-    """The model beside the scenario. Its actions are those of the model, by number and choices, and
-    its states are those of the model with the position behind them.
+    """The model combined with the scenario. Its actions are those of the model, with the same
+    numbers and choices; its states are those of the model followed by the position.
     """
-    made = _Product(model, scenario)
-    actions = tuple(map(made.action, range(len(model.actions))))
-    start: ir.Statement = ir.Assign(made.number, (), made.literal(0))
+    builder = _Product(model, scenario)
+    actions = tuple(map(builder.action, range(len(model.actions))))
+    start: ir.Statement = ir.Assign(builder.number, (), builder.literal(0))
     properties = [*model.properties]
-    span, places = scenario.span, range(made.end + 1)
-    if made.beyond:
-        inside = ir.Less(made.position, made.literal(made.end + 1))
+    span, positions = scenario.span, range(builder.end + 1)
+    if builder.beyond:
+        inside = ir.Less(builder.position, builder.literal(builder.end + 1))
         properties.append(ir.Property("", PropertyKind.CONSTRAINT, inside, span))
 
     def added(*several: ir.Property) -> tuple[int, ...]:
@@ -86,25 +87,26 @@ def product(model: ir.Model, scenario: Scenario) -> Product:
     def reachable(body: ir.Expr) -> ir.Property:
         return ir.Property("", PropertyKind.REACHABLE, body, span)
 
-    met = ir.And((made.at(made.end), scenario.expectation))
+    met = ir.And((builder.at(builder.end), scenario.expectation))
     unmet, expected = added(invariant(ir.Not(met)), invariant(scenario.expectation))
-    reached = added(*(reachable(made.at(place)) for place in places))
-    avoided = added(*(invariant(ir.Not(made.at(place))) for place in places))
-    beside = replace(
+    reached = added(*(reachable(builder.at(position)) for position in positions))
+    avoided = added(*(invariant(ir.Not(builder.at(position))) for position in positions))
+    combined = replace(
         model,
-        variables=(*model.variables, made.variable),
+        variables=(*model.variables, builder.variable),
         initial=ir.Sequence((start, model.initial)),
         actions=actions,
         properties=tuple(properties),
-        guards=(*model.guards, *made.guards),
-        slots=made.slots,
+        guards=(*model.guards, *builder.guards),
+        slots=builder.slots,
     )
-    return Product(beside, unmet, reached, avoided, expected)
+    return Product(combined, unmet, reached, avoided, expected)
 
 
 class _Product:
-    """The parts of a product. ``beyond``: whether a step that does not fit leads to a position
-    behind the end, instead of being impossible, because something asks which actions are enabled.
+    """The parts of a product. ``beyond`` says whether a step that does not match leads to a
+    position past the end instead of being disabled, because some expression tests which actions are
+    enabled.
     """
 
     def __init__(self, model: ir.Model, scenario: Scenario) -> None:
@@ -119,40 +121,45 @@ class _Product:
         self.position = ir.Variable(self.kind, self.number)
         self.guards: list[ir.Guard] = []
         self.slots = model.slots
-        bounds = (one.body for one in model.properties if one.kind.bounds_search)
-        asked = walk((scenario.expectation, *bounds))
-        self.beyond = any(isinstance(node, ir.Enabled) for node in asked)
+        bounds = (prop.body for prop in model.properties if prop.kind.bounds_search)
+        evaluated = walk((scenario.expectation, *bounds))
+        self.beyond = any(isinstance(node, ir.Enabled) for node in evaluated)
 
-    def literal(self, place: int) -> ir.Expr:
-        return ir.Literal(self.kind, place)
+    def literal(self, position: int) -> ir.Expr:
+        return ir.Literal(self.kind, position)
 
-    def at(self, *places: int) -> ir.Expr:
+    def at(self, *positions: int) -> ir.Expr:
         """Whether the position is one of these."""
-        return _any(*(ir.Equal(self.position, self.literal(place)) for place in places))
+        return _any(*(ir.Equal(self.position, self.literal(position)) for position in positions))
 
     def action(self, number: int) -> ir.Action:
-        """An action that is taken only where it fits, and moves the position."""
+        """An action that is enabled only where it matches the scenario, and that advances the
+        position.
+        """
         action, steps = self.model.actions[number], self.scenario.steps
-        mine = [place for place, step in enumerate(steps) if step.action == number]
+        positions = [position for position, step in enumerate(steps) if step.action == number]
         guard = len(self.model.guards) + len(self.guards)
         self.guards.append(ir.Guard("choice", self.scenario.span, number))
         body = action.body
-        if mine:
-            body = self._moved(body, steps[mine[0]].slot, mine, guard)
+        if positions:
+            body = self._moved(body, steps[positions[0]].slot, positions, guard)
         elif self.beyond:
-            # No choice: what asks whether the action is enabled names its first ones.
+            # No choice here: a test of whether the action is enabled gives values for its first
+            # choices.
             stays, out = self.at(*sorted(self.scenario.gaps)), self.literal(self.end + 1)
             move = ir.Conditional(self.kind, stays, self.position, out)
             body = ir.Sequence((ir.Assign(self.number, (), move), body))
         if not self.beyond:
-            allowed = ir.Require(self.at(*sorted({*mine, *self.scenario.gaps})), guard)
+            allowed = ir.Require(self.at(*sorted({*positions, *self.scenario.gaps})), guard)
             body = ir.Sequence((allowed, body))
         return replace(action, body=body)
 
     def _moved(
-        self, body: ir.Statement, slot: int | None, mine: list[int], guard: int
+        self, body: ir.Statement, slot: int | None, positions: list[int], guard: int
     ) -> ir.Statement:
-        """``body`` with a choice of the next position behind that of ``slot`` (None: in front)."""
+        """``body`` with a choice of the next position after that of ``slot``; without a slot it
+        comes first.
+        """
         after = ir.Local(self.kind, self.slots)
         self.slots += 1
         gaps = sorted(self.scenario.gaps)
@@ -160,28 +167,29 @@ class _Product:
         if gaps:
             ways.append(ir.And((self.at(*gaps), ir.Equal(after, self.position))))
         fits: list[ir.Statement] = []
-        for place in mine:
-            taken = ir.And((self.at(place), ir.Equal(after, self.literal(place + 1))))
-            ways.append(taken)
-            condition = self.scenario.steps[place].condition
+        for position in positions:
+            advances = ir.And((self.at(position), ir.Equal(after, self.literal(position + 1))))
+            ways.append(advances)
+            condition = self.scenario.steps[position].condition
             if condition is not None:
-                # Behind the choice: where it has no value, only this way is none.
-                fits.append(ir.Require(ir.Or((ir.Not(taken), condition)), guard))
+                # After the choice: if the condition is undefined, only this alternative is
+                # disabled.
+                fits.append(ir.Require(ir.Or((ir.Not(advances), condition)), guard))
         if self.beyond:
             out = ir.Equal(after, self.literal(self.end + 1))
             ways.append(ir.And((ir.Not(self.at(*gaps)), out)))
 
-        def behind(rest: ir.Statement) -> ir.Statement:
+        def choose_position(rest: ir.Statement) -> ir.Statement:
             move = ir.Assign(self.number, (), after)
             domain = ir.Universe(Set(self.kind))
             body = ir.Sequence((*fits, move, rest))
             return ir.Pick(after.slot, domain, _any(*ways), guard, None, body)
 
-        return behind(body) if slot is None else _inside(body, slot, behind)
+        return choose_position(body) if slot is None else _inside(body, slot, choose_position)
 
 
 def _inside(value: T, slot: int, change: Callable[[ir.Statement], ir.Statement]) -> T:
-    """``value`` with the body changed of the choice of ``slot``."""
+    """``value`` with a changed body of the choice of ``slot``."""
     if isinstance(value, ir.Pick) and value.slot == slot:
         return cast("T", replace(value, body=change(value.body)))
     return rebuilt(value, lambda part: _inside(part, slot, change))

@@ -1,4 +1,4 @@
-"""The signature of each node of the core: its operands and their roles, and what it binds."""
+"""The signature of each core node: its operands with their roles, and the slot it binds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fencepost.spec.core.types import Map, Option, Type
 Role: TypeAlias = Literal[
     "Condition", "Integer", "Body", "Alike", "Element", "Collection", "Member", "Expr"
 ]
-"""What an operand is: see the names of that kind in `ir`."""
+"""The role of an operand; see the type aliases in `ir`."""
 
 _ROLE = re.compile("|".join(get_args(Role)))
 _RANGES = ("value", "domain")
-"""Operands that say what a slot stands for; all others of the node see the slot."""
+"""Operands that determine the values of a slot; all other operands of the node see the slot."""
 
 
 _SIGNATURES: dict[type[ir.Node], tuple[tuple[str, Role], ...]] = {}
@@ -28,28 +28,31 @@ _SIGNATURES: dict[type[ir.Node], tuple[tuple[str, Role], ...]] = {}
 def _signature(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
     if kind not in _SIGNATURES:
         names = parts(kind)
-        found = ((item.name, _ROLE.search(str(item.type))) for item in fields(kind))
+        role_matches = ((item.name, _ROLE.search(str(item.type))) for item in fields(kind))
         _SIGNATURES[kind] = tuple(
-            (name, cast("Role", role[0])) for name, role in found if role and name in names
+            (name, cast("Role", role[0])) for name, role in role_matches if role and name in names
         )
     return _SIGNATURES[kind]
 
 
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
-    """The operands of an expression in the order of its fields: each with its role, and whether
-    it is evaluated for a value of the slot that the expression binds.
+    """The operands of an expression in the order of its fields: each with its role, and whether it
+    is evaluated with the slot that the expression binds.
     """
     binds = bound(expr) is not None
     for name, role in _signature(type(expr)):
-        found: object = getattr(expr, name)
-        row = cast("tuple[ir.Expr | None, ...]", found if isinstance(found, tuple) else (found,))
+        field_value: object = getattr(expr, name)
+        row = cast(
+            "tuple[ir.Expr | None, ...]",
+            field_value if isinstance(field_value, tuple) else (field_value,),
+        )
         for operand in row:
             if operand is not None:
                 yield operand, role, binds and name not in _RANGES
 
 
 def bound(expr: ir.Expr) -> tuple[int, Type] | None:
-    """The slot that an expression binds, and the type of what it stands for."""
+    """The slot that an expression binds, and the type of its values."""
     match expr:
         case ir.Let(slot=slot, value=value):
             return slot, value.type
@@ -62,7 +65,9 @@ def bound(expr: ir.Expr) -> tuple[int, Type] | None:
 
 
 def held(kind: Type) -> Type | None:
-    """The type of an `ir.Element` of a node of type ``kind``; None where that holds nothing."""
+    """The type of an `ir.Element` of a node of type ``kind``; None if such a value has no
+    elements.
+    """
     match kind:
         case Option(inner) | Map(value=inner):
             return inner

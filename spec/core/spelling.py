@@ -1,4 +1,4 @@
-"""How values are written: one traversal for every notation, and the notation of the language."""
+"""The spelling of values: one traversal for every notation, and the notation of the language."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from fencepost.spec.records import dataclass
 R = TypeVar("R")
 
 Parts: TypeAlias = Sequence[tuple[str, R]]
-"""Fields by name, in the order declared."""
+"""Fields by name, in declaration order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notation(Generic[R]):
-    """What a value becomes, given what its parts became."""
+    """A notation: the result for a value, given the results for its parts."""
 
     scalar: Callable[[bool | int | str], R]
-    """A truth value, an integer, or the name of a member of an enum."""
+    """A truth value, an integer, or the name of an enum member."""
     record: Callable[[Record, Parts[R]], R]
     variant: Callable[[Union, int, Parts[R]], R]
     """The variant with this number."""
@@ -43,10 +43,10 @@ class Notation(Generic[R]):
     """The content of an option, and its type."""
     elements: Callable[[Set | Seq | Bag, list[R]], R]
     map: Callable[[Map, tuple[Value, ...], Callable[[Value, Type], R]], R]
-    """A map, which writes its own parts."""
+    """A map; it spells its own parts."""
 
     def of(self, value: Value, kind: Type) -> R:
-        """A value of type ``kind``."""
+        """The result for a value of type ``kind``."""
         match kind, value:
             case Bool(), _:
                 return self.scalar(bool(value))
@@ -74,7 +74,7 @@ class Notation(Generic[R]):
 def entries(
     kind: Map, value: Sequence[Value], of: Callable[[Value, Type], R]
 ) -> Iterator[tuple[R, R]]:
-    """The keys and values of a map, each written by ``of``."""
+    """The keys and values of a map, each spelled by ``of``."""
     for key, item in zip(values(kind.key), value, strict=True):
         yield of(key, kind.key), of(item, kind.value)
 
@@ -105,6 +105,6 @@ TEXT: Notation[str] = Notation(
 )
 
 show = TEXT.of
-"""A value of a type, as the language writes it: ``VerifyAnswer(token: 1, ongoing: true)``,
-``[Data, Marker]``, ``{1, 2}``, ``none``; a map as ``[k1: v1, k2: v2]``.
+"""The text of a value in the language: ``VerifyAnswer(token: 1, ongoing: true)``, ``[Data,
+Marker]``, ``{1, 2}``, ``none``; a map as ``[k1: v1, k2: v2]``.
 """

@@ -1,4 +1,4 @@
-"""Every node of a piece of syntax or of core, whatever its kind."""
+"""Generic traversal of syntax and core nodes."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _LEAVES = frozenset([
     "Span", "Span | None", "Type", "Option", "Value", "Operator", "SetOperator",
     "int", "int | None", "bool", "str", "str | None",
 ])  # fmt: skip
-"""Annotations of fields in which no node stands."""
+"""Annotations of fields that never contain nodes."""
 
 
 _PARTS: dict[type[Any], tuple[str, ...]] = {}
 
 
 def parts(kind: type[Any]) -> tuple[str, ...]:
-    """The names of the fields of a kind of node in which other nodes may stand, as declared."""
+    """The names of a node class's fields that may contain nodes, in declaration order."""
     if kind not in _PARTS:
         _PARTS[kind] = tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
     return _PARTS[kind]
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly inside a node, in the order written."""
-    found: list[Node] = []
+    """The nodes directly inside a node, in the order of the text."""
+    nodes: list[Node] = []
     for name in parts(type(node)):
-        _gather(getattr(node, name), found)
-    return found
+        _gather(getattr(node, name), nodes)
+    return nodes
 
 
-def _gather(value: object, found: list[Node]) -> None:
-    # Plain tuples are most of what is no node, and to know a node takes five times as long.
+def _gather(value: object, nodes: list[Node]) -> None:
+    # Most values that are not nodes are plain tuples; testing for a node takes five times as long.
     if type(value) is not tuple and isinstance(value, NODES):
-        found.append(value)
+        nodes.append(value)
     elif isinstance(value, tuple):
         for part in cast("tuple[object, ...]", value):
-            _gather(part, found)
+            _gather(part, nodes)
 
 
 def statements(tree: object) -> Iterator[ir.Statement]:
-    """The statements of ``tree`` (a statement, or some in tuples), itself included, as written:
-    those of `walk`, without a look into expressions.
+    """The statements in ``tree`` (a statement, or tuples of statements), itself included, in the
+    order of the text: those of `walk`, without traversing expressions.
     """
     stack: list[Node] = []
     _gather(tree, stack)
@@ -65,14 +65,14 @@ def statements(tree: object) -> Iterator[ir.Statement]:
 
 
 _OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])
-"""Annotations of the fields in which statements stand."""
+"""Annotations of fields that contain statements."""
 
 
 _BODIES: dict[type[Any], tuple[str, ...]] = {}
 
 
 def _bodies(kind: type[Any]) -> tuple[str, ...]:
-    """The names of the fields of a kind of statement in which other statements stand."""
+    """The names of a statement class's fields that contain statements."""
     if kind not in _BODIES:
         names = (item.name for item in fields(kind) if item.type in _OF_STATEMENTS)
         _BODIES[kind] = tuple(names)
@@ -80,7 +80,7 @@ def _bodies(kind: type[Any]) -> tuple[str, ...]:
 
 
 def depth(tree: Node) -> int:
-    """How many nodes stand inside each other, at most; found without recursion."""
+    """The nesting depth of the nodes, computed without recursion."""
     levels = 0
     level = [tree]
     while level:
@@ -94,7 +94,9 @@ def depth(tree: Node) -> int:
 
 
 def walk(tree: object) -> Iterator[Node]:
-    """Every node of ``tree`` (a node, or nodes in tuples), itself included, as written."""
+    """Every node in ``tree`` (a node, or tuples of nodes), itself included, in the order of the
+    text.
+    """
     stack: list[Node] = []
     _gather(tree, stack)
     stack.reverse()

@@ -1,8 +1,8 @@
-"""What well-formed IR is: types that agree, slots that are bound, numbers that exist.
+"""Verifies that IR is well-formed: types agree, slots are bound, numbers are in range.
 
-It is a check of our own work, run under test on every model that the checker of specs makes; a
-problem it names is a bug of ours, never a user's. It does not check what only a run can tell: that
-a value fits, that an index exists.
+This checks our own code. Tests run it on every elaborated model; a problem it reports is a bug of
+ours, never the user's. It does not check run-time conditions, such as that a value fits or an index
+exists.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from fencepost.spec.core.verify_types import Defects, Operands, Slots
 
 
 def problems(model: ir.Model) -> list[str]:
-    """What is wrong with ``model``, in the order of its parts; empty for a well-formed one."""
+    """The defects of ``model``, in the order of its parts; empty if it is well-formed."""
     return _Legal(model).check()
 
 
 class _Legal:
-    """One check of a model; ``labels`` are those of the blocks met so far."""
+    """Verifies one model. ``labels`` are those of the blocks visited so far."""
 
     def __init__(self, model: ir.Model) -> None:
         self.model = model
@@ -77,7 +77,9 @@ class _Legal:
         assigned: frozenset[int],
         open_labels: frozenset[int],
     ) -> frozenset[int]:
-        """Checks a statement; the variables that have a value behind it, given those before."""
+        """Verifies a statement. Returns the variables assigned after it, given those assigned
+        before.
+        """
         report, scope = self.report, Operands(self.report, slots, assigned)
         match statement:
             case ir.Sequence(statements):
@@ -112,7 +114,7 @@ class _Legal:
                 report.expect(0 <= label < self.model.labels, "no label", label)
                 report.expect(label not in self.labels, "two blocks have label", label)
                 self.labels.add(label)
-                # What is assigned behind a way out does not count.
+                # Assignments after a possible leave do not count.
                 left = may_leave(body, label)
                 after = self.run(body, slots, assigned, open_labels | {label})
                 return assigned if left else after

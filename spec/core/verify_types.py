@@ -1,7 +1,7 @@
-"""Which types agree: of every node's operands with each other and with its result.
+"""Verifies that the types of each node's operands agree with each other and with its result.
 
-`Operands` checks one expression in its scope; `Defects` collects what is wrong. Statements and the
-tables of a model are checked by `verify_model`.
+`Operands` verifies one expression in its scope; `Defects` collects defects. `verify_model` verifies
+statements and the tables of a model.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Slots: TypeAlias = Mapping[int, Type]
 
 
 def goes_into(source: Type, target: Type) -> bool:
-    """Whether a value of ``source`` may stand where one of ``target`` is wanted."""
+    """Whether a value of ``source`` is assignable to ``target``."""
     return same_shape(source, target) and within(source, target)
 
 
 @dataclass(slots=True)
 class Defects:
-    """What is wrong with a model. ``where`` is the part being looked at, ``mode`` says what kind
-    of part it is, ``bound`` are the slots bound so far, anywhere.
+    """The defects of a model. ``where`` and ``mode`` are the current part and its kind; ``bound``
+    are all slots bound so far.
     """
 
     model: ir.Model
@@ -39,15 +39,15 @@ class Defects:
     bound: set[int] = field(default_factory=set[int])
 
     def expect(self, holds: bool, *problem: object) -> None:
-        """Reports a problem, given as words and values, unless the condition holds."""
+        """Records a defect, given as words and values, unless the condition holds."""
         if not holds:
             self.found.append(f"{self.where}: {' '.join(map(str, problem))}")
 
-    def number(self, number: int, table: Sequence[object], what: str) -> None:
-        self.expect(0 <= number < len(table), "no", what, number)
+    def number(self, number: int, table: Sequence[object], table_name: str) -> None:
+        self.expect(0 <= number < len(table), "no", table_name, number)
 
     def range_of(self, kind: Type) -> None:
-        """What stands in ``kind``: integers of at most 64 bits, and sets that have an end."""
+        """Verifies the ranges in ``kind``: integers have at most 64 bits, and sets are bounded."""
         match kind:
             case types.Int(low, high):
                 inside = low >= types.INT64_LOW and high <= types.INT64_HIGH
@@ -70,7 +70,7 @@ class Defects:
 
 
 class Operands:
-    """The check of one expression, its free slots and the variables that have a value given."""
+    """Verifies one expression, given its free slots and the assigned variables."""
 
     def __init__(self, report: Defects, slots: Slots, assigned: frozenset[int]) -> None:
         self.report = report
@@ -79,7 +79,7 @@ class Operands:
         self.expect = report.expect
 
     def see(self, expr: ir.Expr) -> Type:
-        """Checks an expression; its type."""
+        """Verifies an expression. Returns its type."""
         self.check(expr)
         return expr.type
 
@@ -94,11 +94,11 @@ class Operands:
         self.number(self.see(expr))
 
     def elements(self, expr: ir.Expr) -> Type:
-        """The element type of a collection."""
+        """Verifies a collection. Returns its element type."""
         return self.collection(self.see(expr))
 
     def collection(self, kind: Type) -> Type:
-        """The element type of a type, which must be a collection's."""
+        """The element type of a type, which must be a collection."""
         self.expect(element_of(kind) is not None, kind, "is no collection")
         return element_of(kind) or kind
 
@@ -108,11 +108,11 @@ class Operands:
     def goes_into(self, source: Type, target: Type) -> None:
         self.expect(goes_into(source, target), source, "where", target, "is wanted")
 
-    def same_shape(self, one: Type, other: Type) -> None:
-        self.expect(same_shape(one, other), one, "beside", other)
+    def same_shape(self, first: Type, second: Type) -> None:
+        self.expect(same_shape(first, second), first, "beside", second)
 
     def check(self, expr: ir.Expr) -> None:
-        # Of a type or range that stands for a set, one goes through the elements, or asks for one.
+        # A type or range used as a set is only iterated over or tested for membership.
         whole = isinstance(expr, ir.Universe | ir.Interval)
         kind = element_of(expr.type) if whole else expr.type
         self.report.range_of(kind or expr.type)
@@ -127,8 +127,8 @@ class Operands:
         self.relations(expr)
 
     def operand(self, expr: ir.Expr, role: Role, kind: Type, before: Type) -> None:
-        """Checks an operand of a node of type ``kind``, and that it is what its role says;
-        ``before`` is the type of the operand before it.
+        """Verifies an operand of a node of type ``kind`` against its role; ``before`` is the type
+        of the preceding operand.
         """
         match role:
             case "Condition":
@@ -140,9 +140,9 @@ class Operands:
             case "Alike":
                 self.same_shape(self.see(expr), kind)
             case "Element":
-                wanted = held(kind)
-                self.expect(wanted is not None, kind, "holds nothing")
-                self.into(expr, wanted or expr.type)
+                element = held(kind)
+                self.expect(element is not None, kind, "holds nothing")
+                self.into(expr, element or expr.type)
             case "Collection":
                 self.collection(self.see(expr))
             case "Member":
@@ -151,7 +151,7 @@ class Operands:
                 self.check(expr)
 
     def relations(self, expr: ir.Expr) -> None:
-        """What holds beside the roles of operands: between operands, and of numbers and types."""
+        """Verifies conditions other than roles: between operands, and on numbers and types."""
         model, number = self.report.model, self.report.number
         match expr:
             case ir.Literal(kind, value):
@@ -209,8 +209,8 @@ class Operands:
             case ir.Arithmetic(kind, operator, left, right):
                 self.number(kind)
                 match left.type, right.type:
-                    case types.Int(low, high), types.Int(least, most):
-                        result = result_range(operator, (low, high), (least, most))
+                    case types.Int(low, high), types.Int(other_low, other_high):
+                        result = result_range(operator, (low, high), (other_low, other_high))
                         self.goes_into(types.Int(*result), kind)
                     case _:
                         pass
@@ -246,8 +246,8 @@ class Operands:
 
     def fields(self, parts: Sequence[ir.Expr], fields: Sequence[types.Field] | None) -> None:
         self.expect(fields is not None and len(fields) == len(parts), "wrong number of fields")
-        for part, wanted in zip(parts, fields or (), strict=False):
-            self.goes_into(part.type, wanted.type)
+        for part, expected in zip(parts, fields or (), strict=False):
+            self.goes_into(part.type, expected.type)
 
     def field(
         self, fields: Sequence[types.Field] | None, index: int, agrees: Callable[[Type], None]
@@ -296,7 +296,7 @@ class Operands:
 
 
 def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:
-    """The fields of a record, or of variant ``tag`` of a union; None where there are none such."""
+    """The fields of a record, or of variant ``tag`` of a union; None if there are none."""
     match kind:
         case types.Record(fields=fields) if tag is None:
             return fields

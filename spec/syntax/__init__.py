@@ -1,1 +1,1 @@
-"""The concrete syntax: text to surface tree, its errors, and the formatter."""
+"""The concrete syntax: parser, syntax errors and formatter."""

@@ -1,6 +1,6 @@
-"""The node for each rule of declarations: one small function per form.
+"""Builds the nodes of declarations: one small function per grammar rule.
 
-Their parts, expressions and statements, are made by `build_expressions.py`.
+`build_expressions.py` builds their parts, expressions and statements.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _symbolic(span: Span, word: Token, type_: Expr, condition: Expr | None) -> s
 
 
 def _param(span: Span, kind: Token, word: Token, type_: Expr | None) -> syntax.Param:
-    known: Literal["const", "channel"] = "const" if kind.text == "const" else "channel"
-    return syntax.Param(known, name(span, word), type_, span=span)
+    param_kind: Literal["const", "channel"] = "const" if kind.text == "const" else "channel"
+    return syntax.Param(param_kind, name(span, word), type_, span=span)
 
 
 def _param_type(span: Span, word: Token) -> syntax.Param:
@@ -114,8 +114,8 @@ def _parameter(span: Span, word: Token, type_: Expr) -> Parameter:
 
 def _discipline(span: Span, kind: Token) -> syntax.Discipline:
     match kind.text:
-        case "unordered" | "ordered" | "persistent" | "distinct" as known:
-            return syntax.Discipline(known, span=span)
+        case "unordered" | "ordered" | "persistent" | "distinct" as discipline:
+            return syntax.Discipline(discipline, span=span)
         case _:
             raise AssertionError(kind)
 
@@ -123,8 +123,8 @@ def _discipline(span: Span, kind: Token) -> syntax.Discipline:
 def _fault(
     span: Span, kind: Token, variants: tuple[Expr, ...] | None, budget: Expr | None
 ) -> syntax.Fault:
-    known: Literal["lossy", "duplicating"] = "lossy" if kind.text == "lossy" else "duplicating"
-    return syntax.Fault(known, variants, budget, span=span)
+    fault_kind: Literal["lossy", "duplicating"] = "lossy" if kind.text == "lossy" else "duplicating"
+    return syntax.Fault(fault_kind, variants, budget, span=span)
 
 
 def _capacity(span: Span, size: Expr) -> syntax.Capacity:
@@ -290,18 +290,18 @@ def _expect_violated(span: Span, name: Expr) -> syntax.CheckItem:
 
 def _expect_verdict(span: Span, verdict: Token) -> syntax.CheckItem:
     match verdict.text:
-        case "deadlock" | "assertion" | "error" as known:
-            return syntax.ExpectVerdict(known, None, None, span=span)
+        case "deadlock" | "assertion" | "error" as word:
+            return syntax.ExpectVerdict(word, None, None, span=span)
         case _:
             raise AssertionError(verdict)
 
 
-def _expect_count(span: Span, what: Token, count: Token) -> syntax.CheckItem:
-    match what.text:
-        case "states" | "generated" | "depth" as known:
-            return syntax.ExpectCount(known, number(span, count), span=span)
+def _expect_count(span: Span, word: Token, count: Token) -> syntax.CheckItem:
+    match word.text:
+        case "states" | "generated" | "depth" as counted:
+            return syntax.ExpectCount(counted, number(span, count), span=span)
         case _:
-            raise AssertionError(what)
+            raise AssertionError(word)
 
 
 def _scenario(
@@ -339,7 +339,7 @@ def _recording_event(span: Span, word: Token) -> syntax.RecordingItem:
 
 
 def _recording_source(span: Span, word: Token, *patterns: Token | None) -> syntax.RecordingItem:
-    texts = tuple(unquoted(one) for one in patterns if one is not None)
+    texts = tuple(unquoted(pattern) for pattern in patterns if pattern is not None)
     return syntax.RecordingSource(name(span, word), texts, span=span)
 
 
@@ -354,8 +354,8 @@ def _recording_not_falling(span: Span, word: Token, *by: Token | None) -> syntax
 def _recording_bind(
     span: Span, word: Token, type_: Expr, *fixed: syntax.FixedName | None
 ) -> syntax.RecordingItem:
-    given = tuple(one for one in fixed if one is not None)
-    return syntax.RecordingBind(name(span, word), type_, given, span=span)
+    names = tuple(name_node for name_node in fixed if name_node is not None)
+    return syntax.RecordingBind(name(span, word), type_, names, span=span)
 
 
 def _fixed_name(span: Span, text: str | int, value: Expr) -> syntax.FixedName:
@@ -382,8 +382,8 @@ def _event_head(
     fields: tuple[syntax.EventFieldDecl, ...] | None,
     *sources: Token,
 ) -> syntax.EventHead:
-    known_as = name_or_none(span, alias)
-    return syntax.EventHead(known_as, fields or (), _names_of(span, sources), span=span)
+    alias_name = name_or_none(span, alias)
+    return syntax.EventHead(alias_name, fields or (), _names_of(span, sources), span=span)
 
 
 def _event(span: Span, word: Token, head: syntax.EventHead) -> syntax.EventDecl:
@@ -414,9 +414,9 @@ def _input(
     body: Suite | Expr,
 ) -> syntax.InputDecl:
     match kind.text:
-        case "input" | "ahead" | "answers" as known:
+        case "input" | "ahead" | "answers" as word:
             event_name = name(span, event)
-            return syntax.InputDecl(known, event_name, head, condition, receive, body, span=span)
+            return syntax.InputDecl(word, event_name, head, condition, receive, body, span=span)
         case _:
             raise AssertionError(kind)
 

@@ -1,7 +1,7 @@
-"""The node for each rule of expressions, patterns and statements: one small function per form.
+"""Builds the nodes of expressions, patterns and statements: one small function per grammar rule.
 
-It knows what the parts of a rule are, and makes them a node of `syntax`. What the grammar cannot
-say (a statement must do something, ``_`` has no parts) is refused here, with `Mistake`.
+Constraints that the grammar cannot express (a statement must have an effect, ``_`` has no parts)
+are checked here, by raising `Mistake`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
 MAX_DIGITS = 40
-"""How many digits a number may have: Python itself refuses to read very long ones."""
+"""Maximum number of digits in a number. Python refuses to read very long ones."""
 
 
 class Mistake(Exception):
-    """A form that the grammar allows and the language does not."""
+    """A form that the grammar accepts but the language does not."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -43,7 +43,7 @@ def at(span: Span, token: Token) -> Span:
 
 
 def name(span: Span, token: Token) -> Name:
-    # A text of any length holds names everywhere, so that reading it can be stopped.
+    # Every long text contains many names, so this makes parsing interruptible.
     tick()
     return Name(token.text, span=at(span, token))
 
@@ -156,13 +156,13 @@ def _with(span: Span, record: Expr, field: Argument) -> Expr:
 
 def _with_more(span: Span, expr: Expr, *fields: Argument) -> Expr:
     between = Span(span.source, expr.span.end, fields[0].span.start)
-    # Brackets leave no node, but they stand between what they close and the comma.
+    # Parentheses leave no node, but they are visible between the expression and the comma.
     closed = ")" in _COMMENT.sub("", between.text)
-    made = None if closed else _extended(expr, fields)
-    if made is None:
+    longer = None if closed else _extended(expr, fields)
+    if longer is None:
         message = 'a field stands behind a "with": r with f: e, g: d'
         raise Mistake(Problem("F101", fields[0].span, message))
-    return made
+    return longer
 
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -171,7 +171,7 @@ N = TypeVar("N", bound=syntax.Node)
 
 
 def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
-    """``node`` with more fields in the innermost ``with`` that it ends with; None without one."""
+    """``node`` with more fields in the ``with`` at its very end; None if there is none."""
     changes: dict[str, Any] = {}
     for item in dataclasses.fields(node):
         value: object = getattr(node, item.name)
@@ -302,8 +302,8 @@ def _pattern(
     if catch_all and arguments is not None:
         message = "_ stands for anything; it has no fields to look at"
         raise Mistake(Problem("F117", span, message))
-    known = None if catch_all else member
-    return Pattern(known, arguments, name_or_none(span, alias), span=span)
+    tested = None if catch_all else member
+    return Pattern(tested, arguments, name_or_none(span, alias), span=span)
 
 
 def _literal_pattern(span: Span, literal: Expr) -> Pattern:
@@ -319,8 +319,8 @@ def _require(span: Span, condition: Expr) -> syntax.Statement:
 
 
 def _assert(span: Span, condition: Expr, message: Token | None) -> syntax.Statement:
-    why = None if message is None else unquoted(message)
-    return syntax.Assert(condition, why, span=span)
+    reason = None if message is None else unquoted(message)
+    return syntax.Assert(condition, reason, span=span)
 
 
 def _assign(span: Span, target: Expr, operator: Token, value: Expr) -> syntax.Statement:

@@ -1,7 +1,7 @@
-"""What people write who come from TLA+ or Python, and what to write here.
+"""Habits from TLA+ and Python, with hints for this language.
 
-Each hint knows one form of another notation, and says nothing of others. They are asked by
-`syntax_errors.py`.
+Each hint recognizes one form of another notation and ignores all others. `syntax_errors.py` calls
+them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||"
 _LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
     vocabulary.CHANGES | word_set("- not = , then else")
 )
-"""What cannot begin a line, because its left side is missing."""
+"""Tokens that cannot begin a line, because their left operand is missing."""
 
 _ARITHMETIC_SIGNS = frozenset("*/%^")
-"""The characters of the operators that other languages combine with an assignment."""
+"""Characters of operators that other languages combine with an assignment."""
 
 
 def _unequal(slip: Slip) -> Problem | None:
-    """`/=` is TLA+'s and Haskell's "not equal", and Python's division."""
-    found, after = slip.found, slip.near(1)
-    if found.kind == "=" and after.text == "/" and slip.near(2).kind == "=":
-        both = Token(STRANGE, "=/=", found.start, slip.near(2).end)
+    """`/=` is "not equal" in TLA+ and Haskell, and division in Python."""
+    unexpected, after = slip.unexpected, slip.near(1)
+    if unexpected.kind == "=" and after.text == "/" and slip.near(2).kind == "=":
+        both = Token(STRANGE, "=/=", unexpected.start, slip.near(2).end)
         return slip.problem("F111", 'there is no "=/=" here; write "!="', at=both)
-    if found.text != "/" or after.kind != "=" or after.start != found.end:
+    if unexpected.text != "/" or after.kind != "=" or after.start != unexpected.end:
         return None
-    both = Token(STRANGE, "/=", found.start, after.end)
+    both = Token(STRANGE, "/=", unexpected.start, after.end)
     if "+=" not in slip.expected:
         return slip.problem("F111", 'there is no "/=" here; to compare, write "!="', at=both)
     target = _target(slip)
@@ -51,7 +51,7 @@ def _unequal(slip: Slip) -> Problem | None:
 
 
 def _target(slip: Slip) -> str:
-    """What a statement that has just begun would assign."""
+    """The assignment target of a statement that has just begun."""
     start = len(slip.line)
     while start > 0 and slip.line[start - 1].kind not in (":", ";"):
         start -= 1
@@ -61,40 +61,40 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`x *= 2`, `x++`: the language has only `+=`, `-=`, `|=` and `&=`."""
-    found, after = slip.found, slip.near(1)
-    if "+=" not in slip.expected or after.start != found.end:
+    """`x *= 2` and `x++`: the language has only `+=`, `-=`, `|=` and `&=`."""
+    unexpected, after = slip.unexpected, slip.near(1)
+    if "+=" not in slip.expected or after.start != unexpected.end:
         return None
     target = _target(slip)
-    if set(found.kind) <= _ARITHMETIC_SIGNS and after.kind == "=":
-        sign = f"{found.text}="
-        both = Token(STRANGE, sign, found.start, after.end)
-        message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'
+    if set(unexpected.kind) <= _ARITHMETIC_SIGNS and after.kind == "=":
+        sign = f"{unexpected.text}="
+        both = Token(STRANGE, sign, unexpected.start, after.end)
+        message = f'there is no "{sign}" here; write {target} = {target} {unexpected.text} e'
         return slip.problem("F111", message, at=both)
-    if found.kind in ("+", "-") and after.kind == found.kind:
-        both = Token(STRANGE, found.text * 2, found.start, after.end)
-        message = f'there is no "{both.text}" here; write {target} {found.text}= 1'
+    if unexpected.kind in ("+", "-") and after.kind == unexpected.kind:
+        both = Token(STRANGE, unexpected.text * 2, unexpected.start, after.end)
+        message = f'there is no "{both.text}" here; write {target} {unexpected.text}= 1'
         return slip.problem("F111", message, at=both)
     return None
 
 
 def _primed(slip: Slip) -> Problem | None:
     """`x' = e` in an action."""
-    if slip.found.text != "'" or "+=" not in slip.expected:
+    if slip.unexpected.text != "'" or "+=" not in slip.expected:
         return None
     note = (None, f"an assignment says what holds after the step: {_target(slip)} = e")
     return slip.problem("F111", "there is no ' here", note)
 
 
 def _operator_first(slip: Slip) -> Problem | None:
-    """A line that begins with `or`, or with the signs of a list in TLA+."""
-    found = slip.found
-    if slip.begins_line() and found.kind not in LAYOUT:
-        # In a block of conditions each line is one; elsewhere the line before has ended.
-        sign, block = found, _in_block(slip)
-    elif found.kind == INDENT:
+    """A line that begins with `or`, or with the signs of a TLA+ list."""
+    unexpected = slip.unexpected
+    if slip.begins_line() and unexpected.kind not in LAYOUT:
+        # In a block each line is a condition; elsewhere the previous line has ended.
+        sign, block = unexpected, _in_block(slip)
+    elif unexpected.kind == INDENT:
         sign, block = slip.near(1), False
-    elif found.kind == NEWLINE and slip.near(1).kind == INDENT:
+    elif unexpected.kind == NEWLINE and slip.near(1).kind == INDENT:
         sign, block = slip.near(2), False
     else:
         return None
@@ -116,7 +116,7 @@ def _operator_first(slip: Slip) -> Problem | None:
 
 
 def _in_block(slip: Slip) -> bool:
-    """Whether a condition may begin here, as a line of a block, and no statement."""
+    """Whether a condition may begin here, as a line of a block, but no statement."""
     return INTEGER in slip.expected and "require" not in slip.expected
 
 
@@ -133,11 +133,11 @@ def _let_in(slip: Slip) -> Problem | None:
 
 
 def _let_line(slip: Slip) -> Problem | None:
-    """A `let` line of a block that ends in a colon, comes too late or has nothing behind it; and
-    `var x = e` or `x = e` for it.
+    """A `let` line of a block that ends in a colon, comes too late or has nothing after it; and
+    `var x = e` or `x = e` used in its place.
     """
-    found, before = slip.found, slip.near(-1)
-    if found.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
+    unexpected, before = slip.unexpected, slip.near(-1)
+    if unexpected.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
         note: Note = (None, "a condition may begin with one of its own: let x = e: body")
         if "formula_kind" in slip.symbols:
             message = 'the block of a property has no "let" lines'
@@ -148,7 +148,7 @@ def _let_line(slip: Slip) -> Problem | None:
         if slip.expected == frozenset({INDENT}):
             message = 'a "let" line of a block has no ":" at its end'
             return slip.problem("F101", message, at=slip.near(-2))
-        if found.kind == DEDENT and INTEGER in slip.expected:
+        if unexpected.kind == DEDENT and INTEGER in slip.expected:
             message = 'behind the "let" lines of a block stands a condition, or a value'
             return slip.problem("F101", message, at=slip.near(-2))
     if before.text in ("var", "val", "const") and slip.begins_line(-1) and "==" in slip.expected:
@@ -157,7 +157,7 @@ def _let_line(slip: Slip) -> Problem | None:
 
 
 def _line_before(slip: Slip) -> Sequence[Token]:
-    """The tokens of the line that ended before the token found."""
+    """The tokens of the line that ends before the unexpected token."""
     tokens = slip.error.tokens
     first = slip.error.index - 1
     while first > 0 and tokens[first - 1].kind not in LAYOUT:
@@ -167,27 +167,31 @@ def _line_before(slip: Slip) -> Sequence[Token]:
 
 def _chosen(slip: Slip) -> Problem | None:
     """`{m in P if p}`, `{x in S: p}`, `{x in S | p}`; `{e: x in S}`; `{x for x in S: p}`."""
-    inside, found = slip.inside, slip.found
+    inside, unexpected = slip.inside, slip.unexpected
     if len(inside) < 2 or inside[0].kind not in "{[":
         return None
     close = "}" if inside[0].kind == "{" else "]"
     name = inside[1].text
     if inside[1].kind == NAME and len(inside) > 3 and inside[2].text == "in":
-        bar = next((i for i, one in enumerate(inside) if one.kind == "|"), None)
-        if found.text in ("if", ":", "where") or (bar and found.text in vocabulary.COMPARISONS):
-            at = found if bar is None else inside[bar]
-            domain = _text(slip, inside[3 : bar if bar and found.text not in ("if", ":") else None])
+        bar = next((i for i, token in enumerate(inside) if token.kind == "|"), None)
+        if unexpected.text in ("if", ":", "where") or (
+            bar and unexpected.text in vocabulary.COMPARISONS
+        ):
+            at = unexpected if bar is None else inside[bar]
+            domain = _text(
+                slip, inside[3 : bar if bar and unexpected.text not in ("if", ":") else None]
+            )
             written = f"{inside[0].text}{name} for {name} in {domain} if ...{close}"
-            sign = at.text if bar is None or found.text in ("if", ":") else "|"
+            sign = at.text if bar is None or unexpected.text in ("if", ":") else "|"
             return slip.problem(
                 "F101", f'a choice of elements has no "{sign}"; write {written}', at=at
             )
         return None
-    if found.text in (":", "where") and _generator(inside):
-        message = f'a choice of elements has no "{found.text}"; write "if"'
+    if unexpected.text in (":", "where") and _generator(inside):
+        message = f'a choice of elements has no "{unexpected.text}"; write "if"'
         return slip.problem("F101", message)
     after = (slip.near(1).kind, slip.near(2).text)
-    if found.kind == ":" and "for" in slip.expected and after == (NAME, "in"):
+    if unexpected.kind == ":" and "for" in slip.expected and after == (NAME, "in"):
         value = _text(slip, inside[1:])
         written = f"{inside[0].text}{value} for {slip.near(1).text} in ...{close}"
         return slip.problem(
@@ -207,7 +211,7 @@ def _generator(tokens: Sequence[Token]) -> bool:
 def _keyed(slip: Slip) -> Problem | None:
     """`[k: e for k in K]`."""
     inside = slip.inside
-    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
+    if slip.unexpected.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
         return None
     if all(token.kind != ":" for token in inside):
         return None
@@ -222,31 +226,33 @@ def _several_generators(slip: Slip) -> Problem | None:
     """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
-    if slip.found.text == "for" and "if" in slip.expected:
+    if slip.unexpected.text == "for" and "if" in slip.expected:
         message = 'several sets to go through stand behind one "for", with commas between them'
         return slip.problem("F101", message, (None, vocabulary.GENERATORS))
-    if slip.found.text in (",", "for", "if") and any(one.text == "if" for one in slip.inside):
+    if slip.unexpected.text in (",", "for", "if") and any(
+        token.text == "if" for token in slip.inside
+    ):
         return slip.problem("F101", _ONE_IF, (None, vocabulary.GENERATORS))
     return None
 
 
 def _quantified(slip: Slip) -> Problem | None:
     """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
-    found = slip.found
-    if found.text in ("where", ",") and ":" in slip.expected:
-        kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
-        if kinds and kinds[-1] != ":" and found.text == ",":
+    unexpected = slip.unexpected
+    if unexpected.text in ("where", ",") and ":" in slip.expected:
+        kinds = [token.text for token in slip.line if token.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":" and unexpected.text == ",":
             note = (None, f"the form is: {kinds[-1]} x in S, y in T if p: q")
             return slip.problem("F101", _ONE_IF, note)
         if kinds and kinds[-1] != ":":
             message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
-    if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
+    if unexpected.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]
         if before and before[-1].text in ("all", "any"):
             return _python_quantifier(slip, before[-1])
-    if found.text == "any" and slip.near(1).kind == "(" and "(" in slip.expected:
-        return _python_quantifier(slip, found)
+    if unexpected.text == "any" and slip.near(1).kind == "(" and "(" in slip.expected:
+        return _python_quantifier(slip, unexpected)
     return None
 
 
@@ -257,8 +263,8 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` at the wrong place of the head of an action, or another word in its place."""
-    word, texts = slip.found.text, [one.text for one in slip.line]
+    """`where` at the wrong position in the head of an action, or another word in its place."""
+    word, texts = slip.unexpected.text, [token.text for token in slip.line]
     if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
     if slip.inside:
@@ -281,23 +287,23 @@ def _where(slip: Slip) -> Problem | None:
 
 def _content_first(slip: Slip) -> Problem | None:
     """`channel c: M = [m] lossy`."""
-    texts = [one.text for one in slip.line]
+    texts = [token.text for token in slip.line]
     words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
-    if "=" not in texts or texts[0] != "channel" or slip.found.text not in words:
+    if "=" not in texts or texts[0] != "channel" or slip.unexpected.text not in words:
         return None
-    message = f'what is in a channel at the start stands last, behind "{slip.found.text}"'
+    message = f'what is in a channel at the start stands last, behind "{slip.unexpected.text}"'
     return slip.problem("F101", message)
 
 
 def _slice(slip: Slip) -> Problem | None:
     """`q[0:1]`, `q[1:]`, `q[..]`."""
-    inside, found = slip.inside, slip.found
+    inside, unexpected = slip.inside, slip.unexpected
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
+    if unexpected.kind != ":" and not (unexpected.kind == "]" and slip.near(-1).kind == ".."):
         return None
     message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
     return slip.problem("F101", message)
@@ -305,7 +311,7 @@ def _slice(slip: Slip) -> Problem | None:
 
 def _several_fields(slip: Slip) -> Problem | None:
     """`[r with f: a, g: b]`."""
-    if slip.found.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
+    if slip.unexpected.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
     if all(token.text != "with" for token in slip.inside):
         return None
@@ -314,7 +320,7 @@ def _several_fields(slip: Slip) -> Problem | None:
 
 def _temporal(slip: Slip) -> Problem | None:
     """`<>` before a value."""
-    if slip.found.text != "<>" or INTEGER not in slip.expected:
+    if slip.unexpected.text != "<>" or INTEGER not in slip.expected:
         return None
     note = (None, f"a form of it is: {vocabulary.FORMS['property']}")
     message = 'there is no "<>" before a value; what comes in time is said by a property'
@@ -322,23 +328,25 @@ def _temporal(slip: Slip) -> Problem | None:
 
 
 def _word_before(slip: Slip) -> Problem | None:
-    """`UNION S`, `UNCHANGED x`: a word of TLA+ before its operand; `s subseteq t` between two."""
-    before, found = slip.near(-1), slip.found
+    """`UNION S`, `UNCHANGED x`: a TLA+ word before its operand; `s subseteq t`, between two."""
+    before, unexpected = slip.near(-1), slip.unexpected
     if INTEGER in slip.expected or before.kind != NAME:
         return None
-    if found.kind in (NAME, "{", INTEGER) and (instead := vocabulary.PREFIXES.get(before.text)):
+    if unexpected.kind in (NAME, "{", INTEGER) and (
+        instead := vocabulary.PREFIXES.get(before.text)
+    ):
         message = f'there is no "{before.text}" here; {instead}'
         return slip.problem("F111", message, at=before)
-    if found.kind == NAME and (instead := vocabulary.BETWEEN.get(found.text)):
-        return slip.problem("F111", f'there is no "{found.text}" here; {instead}')
+    if unexpected.kind == NAME and (instead := vocabulary.BETWEEN.get(unexpected.text)):
+        return slip.problem("F111", f'there is no "{unexpected.text}" here; {instead}')
     return None
 
 
 def _no_result(slip: Slip) -> Problem | None:
     """`return e`."""
-    if slip.near(-1).text != "return" or slip.found.kind in LAYOUT or "where" in slip.expected:
+    if slip.near(-1).text != "return" or slip.unexpected.kind in LAYOUT or "where" in slip.expected:
         return None
-    if slip.found.kind not in (NAME, INTEGER, "(", "[", "{", "-"):
+    if slip.unexpected.kind not in (NAME, INTEGER, "(", "[", "{", "-"):
         return None
     note = (None, "a def has a value: def f(x: T): U = e")
     return slip.problem("F101", '"return" ends an action or a procedure, and gives no value', note)

@@ -1,6 +1,6 @@
-"""Runs Lark on a chunk of text: nodes out, or what could have stood where the text broke off.
+"""Runs Lark on a chunk of text. Produces nodes, or the expected tokens at the position of an error.
 
-It knows neither the language nor its nodes: a `Builder` makes those. Nothing else runs Lark.
+A `Builder` creates the nodes of the language. This is the only module that runs Lark.
 """
 
 from __future__ import annotations
@@ -30,41 +30,43 @@ from fencepost.spec.text.source import Source, Span
 Start: TypeAlias = Literal["chunk", "expression"]
 
 MAX_DEPTH = 120
-"""How deep a tree may be, so that every later phase may walk it by recursion."""
+"""Maximum depth of a tree, so that every later phase may traverse it recursively."""
 
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
-"""The grammar would allow these as names, but a spec that used them so could not be read."""
+"""The grammar would accept these as names, but a spec that used them like that would be
+unreadable.
+"""
 
 _IN_PLACES = frozenset({"always", "eventually", "const", "expect"})
-"""Where a formula or a line of a scenario may begin these are keywords although a name could stand
-there, too; anywhere else they are names like others.
+"""Keywords where a formula or a line of a scenario may begin, even if a name could also occur
+there; ordinary names elsewhere.
 """
 
 _RESERVED = "RESERVED"
-"""The kind of a reserved word where the grammar has no room for it; no rule names it."""
+"""Token type of a reserved word where the grammar does not accept it; no rule mentions it."""
 
 
 @cache
 def keywords() -> frozenset[str]:
-    """The words that the grammar has a place for."""
+    """The keywords of the grammar."""
     return frozenset(word for word in spelled().values() if word.isidentifier())
 
 
 @cache
 def reserved() -> frozenset[str]:
-    """The keywords that stand where a name could stand too, and so never are names."""
-    beside = {spelled().get(name) for row in _rows().values() if NAME in row for name in row}
-    return _ALWAYS_RESERVED | ((keywords() & beside) - _IN_PLACES)
+    """The keywords that occur where a name could occur, and so are never names."""
+    competing = {spelled().get(name) for row in _rows().values() if NAME in row for name in row}
+    return _ALWAYS_RESERVED | ((keywords() & competing) - _IN_PLACES)
 
 
 @cache
 def loaded_parser() -> Any:
     """Lark's parser of the grammar.
 
-    What is no keyword is a token in every place, so that it is never cut short.
+    Tokens other than keywords are accepted in every state, so that they are never cut short.
 
-    Lark can be loaded from plain data, as the parsers are that it generates, but only through
-    this function, which has no public name. So pyproject.toml says up to which version.
+    Lark can load plain data, like the parsers that it generates, but only through this function,
+    which has no public name. Therefore pyproject.toml limits its version.
     """
     words, data = keywords(), prepared()
     layout = Layout([name for name in kinds() if spelled().get(name) not in words])
@@ -79,7 +81,9 @@ def loaded_parser() -> Any:
 
 
 class _Lexer(ContextualLexer):
-    """Lark's, which prepares a lexer for each state; here for a state that the parser is in."""
+    """Lark's contextual lexer, which creates the lexers of all states in advance; this one creates
+    them on demand.
+    """
 
     def __init__(
         self, conf: Any, states: Mapping[int, Sequence[str]], always_accept: Sequence[str] = ()
@@ -89,42 +93,42 @@ class _Lexer(ContextualLexer):
 
 
 class _Lexers(dict[int, Any]):
-    """The lexers of states, by their numbers; states with the same terminals share one."""
+    """The lexers of states, by state number; states with the same terminals share one."""
 
     def __init__(
-        self, conf: Any, states: Mapping[int, Sequence[str]], always: frozenset[str]
+        self, conf: Any, states: Mapping[int, Sequence[str]], always_accept: frozenset[str]
     ) -> None:
         self._conf = conf
         self._states = states
-        self._always = always
+        self._always = always_accept
         self._made: dict[frozenset[str], BasicLexer] = {}
 
     def __missing__(self, state: int) -> BasicLexer:
         names = self._always.union(self._states[state])
         if names not in self._made:
             conf = copy(self._conf)
-            known = conf.terminals_by_name
-            conf.terminals = [known[name] for name in sorted(names) if name in known]
+            terminals = conf.terminals_by_name
+            conf.terminals = [terminals[name] for name in sorted(names) if name in terminals]
             self._made[names] = BasicLexer(conf)
-        self[state] = made = self._made[names]
-        return made
+        self[state] = lexer = self._made[names]
+        return lexer
 
 
 class _Parser:
-    """What loads Lark's parser, with a table as it is prepared here."""
+    """Loads Lark's parser with a parse table in our own format."""
 
     @staticmethod
     def deserialize(data: Any, *others: Any) -> Any:
         parser: Any = LALR_Parser
-        made = parser.deserialize({**data, "states": {}}, *others)
+        loaded = parser.deserialize({**data, "states": {}}, *others)
         tokens = data["tokens"]
         reductions: list[Any] = [(Reduce, rule) for rule in prepared()["rules"]]
         for state, (shifts, reduced) in enumerate(data["states"]):
             row: dict[str, Any] = {tokens[token]: (Shift, to) for token, to in shifts}
             for rule, before in reduced:
                 row |= dict.fromkeys([tokens[token] for token in before], reductions[rule])
-            made.parser.parse_table.states[state] = row
-        return made
+            loaded.parser.parse_table.states[state] = row
+        return loaded
 
 
 def _reserve(token: LarkToken) -> LarkToken:
@@ -134,20 +138,22 @@ def _reserve(token: LarkToken) -> LarkToken:
 
 
 def _rows() -> Mapping[int, Mapping[str, tuple[Any, Any]]]:
-    """What the parser does in each state before each symbol."""
+    """The parser's action in each state for each symbol."""
     rows: Mapping[int, Mapping[str, tuple[Any, Any]]]
     rows = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
     return rows
 
 
 def rules() -> Sequence[Rule]:
-    """The rules of the grammar, alternatives taken apart."""
-    found: Sequence[Rule] = loaded_parser().rules
-    return found
+    """The rules of the grammar, one per alternative."""
+    rules_of_grammar: Sequence[Rule] = loaded_parser().rules
+    return rules_of_grammar
 
 
 def node_name(rule: Rule) -> str | None:
-    """The node that a rule makes; None for a rule whose parts belong to another node."""
+    """The name of the node that a rule builds; None for a rule whose parts belong to another
+    node.
+    """
     return None if rule.origin.name.startswith("_") else str(rule.alias or rule.origin.name)
 
 
@@ -155,9 +161,10 @@ def node_name(rule: Rule) -> str | None:
 
 
 class TooDeep(Exception):
-    """A node with more than `MAX_DEPTH` nodes below each other; ``token`` is the first in it.
+    """A node with more than `MAX_DEPTH` levels of nodes below it; ``token`` is its first token.
 
-    ``lets`` is the number of `let` lines directly in it, each a level for the lines after it.
+    ``lets`` is the number of `let` lines directly in it, each of which is a level for the lines
+    after it.
     """
 
     def __init__(self, token: Token, lets: int) -> None:
@@ -168,12 +175,12 @@ class TooDeep(Exception):
 
 @dataclass(slots=True)
 class _Part:
-    """What a rule has become: a node, or the parts of a rule that is a piece of another."""
+    """The result of a rule: a node, or the parts of a rule that is inlined into another."""
 
     children: Any
-    """The node, or the list of parts. Lark asks for the latter under this name."""
+    """The node, or the list of parts. Lark accesses the latter by this name."""
     first: Any
-    """Lark's token that it begins with."""
+    """Its first token, as Lark's object."""
     end_pos: int
     depth: int
 
@@ -183,10 +190,12 @@ _Reduce: TypeAlias = Callable[[Sequence[Any]], Any]
 
 @cache
 def _shapes() -> Mapping[Rule, _Reduce]:
-    """For each rule: the children of its node, from its symbols; or its only child itself."""
+    """For each rule, a function from its symbols to the children of its node, or to its only
+    child.
+    """
 
-    def children(_name: str, found: list[Any]) -> list[Any]:
-        return found
+    def children(_name: str, parts: list[Any]) -> list[Any]:
+        return parts
 
     make: Any = ParseTreeBuilder
     shapes: Mapping[Rule, _Reduce] = make(
@@ -199,7 +208,7 @@ _ONLY: _Reduce = itemgetter(0)
 
 
 def _passes(rule: Rule) -> bool:
-    """Whether a rule stands for its only symbol: most rules of expressions do."""
+    """Whether a rule passes on its only symbol, as most rules of expressions do."""
     if not rule.options.expand1 or rule.alias or len(rule.expansion) != 1:
         return False
     symbol: Any = rule.expansion[0]
@@ -209,7 +218,7 @@ def _passes(rule: Rule) -> bool:
 
 
 class Builder:
-    """Makes the nodes of a source, each by the function that ``forms`` has for its rule."""
+    """Builds the nodes of a source, each by the function in ``forms`` for its rule."""
 
     def __init__(self, source: Source, forms: Mapping[str, Callable[..., Any]]) -> None:
         self._source = source
@@ -220,7 +229,7 @@ class Builder:
         }
 
     def read(self, start: Start, chunk: Chunk) -> Any:
-        """The node for a chunk; raises `Unexpected`, `TooDeep`, and what the forms raise."""
+        """The node of a chunk. Raises `Unexpected`, `TooDeep`, and the exceptions of the forms."""
         self._start = chunk.start
         parser = loaded_parser().parse_interactive(chunk.text, start=start)
         parser.parser_state.parse_conf.callbacks = self._callbacks
@@ -242,17 +251,17 @@ class Builder:
             first, end = symbols[0], symbols[-1].end_pos
             if type(first) is _Part:
                 first = first.first
-            made = shape(symbols)
-            if made is None or type(made) is _Part or isinstance(made, LarkToken):
-                # The only part of a rule, which may be one that is optional and absent.
-                value = self._plain(made)
+            parts = shape(symbols)
+            if parts is None or type(parts) is _Part or isinstance(parts, LarkToken):
+                # The only part of a rule; it may be an absent optional part.
+                value = self._plain(parts)
             elif name is None:
-                value = made
+                value = parts
             else:
                 assert form is not None
                 span = Span(self._source, self._start + first.start_pos, self._start + end)
-                value = form(span, *map(self._plain, made))
-                lets = sum(type(part) is _Part and type(part.children) is Let for part in made)
+                value = form(span, *map(self._plain, parts))
+                lets = sum(type(part) is _Part and type(part.children) is Let for part in parts)
                 nested = lets if isinstance(value, LetIn) else 0
                 depth += nested + (type(value) is not tuple)
                 if depth > MAX_DEPTH:
@@ -262,7 +271,7 @@ class Builder:
         return reduce
 
     def _plain(self, value: Any) -> Any:
-        """A part as a form takes it."""
+        """A part in the form that the functions expect."""
         if type(value) is _Part:
             return value.children
         return None if value is None else _token(value, self._start)
@@ -279,10 +288,10 @@ def _token(token: LarkToken, start: int) -> Token:
 
 
 class Unexpected(Exception):
-    """A token that has no place where it stands; ``parser`` has read the tokens in front of it.
+    """An unexpected token; ``parser`` has read the tokens before it.
 
-    ``tokens`` end with that line, or with the next if the token is the last of its line, and an
-    ``END``.
+    ``tokens`` end with its line, or with the next line if the token is the last of its line,
+    followed by an ``END``.
     """
 
     def __init__(self, tokens: Sequence[Token], index: int, parser: Any) -> None:
@@ -292,8 +301,8 @@ class Unexpected(Exception):
         super().__init__(tokens[index])
 
     def expected(self) -> frozenset[str]:
-        """The tokens (keywords and signs as they are written) that could stand here, but for a
-        comma that only the next field of a ``with`` could follow.
+        """The expected tokens (keywords and signs in their own spelling), without a comma that
+        could only continue the fields of a ``with``.
         """
         return frozenset(_written(name) for name in self._parser.accepts() - {"_MORE"})
 
@@ -302,7 +311,7 @@ class Unexpected(Exception):
         return {name for name in self._parser.choices() if name.islower()}
 
     def symbols(self) -> tuple[str, ...]:
-        """What has been read so far, outermost first: symbols of the grammar."""
+        """The symbols of the grammar read so far, outermost first."""
         return tuple(_symbols()[state] for state in self._parser.parser_state.state_stack[1:])
 
 
@@ -312,7 +321,7 @@ def _written(name: str) -> str:
 
 @cache
 def _symbols() -> Mapping[int, str]:
-    """The symbol of the grammar that every way into a state reads last."""
+    """The last symbol read on every path into a state."""
     return {
         entry: _written(symbol)
         for row in _rows().values()
@@ -322,46 +331,46 @@ def _symbols() -> Mapping[int, str]:
 
 
 def _unread(start: Start, text: str | None = None) -> Any:
-    """A parser that makes no nodes."""
+    """A parser that builds no nodes."""
     parser = loaded_parser().parse_interactive(text, start=start)
     parser.parser_state.parse_conf.callbacks = {}
     return parser
 
 
 def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
-    """Where a chunk breaks off that cannot be read."""
+    """The position at which a chunk cannot be read further."""
     parser = _unread(start, chunk.text)
-    found: list[LarkToken] = []
+    lexed: list[LarkToken] = []
     index = None
     for token in parser.lexer_thread.lex(parser.parser_state):
         if index is None:
             try:
                 parser.feed_token(token)
             except UnexpectedToken:
-                index = len(found)
-        elif found[-1].type == NEWLINE and len(found) > index + 1:
+                index = len(lexed)
+        elif lexed[-1].type == NEWLINE and len(lexed) > index + 1:
             break
-        found.append(token)
-    tokens = [_token(token, chunk.start) for token in found]
+        lexed.append(token)
+    tokens = [_token(token, chunk.start) for token in lexed]
     tokens.append(Token(END, "", tokens[-1].end, tokens[-1].end))
     if index is None:
-        index = len(found)
-    # By now the parser may have reduced by rules that only this token, in another place, would
-    # call for, and what could have stood here is lost. So the tokens are followed again.
+        index = len(lexed)
+    # The parser may have reduced by rules that only this token, in another position, would have
+    # required, which loses the tokens expected here. So the tokens are fed again.
     before = _unread(start)
-    for token in found[:index]:
+    for token in lexed[:index]:
         before.feed_token(token)
     return Unexpected(tokens, index, before)
 
 
 def keyword_places(chunk: Chunk) -> frozenset[int]:
-    """Where in the file the words are that the grammar takes as keywords; in a chunk that cannot be
-    read, up to the token that has no place where it stands.
+    """The offsets in the file of the words that the grammar treats as keywords; in a chunk with an
+    error, only those before it.
     """
     parser = _unread("chunk", chunk.text)
-    found: set[int] = set()
+    offsets: set[int] = set()
     with suppress(UnexpectedToken):
         for token in parser.iter_parse():
             if spelled().get(token.type) in keywords():
-                found.add(chunk.start + token.start_pos)
-    return frozenset(found)
+                offsets.add(chunk.start + token.start_pos)
+    return frozenset(offsets)

@@ -1,4 +1,4 @@
-"""Lines and indentation: where declarations begin, and what the grammar sees of the layout."""
+"""Lines and indentation: the starts of declarations, and the layout tokens for the grammar."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fencepost.spec.syntax.tokens import BREAK, DEDENT, INDENT, MISALIGNED, NEWL
 class Line:
     """A logical line: line breaks inside brackets do not end it. It has at least one token.
 
-    Its text, from the first token to the end of the last, is as long as in the file; comments
-    and line breaks inside brackets are spaces in it.
+    Its text, from the first token to the end of the last, is as long as in the file; comments and
+    line breaks inside brackets are replaced by spaces.
     """
 
     indent: str
@@ -32,13 +32,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The lines of one declaration, or what is left of them when broken ones are taken out."""
+    """The lines of one declaration, possibly without broken ones."""
 
     lines: Sequence[Line]
 
     @property
     def start(self) -> int:
-        """Where in the file `text` begins; one less than the first line if that is indented."""
+        """The offset in the file at which `text` begins; one less than the first line's if that is
+        indented.
+        """
         first = self.lines[0]
         return first.start - len(first.indent) - 1 if first.indent else first.start
 
@@ -48,7 +50,7 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """The lines, each token as far from `start` as in the file."""
+        """The lines, each token at the same distance from `start` as in the file."""
         parts: list[str] = []
         end = self.start
         for line in self.lines:
@@ -76,20 +78,20 @@ _PIECE = re.compile(
 _BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
 
 _Gap: TypeAlias = tuple[int, int, str]
-"""From where to where there is no token, and what its replacement begins with."""
+"""Start and end of a gap between tokens, and the beginning of its replacement."""
 
 
 def lines(text: str) -> list[Line]:
     """The logical lines of ``text``, without comments and blank lines.
 
     A bracket that is never closed would swallow the rest of the file. So a line inside brackets
-    that starts like a declaration or a statement, no deeper than the line of the bracket, starts
-    a new line all the same.
+    that starts like a declaration or a statement, and is not indented deeper than the line of the
+    bracket, starts a new logical line.
     """
     result: list[Line] = []
     position = 1 if text.startswith("\ufeff") else 0
     begin = _BEGIN.match(text, position)
-    # Where the last token ends, what is no part of a token, and how far the text is looked at.
+    # The end of the last token, the gaps so far, and the offset up to which the text was scanned.
     end, gaps, seen, depth, unclosed = 0, list[_Gap](), position, 0, -1
     for piece in _PIECE.finditer(text, position):
         kind = piece.lastgroup
@@ -99,7 +101,7 @@ def lines(text: str) -> list[Line]:
             depth = max(depth - 1, 0)
         elif kind in ("text", "unclosed"):
             end = seen = piece.end()
-            # A string without its closing quote must not go on behind the end of its line.
+            # A string without a closing quote must end at the end of its line.
             unclosed = end if kind == "unclosed" else -1
         else:
             if width := len(text[seen : piece.start()].rstrip(" \t")):
@@ -116,8 +118,8 @@ def lines(text: str) -> list[Line]:
 
 
 def _starts_anew(text: str, position: int, begin: re.Match[str] | None) -> bool:
-    anew = _ANEW.match(text, position)
-    return anew is not None and begin is not None and len(anew[1]) <= len(begin[1])
+    starter = _ANEW.match(text, position)
+    return starter is not None and begin is not None and len(starter[1]) <= len(begin[1])
 
 
 def _line(text: str, begin: re.Match[str], end: int, gaps: Sequence[_Gap]) -> Line:
@@ -142,10 +144,11 @@ def chunks(all_lines: Sequence[Line]) -> Iterator[Chunk]:
 
 
 class Layout(PostLex):
-    """Makes ``NEWLINE``, ``INDENT`` and ``DEDENT`` of the line breaks in the text of a chunk.
+    """Converts the line breaks in the text of a chunk to ``NEWLINE``, ``INDENT`` and ``DEDENT``.
 
-    A ``NEWLINE`` ends each line and follows each ``DEDENT``. They are empty: at the end of the
-    token before them, but ``INDENT`` and ``MISALIGNED`` at the start of their line.
+    A ``NEWLINE`` ends each line and follows each ``DEDENT``. These tokens are empty; they are at
+    the end of the token before them, except that ``INDENT`` and ``MISALIGNED`` are at the start of
+    their line.
     """
 
     def __init__(self, always_accept: Sequence[str]) -> None:
@@ -185,5 +188,5 @@ def _empty(kind: str, position: int | None) -> Token:
 
 
 def _deeper(indent: str, outer: str) -> bool:
-    """Whether ``indent`` goes on from ``outer`` without mixing tabs and spaces."""
+    """Whether ``indent`` extends ``outer`` without mixing tabs and spaces."""
     return len(indent) > len(outer) and indent.startswith(outer) and len(set(indent)) <= 1

@@ -1,9 +1,8 @@
-"""The surface tree: what was written, one frozen dataclass per form of the grammar.
+"""The surface tree: one frozen dataclass per form of the grammar.
 
-Spans are left out of equality, so that two texts have equal trees exactly when they say the
-same. Types are written as expressions (``0..N``, ``seq[Entry, 3]``, ``Token?``), because a
-finite type may stand where a set is expected; `check` tells them apart. Parentheses and
-comments leave no trace here.
+Spans are excluded from equality, so two texts have equal trees exactly if they say the same. Types
+are expressions (``0..N``, ``seq[Entry, 3]``, ``Token?``), because a finite type may be used as a
+set; `check` distinguishes them. Parentheses and comments are not represented.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fencepost.spec.text.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything written; ``span`` is where."""
+    """Any node; ``span`` is its position."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
 
@@ -27,7 +26,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A name by itself: a variable, constant, local, member, type, def, role or module."""
+    """A bare name: a variable, constant, local, member, type, def, role or module."""
 
     text: str
 
@@ -63,7 +62,7 @@ class Unary(Node):
 class Binary(Node):
     """``left operator right``. Comparisons do not chain.
 
-    ``operator`` is the sign or word as written: one that the grammar admits.
+    ``operator`` is the sign or word in the text, one that the grammar accepts.
     """
 
     operator: str
@@ -124,7 +123,7 @@ class Choose(Node):
 
 @dataclass(frozen=True, slots=True)
 class LetIn(Node):
-    """``let x = e: body``, an expression: ``body``, where x stands for the value of e."""
+    """``let x = e: body``, an expression: ``body`` with x bound to the value of e."""
 
     name: Name
     value: Expr
@@ -166,7 +165,7 @@ class Comprehension(Node):
 
 @dataclass(frozen=True, slots=True)
 class Anything(Node):
-    """``...`` in the brackets of a step of a scenario: any values, and any number of them."""
+    """``...`` as an argument of a scenario step: any number of arbitrary values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +292,8 @@ PatternArgument: TypeAlias = Bind | Ignore | Equals
 class Pattern(Node):
     """``_`` (member None), ``Empty``, ``m.Produce(b, _, ==e)``, ``EndTxn as r``.
 
-    ``member`` is a `Name`, an `Attribute` of names, a `Boolean` or `Nothing`. ``arguments`` is
-    None without parentheses: the fields then are not looked at.
+    ``member`` is a `Name`, an `Attribute` of names, a `Boolean` or `Nothing`. ``arguments`` is None
+    without parentheses; then the fields are ignored.
     """
 
     member: Expr | None
@@ -319,7 +318,9 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """``place = e``, ``place += e`` and its kin; the place is checked later."""
+    """``place = e`` and compound assignments such as ``place += e``; the target is checked
+    later.
+    """
 
     target: Expr
     operator: Literal["=", "+=", "-=", "|=", "&="]
@@ -418,7 +419,7 @@ Suite: TypeAlias = tuple[Statement, ...]
 
 @dataclass(frozen=True, slots=True)
 class ModuleArgument(Node):
-    """``N = 4`` behind ``with``."""
+    """``N = 4`` after ``with``."""
 
     name: Name
     value: Expr
@@ -450,7 +451,7 @@ class Const(Node):
 
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """``param const N: T``, ``param type T``, ``param channel c: M``; type None where not given."""
+    """``param const N: T``, ``param type T``, ``param channel c: M``; type None if it has none."""
 
     kind: Literal["const", "type", "channel"]
     name: Name
@@ -555,8 +556,8 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl(Node):
-    """``channel c[a: A]: M unordered lossy capacity 4 = e``; options in the order written, and what
-    is in it at the start (None: nothing).
+    """``channel c[a: A]: M unordered lossy capacity 4 = e``: options in the order of the text, and
+    the initial content (None if empty).
     """
 
     name: Name
@@ -587,7 +588,7 @@ class Initially(Node):
 
 @dataclass(frozen=True, slots=True)
 class Choices(Node):
-    """``(x in S, y in T) where p`` behind the name of an action; ``condition`` is None without
+    """``(x in S, y in T) where p`` after the name of an action; ``condition`` is None without
     ``where``.
     """
 
@@ -609,7 +610,9 @@ Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
 
 @dataclass(frozen=True, slots=True)
 class ActionDecl(Node):
-    """An atomic step; ``fairness``, ``each`` (of the fairness) and ``environment`` are prefixes."""
+    """An atomic step. ``fairness``, ``each`` (a part of the fairness) and ``environment`` are
+    prefixes.
+    """
 
     name: Name
     fairness: Fairness
@@ -641,8 +644,8 @@ class ProcedureDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class PropertyDecl(Node):
-    """``invariant I: e`` and its kin; ``kind`` is the word, or the words, before the name. Only
-    terminal and constraint may lack a name. Only in the body of ``property`` there are temporal
+    """``invariant I: e`` and the like; ``kind`` is the keyword, or keywords, before the name. Only
+    terminal and constraint may lack a name. Only the body of ``property`` contains temporal
     operators.
     """
 
@@ -653,8 +656,8 @@ class PropertyDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class Image(Node):
-    """``R.x = e``: what a variable of another module is here; ``path`` is how that module's own
-    reports name it.
+    """``R.x = e``: the image of a variable of another module; ``path`` is its name in that module's
+    own reports.
     """
 
     path: tuple[Name, ...]
@@ -695,7 +698,7 @@ class CheckProperties(Node):
 
 @dataclass(frozen=True, slots=True)
 class CheckWithout(Node):
-    """``without fair R.a, S``: actions and roles whose fairness is taken away."""
+    """``without fair R.a, S``: actions and roles whose fairness is removed."""
 
     names: tuple[Expr, ...]
 
@@ -724,7 +727,7 @@ CheckItem: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class CheckDecl(Node):
-    """``check c [slow]:`` and its lines, in the order written."""
+    """``check c [slow]:`` and its lines, in the order of the text."""
 
     name: Name
     slow: bool
@@ -733,8 +736,8 @@ class CheckDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioStep(Node):
-    """``Client[a].begin``, ``Leader.on_produce(Produce(...))``, ``net.lose``: a step that is taken;
-    ``action`` is its name, and a call where its arguments are written.
+    """``Client[a].begin``, ``Leader.on_produce(Produce(...))``, ``net.lose``: a step. ``action`` is
+    its name, or a call if it has arguments.
     """
 
     action: Expr
@@ -742,12 +745,12 @@ class ScenarioStep(Node):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioGap(Node):
-    """``...``: any steps, and any number of them."""
+    """``...``: any number of arbitrary steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioExpect(Node):
-    """``expect E``: what holds behind the steps."""
+    """``expect E``: the condition after the steps."""
 
     condition: Expr
 
@@ -757,7 +760,7 @@ ScenarioItem: TypeAlias = CheckConst | ScenarioStep | ScenarioGap | ScenarioExpe
 
 @dataclass(frozen=True, slots=True)
 class ScenarioDecl(Node):
-    """``scenario S [slow]: STEP; ...; expect E``, in the order written."""
+    """``scenario S [slow]: STEP; ...; expect E``, in the order of the text."""
 
     name: Name
     slow: bool
@@ -776,15 +779,15 @@ class RecordingKey(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingEvent(Node):
-    """``event f``: the field of a line that names the event; ``event`` where nothing is said."""
+    """``event f``: the field of a line that names the event; the default is ``event``."""
 
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingSource(Node):
-    """``source s ordered in "t-*", "u"``: sources of these names, each with an order of its own;
-    without ``in``, the one that is called ``s``.
+    """``source s ordered in "t-*", "u"``: sources with these names, each with an order of its own;
+    without ``in``, the source called ``s``.
     """
 
     name: Name
@@ -793,8 +796,8 @@ class RecordingSource(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingOrder(Node):
-    """``rising f by g``: within a source the values of field ``f`` rise, of lines with the same
-    ``g``; ``not falling f by g``: they may also stay (``strict`` is false).
+    """``rising f by g``: within a source, the values of field ``f`` increase among lines with the
+    same ``g``. ``not falling f by g``: they do not decrease (``strict`` is false).
     """
 
     name: Name
@@ -804,7 +807,7 @@ class RecordingOrder(Node):
 
 @dataclass(frozen=True, slots=True)
 class FixedName(Node):
-    """``"x" = e`` or ``-1 = e``: what a name of the real system always stands for."""
+    """``"x" = e`` or ``-1 = e``: the fixed value of a name of the real system."""
 
     text: str | int
     value: Expr
@@ -812,7 +815,7 @@ class FixedName(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingBind(Node):
-    """``bind client: T where -1 = e``: names of the real system that stand for values of T."""
+    """``bind client: T where -1 = e``: names of the real system mapped to values of T."""
 
     name: Name
     type: Expr
@@ -826,14 +829,14 @@ RecordingItem: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RecordingDecl(Node):
-    """``recording:`` and its lines, in the order written."""
+    """``recording:`` and its lines, in the order of the text."""
 
     items: tuple[RecordingItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EventFieldDecl(Node):
-    """``f: T`` or ``f as g: T``: field ``f`` of a line, known as ``g``."""
+    """``f: T`` or ``f as g: T``: field ``f`` of a line, called ``g`` in rules."""
 
     name: Name
     alias: Name | None
@@ -842,8 +845,8 @@ class EventFieldDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class EventHead(Node):
-    """``as d (f: T, g: U) from s, t``: what rules call an event if not by the name that lines have,
-    its fields, and its sources.
+    """``as d (f: T, g: U) from s, t``: the name of an event in rules if it differs from that in
+    lines, its fields, and its sources.
     """
 
     alias: Name | None
@@ -861,8 +864,8 @@ class EventDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class ShowsDecl(Node):
-    """``shows e(a, b) on R.act(x) for y in S when c``: what a step shows. ``action`` is a name of
-    an action, or a `Call` with the names that it binds.
+    """``shows e(a, b) on R.act(x) for y in S when c``: the events that a step shows. ``action`` is
+    the name of an action, or a `Call` with the names that it binds.
     """
 
     event: Name
@@ -877,10 +880,11 @@ InputKind: TypeAlias = Literal["input", "ahead", "answers"]
 
 @dataclass(frozen=True, slots=True)
 class InputDecl(Node):
-    """``input e(f: T) from s when c on PATTERN from c: body``: what comes from outside.
+    """``input e(f: T) from s when c on PATTERN from c: body``: an input from outside.
 
-    ``head`` declares the event, too; None where it is declared elsewhere. ``body`` is a suite, or
-    the action (perhaps a `Call`) that the event is. ``receive`` is the answer, of ``answers``.
+    ``head`` also declares the event; it is None if the event is declared elsewhere. ``body`` is a
+    suite, or the action (or a `Call` of it) that the event represents. ``receive`` is the answer,
+    for ``answers``.
     """
 
     kind: InputKind
@@ -893,7 +897,7 @@ class InputDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class DropDecl(Node):
-    """``drop A, B from c``: such messages vanish at once, since nobody here receives them."""
+    """``drop A, B from c``: such messages are removed at once, since no action receives them."""
 
     messages: tuple[Expr, ...]
     channel: Expr
@@ -901,14 +905,14 @@ class DropDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class HiddenDecl(Node):
-    """``hidden R.a, S``: actions, and roles, whose steps show nothing."""
+    """``hidden R.a, S``: actions and roles whose steps show nothing."""
 
     names: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TolerateDecl(Node):
-    """``tolerate e when c``: such events may be passed over."""
+    """``tolerate e when c``: such events may be skipped."""
 
     event: Name
     condition: Expr | None
@@ -925,7 +929,7 @@ RecordingPart: TypeAlias = (
     RecordingDecl | EventDecl | ShowsDecl | InputDecl | DropDecl | HiddenDecl | TolerateDecl
     | UnderWayDecl
 )  # fmt: skip
-"""What a mapping of recordings to a model is made of."""
+"""The declarations that map recordings to a model."""
 
 RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl
 
@@ -949,9 +953,9 @@ Declaration: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A top-level declaration that could not be read: the names it seems to declare.
+    """A top-level declaration that could not be read, with the names it seems to declare.
 
-    Later phases stay silent about these names, so that one mistake is reported once.
+    Later phases report nothing about these names, so that each mistake is reported once.
     """
 
     names: frozenset[str]

@@ -1,8 +1,8 @@
-"""The grammar as data: what Lark makes of grammar.lark, prepared for the package as JSON.
+"""The grammar as data: Lark's form of grammar.lark, prepared for the package as JSON.
 
-Preparing takes Lark longer than a small check takes altogether, so the build does it beforehand,
-and writes grammar.json beside this module. In a checkout that was never built, or where the
-grammar or Lark has changed since, it is done at each start instead; there ``python -m
+Lark needs longer to prepare it than a small check takes in total, so the build does it in advance
+and writes grammar.json next to this module. In a checkout that was never built, or after a change
+of the grammar or of Lark, it is done at each start instead; there ``python -m
 fencepost.spec.syntax.parse_table`` writes the file. The build loads this module without the
 package.
 """
@@ -31,7 +31,7 @@ _OPTIONS = ("parser", "lexer", "start", "maybe_placeholders")
 
 
 class _Unused(PostLex):
-    """Keeps the terminals that no rule names; Lark would drop them."""
+    """Keeps terminals that no rule mentions; Lark would drop them."""
 
     always_accept = ("BREAK", "FOREIGN", "STRANGE")
 
@@ -40,7 +40,7 @@ class _Unused(PostLex):
 
 
 def compiled(**options: Any) -> lark.Lark:
-    """The parser that Lark makes from the grammar itself, with further ``options`` of Lark's."""
+    """The parser that Lark builds from the grammar itself, with further ``options`` of Lark."""
     return lark.Lark(
         GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="contextual", start=list(STARTS),
         maybe_placeholders=True, postlex=_Unused(), **options,
@@ -48,12 +48,12 @@ def compiled(**options: Any) -> lark.Lark:
 
 
 def made() -> str:
-    """The text of grammar.json for the grammar as it stands and the Lark that is installed."""
+    """The text of grammar.json for the current grammar and the installed Lark."""
     parser: Any = compiled()
     data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"] = {name: data["options"][name] for name in _OPTIONS}
-    terminals = [one for one in memo.values() if one["__type__"] == "TerminalDef"]
-    rules = [one for one in memo.values() if one["__type__"] == "Rule"]
+    terminals = [entry for entry in memo.values() if entry["__type__"] == "TerminalDef"]
+    rules = [entry for entry in memo.values() if entry["__type__"] == "Rule"]
     assert [*memo.values()] == [*terminals, *rules]
     data["parser"]["parser"] = _in_order(data["parser"]["parser"], len(terminals))
     symbols, options = _Numbers(), _Numbers()
@@ -78,7 +78,7 @@ def made() -> str:
 
 
 class _Numbers:
-    """Numbers for values, each of which is written once."""
+    """Numbers for values, each stored once."""
 
     def __init__(self) -> None:
         self.found: list[Any] = []
@@ -90,11 +90,12 @@ class _Numbers:
 
 
 def _in_order(table: Any, first_rule: int) -> Any:
-    """A parse table whose states have the numbers in which they are met from the start.
+    """A parse table with states numbered in the order in which a traversal from the start visits
+    them.
 
-    Lark numbers them in the order of a set, and the same sources should make the same package. Of
-    each state there are the tokens to shift, with the states that they lead to; and rules, with the
-    tokens in front of which a rule is reduced. ``first_rule`` is the number of the first.
+    Lark numbers them in the order of a set, but the same sources should produce the same package.
+    Each state has the tokens to shift, with the states they lead to, and rules, each with the
+    lookahead tokens that reduce it. ``first_rule`` is the number of the first rule.
     """
     names: dict[int, str] = table["tokens"]
     rows = {
@@ -127,13 +128,15 @@ def _in_order(table: Any, first_rule: int) -> Any:
 
 
 def stamp() -> str:
-    """What a table is made from: the version of Lark, the text of the grammar, and this module."""
+    """The inputs of a table: the version of Lark, the text of the grammar, and this module."""
     text = GRAMMAR.read_bytes() + Path(__file__).read_bytes()
     return f"{lark.__version__} {hashlib.sha256(text).hexdigest()}"
 
 
 def stored() -> Any:
-    """The data in grammar.json, or None if there is none for this grammar and this Lark."""
+    """The data in grammar.json, or None if there is none for this grammar and this version of
+    Lark.
+    """
     try:
         data: Any = json.loads(TABLE.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -144,7 +147,7 @@ def stored() -> Any:
 def write() -> None:
     """Writes grammar.json if it is missing or out of date."""
     if stored() is None:
-        # At once and whole: others may be reading, or writing the same.
+        # Atomically: other processes may be reading it, or writing the same content.
         own = TABLE.with_suffix(f".{os.getpid()}")
         own.write_text(made(), encoding="utf-8")
         own.replace(TABLE)
@@ -152,19 +155,21 @@ def write() -> None:
 
 @cache
 def prepared() -> Any:
-    """The grammar as Lark loads it, ``data`` and ``memo``, but for what it would take long to load:
-    ``rules`` are made here, and the parse table is as `_in_order` makes it.
+    """The grammar as Lark loads it, ``data`` and ``memo``, without the parts that Lark loads
+    slowly: ``rules`` are built here, and the parse table has the format of `_in_order`.
     """
     loaded = stored() or json.loads(made())
     symbols: list[Any] = [
-        NonTerminal(one["name"])
-        if one["__type__"] == "NonTerminal"
-        else Terminal(one["name"], filter_out=one["filter_out"])
-        for one in loaded["symbols"]
+        NonTerminal(entry["name"])
+        if entry["__type__"] == "NonTerminal"
+        else Terminal(entry["name"], filter_out=entry["filter_out"])
+        for entry in loaded["symbols"]
     ]
-    options: list[Any] = [RuleOptions.deserialize(one, {}) for one in loaded["options"]]
+    options: list[Any] = [RuleOptions.deserialize(entry, {}) for entry in loaded["options"]]
     loaded["rules"] = [
-        Rule(symbols[origin], [symbols[one] for one in expansion], order, alias, options[option])
+        Rule(
+            symbols[origin], [symbols[entry] for entry in expansion], order, alias, options[option]
+        )
         for origin, expansion, order, alias, option in loaded["rules"]
     ]
     loaded["memo"] = dict(enumerate([*loaded["terminals"], *loaded["rules"]]))
@@ -173,8 +178,8 @@ def prepared() -> Any:
 
 def terminals() -> list[Any]:
     """The terminals as data: ``name``, ``priority`` and ``pattern`` (``value``, ``__type__``)."""
-    found: list[Any] = prepared()["terminals"]
-    return found
+    entries: list[Any] = prepared()["terminals"]
+    return entries
 
 
 if __name__ == "__main__":

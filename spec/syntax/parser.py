@@ -1,8 +1,8 @@
 """Text to tree: every declaration that can be read, and a problem for each that cannot.
 
-A declaration that begins in the first column is read by itself, so one mistake costs one
-declaration. Nothing here raises on any text, but `parse_expression`, which has nothing to give
-for a text that is no expression.
+Each declaration that begins in the first column is parsed separately, so one mistake costs one
+declaration. Nothing here raises on any text, except `parse_expression`, which has no result for a
+text that is not an expression.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
-"""Of a file with more syntax errors only these are reported; it may not be a spec at all."""
+"""Maximum number of syntax errors reported per file; a file with more may not be a spec at all."""
 OTHER_FORMATS = (
     (re.compile(r"\s*(-{4,}[ \t]*MODULE\b)"), syntax_errors.tla_module),
     (re.compile(r"\s*(\{)\s*[\"}]"), syntax_errors.json_text),
     (re.compile(r"\s*(\[)\s*[\[{\"]"), syntax_errors.json_text),
 )
-"""How files in other formats begin, and what explains them."""
+"""The first characters of files in other formats, and functions that explain them."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
-    """The tree of a file without its broken declarations, and what is wrong with those."""
+    """The tree of a file without its broken declarations, and the problems in those."""
     for pattern, explain in OTHER_FORMATS:
         header = pattern.match(source.text)
         if header is not None:
@@ -47,17 +47,17 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
         if len(problems) > MAX_PROBLEMS:
             broken |= _declared(source.text, chunk)
             continue
-        found, wrong, names = _read(source, builder, chunk)
-        if isinstance(found, str):
+        declaration, errors, names = _read(source, builder, chunk)
+        if isinstance(declaration, str):
             if number == 0:
-                docstring = found
+                docstring = declaration
             else:
                 text = chunk.lines[0].text
                 token = Token(DOCSTRING, text, chunk.start, chunk.end)
-                wrong = (syntax_errors.late_docstring(source, token),)
-        elif found is not None:
-            declarations.append(found)
-        problems += wrong
+                errors = (syntax_errors.late_docstring(source, token),)
+        elif declaration is not None:
+            declarations.append(declaration)
+        problems += errors
         broken |= names
     file = File(source, docstring, tuple(declarations), Broken(frozenset(broken)))
     return file, _at_most(problems)
@@ -72,15 +72,15 @@ def _at_most(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def parse_expression(source: Source) -> Expr:
-    """The expression that ``source`` consists of; raises `Rejected`."""
-    found = lines(source.text)
-    if not found:
+    """The expression in ``source``. Raises `Rejected`."""
+    source_lines = lines(source.text)
+    if not source_lines:
         raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
-    if len(found) > 1:
-        token = scan(found[1].text)[0]
-        span = Span(source, found[1].start, found[1].start + token.end)
+    if len(source_lines) > 1:
+        token = scan(source_lines[1].text)[0]
+        span = Span(source, source_lines[1].start, source_lines[1].start + token.end)
         raise Rejected([Problem("F101", span, "expected a single value")])
-    only = Chunk([replace(found[0], indent="")])
+    only = Chunk([replace(source_lines[0], indent="")])
     try:
         expr: Expr = Builder(source, _FORMS).read("expression", only)
     except (Unexpected, TooDeep, Mistake) as error:
@@ -89,14 +89,14 @@ def parse_expression(source: Source) -> Expr:
 
 
 def expected_at(text: str, offset: int) -> frozenset[str]:
-    """The tokens (keywords and signs as they are written, names and numbers by kind) that could
-    stand at a place where a word begins, as far as the text before tells; none where the
-    declaration is wrong before.
+    """The tokens (keywords and signs in their own spelling, names and numbers by kind) that could
+    occur at the start of a word, judging by the text before it; empty if the declaration is broken
+    before.
     """
     before = f"{text[:offset]}{_NO_TOKEN}"
     declarations = list(chunks(lines(before)))
     if not declarations:
-        # There are only comments, and the place is in one of them.
+        # There are only comments, and the offset is in one of them.
         return frozenset()
     chunk = declarations[-1]
     first, last = _member(chunk, offset)
@@ -115,9 +115,10 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
 def _read(
     source: Source, builder: Builder, chunk: Chunk
 ) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
-    """A declaration or the text of a docstring, what is wrong, and the names that are missing.
+    """A declaration or the text of a docstring, the problems, and the missing names.
 
-    A broken member of a role, or line of a check, is told, taken out, and the rest read again.
+    A broken member of a role, or line of a check, is reported and removed, and the rest is parsed
+    again.
     """
     problems: list[Problem] = []
     names: set[str] = set()
@@ -137,7 +138,7 @@ def _read(
 
 
 def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
-    """The lines of the member of a role or check that the offset is in; else the whole chunk."""
+    """The lines of the member of a role or check that contains the offset; else the whole chunk."""
     lines = chunk.lines
     at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)
     if at == 0 or not _WITH_MEMBERS.match(lines[0].text):
@@ -169,7 +170,7 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
 
 
 _NO_TOKEN = "@"
-"""What no rule of the grammar has a place for."""
+"""A token that no rule of the grammar accepts."""
 
 _FORMS = {**TERMS, **DECLARATIONS}
 

@@ -1,7 +1,4 @@
-"""A token out of place, and what is around it: what hints look at.
-
-It does not say anything about it.
-"""
+"""An unexpected token and its context, as input for hints."""
 
 from __future__ import annotations
 
@@ -16,27 +13,29 @@ from fencepost.spec.text.source import Source, Span
 
 @dataclass(frozen=True)
 class Slip:
-    """A token out of place, and what is around it."""
+    """An unexpected token and its context."""
 
     source: Source
     error: Unexpected
 
     @property
-    def found(self) -> Token:
+    def unexpected(self) -> Token:
         return self.near(0)
 
     @cached_property
     def expected(self) -> frozenset[str]:
-        """The tokens that could stand here, keywords and signs as they are written."""
+        """The expected tokens, keywords and signs in their own spelling."""
         return self.error.expected()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """What has been read so far, outermost first: symbols of the grammar."""
+        """The symbols of the grammar read so far, outermost first."""
         return self.error.symbols()
 
     def near(self, distance: int) -> Token:
-        """The token ``distance`` places after the one found; an ``END`` outside of the text."""
+        """The token ``distance`` positions after the unexpected one; an ``END`` outside the
+        text.
+        """
         index = self.error.index + distance
         if 0 <= index < len(self.error.tokens):
             return self.error.tokens[index]
@@ -48,7 +47,7 @@ class Slip:
 
     @cached_property
     def line(self) -> tuple[Token, ...]:
-        """The tokens of the line before the one found; all of it where that ends the line."""
+        """The tokens of the line before the unexpected one; the whole line if that ends it."""
         first = self.error.index
         while first > 0 and self.error.tokens[first - 1].kind not in LAYOUT:
             first -= 1
@@ -56,7 +55,9 @@ class Slip:
 
     @cached_property
     def inside(self) -> tuple[Token, ...]:
-        """The innermost bracket of the line that is open, and what stands behind it; or nothing."""
+        """The innermost open bracket of the line and the tokens after it; empty if there is
+        none.
+        """
         opened: list[int] = []
         for index, token in enumerate(self.line):
             if token.kind in OPENING:
@@ -69,4 +70,4 @@ class Slip:
         return Span(self.source, token.start, token.end)
 
     def problem(self, code: str, message: str, *notes: Note, at: Token | None = None) -> Problem:
-        return Problem(code, self.span(at or self.found), message, notes)
+        return Problem(code, self.span(at or self.unexpected), message, notes)

@@ -1,8 +1,8 @@
-"""What a token out of place means: syntax errors in words of the language.
+"""Syntax errors in the words of the language.
 
-Each hint knows one slip, and looks at the token, its neighbours and what could have stood there.
-The first hint that recognises its slip speaks; `_plainly` speaks when none does. No hint decides
-what is an error: the grammar does.
+Each hint recognizes one kind of mistake, by the token, its neighbours and the expected tokens. The
+first hint that recognizes its mistake provides the message; `_plainly` provides it if none does.
+Hints do not decide what is an error: the grammar does.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from fencepost.spec.text.source import Source, Span
 
 
 def explain(source: Source, error: Unexpected) -> Problem:
-    """What to tell about a token that has no place where it stands."""
+    """The problem for an unexpected token."""
     slip = Slip(source, error)
-    problem = next((told for hint in _HINTS if (told := hint(slip))), None) or _plainly(slip)
-    if slip.found.kind in LAYOUT and _swallowed(slip):
+    problem = next((hinted for hint in _HINTS if (hinted := hint(slip))), None) or _plainly(slip)
+    if slip.unexpected.kind in LAYOUT and _swallowed(slip):
         note = (None, 'what stands behind "#" is a comment; "not equal" is "!="')
         problem = replace(problem, notes=(*problem.notes, note))
     return problem
 
 
 def _swallowed(slip: Slip) -> bool:
-    """Whether the line goes on with a comment that may have been meant as a part of it."""
+    """Whether the line continues with a comment that may have been meant as part of it."""
     rest = slip.source.text[slip.near(-1).end :].partition("\n")[0]
     return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
 
 
 def tla_module(source: Source, start: int, end: int) -> Problem:
-    """A file that is a module of TLA+, and no spec."""
+    """A file that is a TLA+ module, not a spec."""
     message = "this is a module of TLA+, no spec; docs/for-tla-users.md has both side by side"
     return Problem("F101", Span(source, start, end), message)
 
@@ -66,13 +66,13 @@ def json_text(source: Source, start: int, end: int) -> Problem:
 
 
 def late_docstring(source: Source, token: Token) -> Problem:
-    """A text in triple quotes that is not the first thing in its file."""
+    """A triple-quoted text that is not at the start of the file."""
     message = "the text that describes a file stands before everything else; use # for remarks"
     return Problem("F123", Span(source, token.start, token.end), message)
 
 
 def too_deep(source: Source, error: TooDeep) -> Problem:
-    """Something with too many levels of nesting."""
+    """A construct with too many levels of nesting."""
     token = error.token
     if error.lets:
         message = (
@@ -97,13 +97,13 @@ _CHAINED_OR_BRACKET = re.compile(r"#[^\n]*|[()\[\]{}]|\b(?:and|or|implies|else)\
 
 
 def _longest_chain(text: str, start: int) -> tuple[str, int]:
-    """The sign that is most frequent outside brackets from ``start`` on, up to the end of the
-    declaration or of the bracket around it; and how many operands it has.
+    """The most frequent sign outside brackets from ``start`` on, up to the end of the declaration
+    or of the enclosing bracket, and the number of its operands.
     """
     counts: Counter[str] = Counter()
     depth = 0
-    for found in _CHAINED_OR_BRACKET.finditer(text, start):
-        sign = found[0]
+    for match in _CHAINED_OR_BRACKET.finditer(text, start):
+        sign = match[0]
         depth += (sign in OPENING) - (sign in CLOSING)
         if depth < 0 or sign == "\n":
             break
@@ -117,23 +117,25 @@ def _longest_chain(text: str, start: int) -> tuple[str, int]:
 
 
 def _plainly(slip: Slip) -> Problem:
-    """What was found and what could have stood there, with the form of the line it is in."""
+    """The unexpected token and the expected ones, with the form of the line."""
     notes: list[Note] = []
-    found = slip.found
-    if found.kind == NAME and found.text in reserved() and NAME in slip.expected:
-        notes.append((None, f'"{found.text}" is a reserved word, so it cannot be a name'))
+    unexpected = slip.unexpected
+    if unexpected.kind == NAME and unexpected.text in reserved() and NAME in slip.expected:
+        notes.append((None, f'"{unexpected.text}" is a reserved word, so it cannot be a name'))
     if form := _form(slip):
         notes.append((None, f"the form is: {form}"))
-    if found.kind == NEWLINE and slip.near(-1).text in vocabulary.CONTINUES:
+    if unexpected.kind == NEWLINE and slip.near(-1).text in vocabulary.CONTINUES:
         notes.append((None, "a line may be broken only inside brackets"))
-    wanted = vocabulary.wanted(slip.expected, slip.near(-1))
+    expected_text = vocabulary.wanted(slip.expected, slip.near(-1))
     keywords = vocabulary.special(slip.expected)
-    guess = suggestion(found.text, keywords) if found.kind == NAME else ""
-    return slip.problem("F101", f"expected {wanted}, found {vocabulary.told(found)}{guess}", *notes)
+    guess = suggestion(unexpected.text, keywords) if unexpected.kind == NAME else ""
+    return slip.problem(
+        "F101", f"expected {expected_text}, found {vocabulary.told(unexpected)}{guess}", *notes
+    )
 
 
 def _form(slip: Slip) -> str | None:
-    """How the declaration or statement that the token is in should look."""
+    """The form of the declaration or statement that contains the token."""
     distance = -1
     while not slip.begins_line(distance):
         distance -= 1
@@ -149,14 +151,14 @@ def _form(slip: Slip) -> str | None:
 
 
 def _misaligned(slip: Slip) -> Problem | None:
-    if slip.found.kind != MISALIGNED:
+    if slip.unexpected.kind != MISALIGNED:
         return None
     line = slip.near(1)
-    start = line.start - len(slip.found.text)
+    start = line.start - len(slip.unexpected.text)
     span = Span(slip.source, start, max(line.start, start + 1))
     before = slip.source.text[: slip.error.tokens[0].start] + slip.source.text[:start]
     indents = {text[: len(text) - len(text.lstrip(" \t"))] for text in before.splitlines()}
-    if len(set("".join(indents) + slip.found.text)) > 1:
+    if len(set("".join(indents) + slip.unexpected.text)) > 1:
         message = "this line is indented with tabs where others have spaces, or the reverse"
         return Problem("F104", span, message, ((None, "indent with spaces, by four"),))
     message = "the indentation of this line matches none of the lines above it"
@@ -164,21 +166,23 @@ def _misaligned(slip: Slip) -> Problem | None:
 
 
 def _strange(slip: Slip) -> Problem | None:
-    found = slip.found
-    if found.kind not in (STRANGE, "..."):
+    unexpected = slip.unexpected
+    if unexpected.kind not in (STRANGE, "..."):
         return None
-    text = found.text
+    text = unexpected.text
     if text.startswith('"'):
         quotes = '"""' if text.startswith('"""') else '"'
         message = f"this text has no closing {quotes}"
-        first = Token(STRANGE, "", found.start, min(found.end, found.start + len(quotes)))
-        return slip.problem("F118", message, at=first if quotes == '"""' else found)
+        first = Token(
+            STRANGE, "", unexpected.start, min(unexpected.end, unexpected.start + len(quotes))
+        )
+        return slip.problem("F118", message, at=first if quotes == '"""' else unexpected)
     if text[0].isascii() and text[0].isdigit():
         message = f"{text} is not a number: numbers are decimal, like 32_767"
         return slip.problem("F120", message)
     if instead := vocabulary.FOREIGN_SIGNS.get(text):
         return slip.problem("F111", f'there is no "{text}" here; {instead}')
-    if text == "'" and slip.near(-1).kind == NAME and slip.near(-1).end == found.start:
+    if text == "'" and slip.near(-1).kind == NAME and slip.near(-1).end == unexpected.start:
         note = "in a step invariant, next(x) is the value of x after the step"
         return slip.problem("F111", "there is no ' here", (None, note))
     if text in vocabulary.QUOTES:
@@ -193,26 +197,26 @@ def _strange(slip: Slip) -> Problem | None:
 
 
 def _brackets(slip: Slip) -> Problem | None:
-    found = slip.found
+    unexpected = slip.unexpected
     opened: list[Token] = []
     for token in slip.error.tokens[: slip.error.index]:
         if token.kind in LAYOUT:
-            # Only a bracket that is never closed is open at the end of a line.
+            # At the end of a line, only an unclosed bracket is open.
             opened.clear()
         elif token.kind in OPENING:
             opened.append(token)
         elif token.kind in CLOSING and opened:
             opened.pop()
-    if found.kind in CLOSING:
+    if unexpected.kind in CLOSING:
         if not opened:
-            return slip.problem("F103", f'this "{found.text}" closes nothing')
-        if opened[-1].kind != CLOSING[found.kind]:
+            return slip.problem("F103", f'this "{unexpected.text}" closes nothing')
+        if opened[-1].kind != CLOSING[unexpected.kind]:
             note = (slip.span(opened[-1]), f'this "{opened[-1].text}" is open')
-            wrong = f'"{found.text}" cannot close a "{opened[-1].text}"'
+            wrong = f'"{unexpected.text}" cannot close a "{opened[-1].text}"'
             return slip.problem("F103", wrong, note)
         return None
     if opened and _never_closed(slip, len(opened)):
-        note = (slip.span(found), "it was still open here")
+        note = (slip.span(unexpected), "it was still open here")
         message = f'this "{opened[-1].text}" is never closed'
         return slip.problem("F102", message, note, at=opened[-1])
     return None
@@ -234,8 +238,8 @@ def _never_closed(slip: Slip, depth: int) -> bool:
 
 
 def _indentation(slip: Slip) -> Problem | None:
-    found = slip.found
-    if found.kind == INDENT:
+    unexpected = slip.unexpected
+    if unexpected.kind == INDENT:
         if slip.error.index == 0:
             return slip.problem("F105", "the first line of a file is not indented", at=slip.near(1))
         message = "this line is indented deeper than the one before, which opens no block"
@@ -249,7 +253,7 @@ def _indentation(slip: Slip) -> Problem | None:
 
 
 def _colon(slip: Slip) -> Problem | None:
-    if slip.found.kind == NEWLINE and ":" in slip.expected and slip.near(1).kind == INDENT:
+    if slip.unexpected.kind == NEWLINE and ":" in slip.expected and slip.near(1).kind == INDENT:
         return slip.problem("F108", 'expected ":" at the end of this line')
     return None
 
@@ -258,8 +262,8 @@ def _colon(slip: Slip) -> Problem | None:
 
 
 def _equal_signs(slip: Slip) -> Problem | None:
-    found = slip.found.kind
-    if found == "=" and "==" in slip.expected:
+    unexpected = slip.unexpected.kind
+    if unexpected == "=" and "==" in slip.expected:
         if slip.near(-2).kind in ("(", ",") and slip.near(-1).kind == NAME:
             field = slip.near(-1).text
             note: Note = (None, f"a field is given by a colon: {field}: e")
@@ -268,41 +272,43 @@ def _equal_signs(slip: Slip) -> Problem | None:
             note = (None, f"a value gets a name by a line before: let {slip.near(-1).text} = e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         return slip.problem("F109", '"=" assigns; to compare, write "=="')
-    if found == "==" and "=" in slip.expected:
+    if unexpected == "==" and "=" in slip.expected:
         return slip.problem("F110", '"==" compares; here write "="')
     return None
 
 
 def _assigned(slip: Slip) -> Problem | None:
-    """`x += 1` where a condition stands."""
-    if slip.found.kind not in vocabulary.CHANGES or "==" not in slip.expected:
+    """`x += 1` in place of a condition."""
+    if slip.unexpected.kind not in vocabulary.CHANGES or "==" not in slip.expected:
         return None
-    message = f'"{slip.found.text}" assigns, which only a statement of an action or procedure does'
+    message = (
+        f'"{slip.unexpected.text}" assigns, which only a statement of an action or procedure does'
+    )
     return slip.problem("F109", message)
 
 
 def _exclamation(slip: Slip) -> Problem | None:
-    if slip.found.kind == "!" and "(" in slip.expected:
+    if slip.unexpected.kind == "!" and "(" in slip.expected:
         note = (None, "x! is the value of an option x that is not none")
         return slip.problem("F111", 'there is no "!" before a value; write "not"', note)
     return None
 
 
 def _chained(slip: Slip) -> Problem | None:
-    if slip.found.text in vocabulary.COMPARISONS and "and" in slip.expected:
+    if slip.unexpected.text in vocabulary.COMPARISONS and "and" in slip.expected:
         note = (None, 'write "a < b and b < c", or put one comparison in parentheses')
         return slip.problem("F112", "comparisons do not chain", note)
     return None
 
 
 def _not_operand(slip: Slip) -> Problem | None:
-    if slip.found.text == "not" and "(" in slip.expected and slip.found.kind == NAME:
+    if slip.unexpected.text == "not" and "(" in slip.expected and slip.unexpected.kind == NAME:
         return slip.problem("F101", 'here "not" needs parentheses: (not ...)')
     return None
 
 
 def _tuple(slip: Slip) -> Problem | None:
-    if slip.found.kind == "," and ")" in slip.expected and "," not in slip.expected:
+    if slip.unexpected.kind == "," and ")" in slip.expected and "," not in slip.expected:
         note: Note = (None, "several values together are a record")
         if "assert" in slip.symbols:
             note = (None, 'the form is: assert e, "why"')
@@ -311,26 +317,30 @@ def _tuple(slip: Slip) -> Problem | None:
 
 
 def _braces(slip: Slip) -> Problem | None:
-    if slip.found.kind != ":" or "for" not in slip.expected:
+    if slip.unexpected.kind != ":" or "for" not in slip.expected:
         return None
     note: Note = (
         None,
         "a set is written {e for x in S if p}, a map [k: e, l: d], and a record R(f: e, g: d)",
     )
-    wanted = vocabulary.wanted(slip.expected, slip.near(-1))
-    return slip.problem("F101", f'expected {wanted}, found ":"', note)
+    expected_text = vocabulary.wanted(slip.expected, slip.near(-1))
+    return slip.problem("F101", f'expected {expected_text}, found ":"', note)
 
 
 def _fraction(slip: Slip) -> Problem | None:
-    if slip.found.kind == INTEGER and slip.near(-1).kind == "." and slip.near(-2).kind == INTEGER:
+    if (
+        slip.unexpected.kind == INTEGER
+        and slip.near(-1).kind == "."
+        and slip.near(-2).kind == INTEGER
+    ):
         return slip.problem("F120", "there are no fractions, only integers", at=slip.near(-2))
     return None
 
 
 def _text(slip: Slip) -> Problem | None:
-    if slip.found.kind == DOCSTRING:
-        return late_docstring(slip.source, slip.found)
-    if slip.found.kind == STRING and "(" in slip.expected:
+    if slip.unexpected.kind == DOCSTRING:
+        return late_docstring(slip.source, slip.unexpected)
+    if slip.unexpected.kind == STRING and "(" in slip.expected:
         message = 'a text is no value; it only stands in assert e, "why"'
         return slip.problem("F125", message)
     return None
@@ -340,127 +350,137 @@ def _text(slip: Slip) -> Problem | None:
 
 
 def _pattern(slip: Slip) -> Problem | None:
-    if not ({"==", NAME} <= slip.expected and "(" not in slip.expected and slip.found.text):
-        if slip.found.kind == "(" and slip.expected <= {")", ","} and "member_name" in slip.symbols:
+    if not ({"==", NAME} <= slip.expected and "(" not in slip.expected and slip.unexpected.text):
+        if (
+            slip.unexpected.kind == "("
+            and slip.expected <= {")", ","}
+            and "member_name" in slip.symbols
+        ):
             return slip.problem("F117", "patterns do not nest; bind the field, then match it")
         return None
-    message = f'to compare this field with a value, write "==" before it: =={slip.found.text}'
+    message = f'to compare this field with a value, write "==" before it: =={slip.unexpected.text}'
     return slip.problem("F117", message)
 
 
 def _else_if(slip: Slip) -> Problem | None:
-    found, before = slip.found, slip.near(-1)
-    if "case" in slip.expected and found.kind == NAME and found.text not in ("elif", "case"):
-        if suggestion(found.text, ["case"]):
-            return slip.problem("F114", f'"{found.text}" begins no line of a match; write "case"')
+    unexpected, before = slip.unexpected, slip.near(-1)
+    if (
+        "case" in slip.expected
+        and unexpected.kind == NAME
+        and unexpected.text not in ("elif", "case")
+    ):
+        if suggestion(unexpected.text, ["case"]):
+            return slip.problem(
+                "F114", f'"{unexpected.text}" begins no line of a match; write "case"'
+            )
         note = (None, 'the form is: case A(x, ==e, _): ..., and "case _:" for all that is left')
-        return slip.problem("F101", f'expected "case", found "{found.text}"', note)
-    if found.text == "if" and before.text == "else":
-        both = Token(NAME, "", before.start, found.end)
+        return slip.problem("F101", f'expected "case", found "{unexpected.text}"', note)
+    if unexpected.text == "if" and before.text == "else":
+        both = Token(NAME, "", before.start, unexpected.end)
         return slip.problem("F113", 'write "elif" for "else if"', at=both)
-    if found.kind != NAME or found.text not in ("elif", "else", "case"):
+    if unexpected.kind != NAME or unexpected.text not in ("elif", "else", "case"):
         return None
     if slip.begins_line():
-        owner = "match" if found.text == "case" else "if"
-        wrong = f'this "{found.text}" belongs to no "{owner}"'
+        owner = "match" if unexpected.text == "case" else "if"
+        wrong = f'this "{unexpected.text}" belongs to no "{owner}"'
         return slip.problem("F113", wrong, (None, f'it stands right below its "{owner}"'))
     if "then" not in slip.symbols:
-        return slip.problem("F113", f'"{found.text}" of a statement begins a line of its own')
+        return slip.problem("F113", f'"{unexpected.text}" of a statement begins a line of its own')
     return None
 
 
 def _compound(slip: Slip) -> Problem | None:
-    if slip.found.text in ("if", "for", "match") and "require" in slip.expected:
-        message = f'the statement "{slip.found.text}" begins a line of its own'
+    if slip.unexpected.text in ("if", "for", "match") and "require" in slip.expected:
+        message = f'the statement "{slip.unexpected.text}" begins a line of its own'
         return slip.problem("F113", message)
     return None
 
 
 def _then(slip: Slip) -> Problem | None:
-    if slip.found.text == "if" and "+" in slip.expected:
+    if slip.unexpected.text == "if" and "+" in slip.expected:
         if "where" in slip.expected:
             return slip.problem("F101", 'expected "where", found "if"')
         note = (None, 'a value is chosen by "if a then b else c"')
         return slip.problem("F101", 'an "if" cannot follow a value', note)
-    if slip.found.kind == ":" and "then" in slip.expected:
+    if slip.unexpected.kind == ":" and "then" in slip.expected:
         note = (None, 'a value is chosen by "if a then b else c"')
         return slip.problem("F101", 'expected "then", found ":"', note)
-    if slip.found.text == "then" and ":" in slip.expected:
+    if slip.unexpected.text == "then" and ":" in slip.expected:
         note = (None, "the form is: if e: ... with its statements on the next lines")
         return slip.problem("F101", 'expected ":", found "then"', note)
     return None
 
 
 def _is_literal(slip: Slip) -> Problem | None:
-    if slip.found.text in ("none", "true", "false") and "member_name" in slip.error.rules():
+    if slip.unexpected.text in ("none", "true", "false") and "member_name" in slip.error.rules():
         sign = "!=" if slip.near(-1).text == "not" else "=="
-        message = f'"is" asks for a member of a union; compare with "{sign} {slip.found.text}"'
+        message = f'"is" asks for a member of a union; compare with "{sign} {slip.unexpected.text}"'
         return slip.problem("F101", message)
     return None
 
 
 def _reserved(slip: Slip) -> Problem | None:
-    found = slip.found
-    if found.kind != NAME or found.text not in reserved() or NAME not in slip.expected:
+    unexpected = slip.unexpected
+    if unexpected.kind != NAME or unexpected.text not in reserved() or NAME not in slip.expected:
         return None
     if "(" in slip.expected or slip.begins_line():
         return None
-    return slip.problem("F115", f'"{found.text}" is a reserved word, so it cannot be a name')
+    return slip.problem("F115", f'"{unexpected.text}" is a reserved word, so it cannot be a name')
 
 
 def _foreign_word(slip: Slip) -> Problem | None:
-    before, found = slip.near(-1), slip.found
-    if before.text in ("all", "exist") and found.kind == NAME and "and" in slip.expected:
+    before, unexpected = slip.near(-1), slip.unexpected
+    if before.text in ("all", "exist") and unexpected.kind == NAME and "and" in slip.expected:
         forall = vocabulary.FOREIGN_WORDS[before.text]
         return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
-    instead = vocabulary.FOREIGN_WORDS.get(found.text)
+    instead = vocabulary.FOREIGN_WORDS.get(unexpected.text)
     if "unordered" in slip.expected:
-        instead = vocabulary.DISCIPLINES.get(found.text)
-    if found.kind == NAME and instead and found.text not in slip.expected:
-        # A name that stands where none can: a word of another notation.
-        return slip.problem("F111", f'there is no "{found.text}" here; write "{instead}"')
+        instead = vocabulary.DISCIPLINES.get(unexpected.text)
+    if unexpected.kind == NAME and instead and unexpected.text not in slip.expected:
+        # A name where none is possible: a word of another notation.
+        return slip.problem("F111", f'there is no "{unexpected.text}" here; write "{instead}"')
     return None
 
 
 def _misspelt(slip: Slip) -> Problem | None:
-    """A line that begins with a word that is nearly a keyword, or with one for another place."""
+    """A line that begins with a misspelt keyword, or with one that belongs elsewhere."""
     if slip.begins_line():
-        if slip.found.kind != NAME or NAME in slip.expected:
+        if slip.unexpected.kind != NAME or NAME in slip.expected:
             return None
-        word, known = slip.found, slip.expected
+        word, allowed = slip.unexpected, slip.expected
     elif slip.begins_line(-1) and slip.near(-1).kind == NAME and "+=" in slip.expected:
-        # Any name may begin a statement, so the slip shows only in what follows it.
-        if slip.found.kind not in (NAME, INTEGER, "{", ":", NEWLINE):
+        # Any name may begin a statement, so the mistake shows only in the tokens after it.
+        if slip.unexpected.kind not in (NAME, INTEGER, "{", ":", NEWLINE):
             return None
-        word, known = slip.near(-1), vocabulary.STATEMENTS | {"else", "elif"}
+        word, allowed = slip.near(-1), vocabulary.STATEMENTS | {"else", "elif"}
     else:
         return None
     if remark := vocabulary.REMARKS.get(word.text):
         return slip.problem("F114", f'there is no "{word.text}": {remark}', at=word)
-    if word.text in vocabulary.PLACES and word.text not in known:
+    if word.text in vocabulary.PLACES and word.text not in allowed:
         return slip.problem("F124", f'"{word.text}" {vocabulary.PLACES[word.text]}', at=word)
-    if (instead := vocabulary.OTHER_NAMES.get(word.text)) and instead in known:
+    if (instead := vocabulary.OTHER_NAMES.get(word.text)) and instead in allowed:
         return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
-    keywords = [keyword for keyword in known if keyword.islower()]
+    keywords = [keyword for keyword in allowed if keyword.islower()]
     if guess := suggestion(word.text, keywords):
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}{guess}', at=word)
-    if "invariant" in known and slip.near(1).kind in vocabulary.CHANGES | {"=", ".", "(", "["}:
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}{guess}', at=word)
+    if "invariant" in allowed and slip.near(1).kind in vocabulary.CHANGES | {"=", ".", "(", "["}:
         message = "a statement stands in an action or a procedure"
         return slip.problem("F124", message, at=word)
-    after = slip.near(1) if word is slip.found else slip.found
-    if after.kind == ":" and "var" in known:
+    after = slip.near(1) if word is slip.unexpected else slip.unexpected
+    if after.kind == ":" and "var" in allowed:
         note = (None, f"the form is: {vocabulary.FORMS['var']}")
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', note, at=word)
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}', note, at=word)
     if after.kind == NAME:
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', at=word)
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}', at=word)
     return None
 
 
-def _kind(known: Set[str]) -> str:
-    """What stands on a line that may begin with these keywords."""
-    if "expect" in known:
+def _kind(allowed: Set[str]) -> str:
+    """The kind of a line that may begin with these keywords."""
+    if "expect" in allowed:
         return "line of a check"
-    return "statement" if "require" in known else "declaration"
+    return "statement" if "require" in allowed else "declaration"
 
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (

@@ -1,8 +1,9 @@
-"""Text into tokens: words, numbers and signs, without telling keywords from names.
+"""The scanner: splits text into words, numbers and signs, without distinguishing keywords from
+names.
 
-What a token looks like is said in the grammar. No text is refused: what cannot be a token of the
-language becomes one of kind ``STRANGE`` or ``MISALIGNED``, which no rule of the grammar has a
-place for, so that it is reported where it stands.
+The grammar defines the tokens. No text is rejected: anything that cannot be a token of the language
+gets the kind ``STRANGE`` or ``MISALIGNED``, which no rule accepts, so that it is reported at its
+position.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ CLOSING = {close: open_ for open_, close in OPENING.items()}
 
 
 class Token(NamedTuple):
-    """One token: its kind (a sign is its own kind), its text, and where it is.
+    """One token: its kind (a sign is its own kind), its text, and its position.
 
-    ``BREAK`` is a line break in the text; ``NEWLINE``, ``INDENT`` and ``DEDENT`` are layout as
-    the grammar sees it. Any word is a ``NAME``: the parser decides which ones are keywords.
+    ``BREAK`` is a line break in the text; ``NEWLINE``, ``INDENT`` and ``DEDENT`` are layout tokens
+    for the grammar. Every word is a ``NAME``: the parser decides which are keywords.
     """
 
     kind: str
@@ -45,13 +46,13 @@ class Token(NamedTuple):
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, without order."""
+    """The set of words in a text."""
     return frozenset(text.split())
 
 
 @cache
 def spelled() -> dict[str, str]:
-    """How each terminal of the grammar is written that is written in one way only."""
+    """The spelling of each terminal of the grammar that has only one."""
     fixed = {t["name"]: t["pattern"] for t in terminals()}
     words = {name: p["value"] for name, p in fixed.items() if p["__type__"] == "PatternStr"}
     return {**words, "_UNWRAP": "!", "_MORE": ","}
@@ -59,13 +60,13 @@ def spelled() -> dict[str, str]:
 
 @cache
 def kinds() -> dict[str, str]:
-    """The kind of token that each terminal of the grammar is."""
+    """The token kind of each terminal of the grammar."""
     kinds = {t["name"]: t["name"] for t in terminals()} | {"FOREIGN": STRANGE}
     return kinds | {n: NAME if word.isidentifier() else word for n, word in spelled().items()}
 
 
 def scan(text: str) -> list[Token]:
-    """Every token of ``text`` with its line breaks and comments, but without spaces."""
+    """Every token of ``text``, including line breaks and comments, but not spaces."""
     tokens: list[Token] = []
     # A byte order mark is not a character of the text.
     for match in _pattern().finditer(text, 1 if text.startswith("\ufeff") else 0):
@@ -77,9 +78,9 @@ def scan(text: str) -> list[Token]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """All terminals but the keywords, in the order in which Lark tries them.
+    """All terminals except keywords, in the order in which Lark tries them.
 
-    Only a line break is more here than in a text of which `layout` has made lines.
+    It also matches line breaks, which do not occur in texts that `layout` has split into lines.
     """
 
     def order(terminal: Any) -> tuple[int, bool, int]:

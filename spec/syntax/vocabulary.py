@@ -1,7 +1,6 @@
-"""The words of the language as messages say them, and those of its neighbours.
+"""The words of the language in messages, and words of related notations.
 
-Plain tables: how to name a token, what a line looks like, where a word may stand, and what people
-who come from other notations write.
+Plain tables: names of tokens, forms of lines, positions of words, and habits from other notations.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from fencepost.spec.text.problem import listing
 
 STATEMENTS = word_set("require assert let pick send return skip if for match")
 CHANGES = word_set("+= -= |= &=")
-"""The signs of assignments that begin with the value that is there."""
+"""The signs of compound assignments."""
 COMPARISONS = word_set("== != < <= > >= in is")
 _VALUES = word_set("( [ { - not if forall exists choose let true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 
 CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
-"""What a line cannot end with: the rest was probably meant to stand on the next line."""
+"""Tokens that cannot end a line: the rest was probably meant to follow on the next line."""
 
 _TOLD = {
     NEWLINE: "the end of the line",
@@ -46,17 +45,17 @@ _TOLD = {
 
 
 def told(token: Token) -> str:
-    """How a message names a token that was found."""
+    """The name in messages of a token in the text."""
     if token.kind in (NEWLINE, INDENT, DEDENT, END, STRING, DOCSTRING):
         return _TOLD[token.kind]
     return f'"{token.text}"'
 
 
 def wanted(expected: Set[str], before: Token) -> str:
-    """How a message names what could have stood behind the token ``before``."""
+    """The description in messages of the tokens that could follow the token ``before``."""
     rest = set(expected)
     if "expect" not in rest:
-        # It stands in brackets of steps of scenarios, which is not what is missing elsewhere.
+        # It occurs in arguments of scenario steps, and is not what is missing elsewhere.
         rest.discard("...")
     parts: list[str] = []
     if "require" in rest:
@@ -72,7 +71,7 @@ def wanted(expected: Set[str], before: Token) -> str:
         parts.append("an operator")
         rest -= _OPERATORS
     if "=" in rest:
-        # What names one sign of an assignment names them all.
+        # One sign of an assignment represents them all.
         rest -= CHANGES
     if parts and parts != ["an operator"]:
         rest.discard(NEWLINE)
@@ -156,7 +155,7 @@ FORMS = {
     "return": "return",
     "skip": "skip",
 }
-"""How a line that begins with a word looks."""
+"""The form of a line that begins with a word."""
 
 _TOP = "is declared at the top level, in the first column"
 _ROLE = "is declared at the top level or in a role"
@@ -183,12 +182,12 @@ PLACES = (
     | {"expect": "stands in a check, and at the end of a scenario"}
     | dict.fromkeys(word_set("key source rising bind"), "stands in a recording")
 )
-"""Where a line that begins with a word may stand."""
+"""The positions where a line that begins with a word may occur."""
 
 EXPRESSION_HEADS = word_set(
     "invariant step lemma reachable terminal constraint initially assume property"
 )
-"""Words whose lines are, after their first few tokens, just an expression."""
+"""Words whose lines consist of an expression after the first few tokens."""
 
 OTHER_NAMES = {
     "await": "require", "when": "require", "guard": "require", "assume": "require",
@@ -204,7 +203,7 @@ OTHER_NAMES = {
     "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",
     "exit": "return", "break": "return", "elsif": "elif", "elseif": "elif",
 }  # fmt: skip
-"""What other notations call a declaration or statement."""
+"""Words for a declaration or statement in other notations."""
 
 REMARKS = {
     "module": "a file is a module",
@@ -214,7 +213,7 @@ REMARKS = {
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives by its head, action a on PATTERN from c",
 }
-"""What other notations say and this one leaves out."""
+"""Words of other notations without an equivalent here."""
 
 FOREIGN_WORDS = {
     "AND": "and", "OR": "or", "NOT": "not", "mod": "%", "MOD": "%", "div": "//", "DIV": "//",
@@ -227,7 +226,7 @@ DISCIPLINES = {
     "unique": "distinct", "set": "distinct", "fifo": "ordered", "queue": "ordered",
     "bag": "unordered", "multiset": "unordered",
 }  # fmt: skip
-"""What other notations call the ways in which a channel holds its messages."""
+"""Words of other notations for channel disciplines."""
 
 _SUBSET = 'write "<="'
 GENERATORS = "the form is: {e for x in S, y in T if p}"
@@ -236,7 +235,7 @@ BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
 }  # fmt: skip
-"""Words of other notations between two operands, and what to write instead."""
+"""Words of other notations between two operands, with advice."""
 
 FORMULA = "it stands in the formula of a property, not inside a comparison or a value"
 UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
@@ -251,7 +250,7 @@ PREFIXES = {
     "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
     "lambda": "a function is declared, as in def f(x: T): U = e",
 }  # fmt: skip
-"""Words of other notations before an operand, and what to write instead."""
+"""Words of other notations before an operand, with advice."""
 
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
@@ -276,6 +275,6 @@ FOREIGN_SIGNS = {
     "∩": 'write "&"', "×": 'write "*"', "−": 'write "-"', "–": 'write "-"', "…": 'write ".."',
     "≔": 'write "="',
 }  # fmt: skip
-"""Signs of other notations, and what to write instead."""
+"""Signs of other notations, with advice."""
 
 QUOTES = frozenset("'`“”‘’«»„")
