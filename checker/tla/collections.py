@@ -8,14 +8,12 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from fencepost.checker.tla import values
-from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.scope import Scope, shared
 from fencepost.checker.tla.simplify import (
     among,
     call,
     chosen,
-    conjoined,
     equal,
-    let,
     opposite,
     plus,
     substituted,
@@ -33,7 +31,6 @@ from fencepost.checker.tla.tree import (
     Name,
     Number,
     Prefix,
-    Quantified,
     Tuple,
 )
 from fencepost.checker.tla.values import literal, universe
@@ -63,6 +60,8 @@ def through(
     name = scope.local(slot, wanted)
     return body(name, elements(scope, domain), Name(name))
 
+
+_FIRST = ir.Literal(types.Int(0, 0), 0)
 
 _Collections: TypeAlias = (
     ir.Universe | ir.Interval | ir.Build | ir.Add | ir.Remove | ir.InsertAt | ir.RemoveAt
@@ -105,11 +104,15 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
             one = call("SetToBag", Listed((made(element),)))
             return Infix("(-)", made(collection), one)
         case ir.InsertAt(sequence=sequence, index=index, element=element):
-            return _inserted(scope, made(sequence), made(index), made(element))
+            if index == _FIRST:
+                return Infix("\\o", Tuple((made(element),)), made(sequence))
+            return call("InsertAt", made(sequence), made(index), made(element))
         case ir.RemoveAt(sequence=sequence, index=index):
-            return _removed(scope, made(sequence), made(index))
+            if index == _FIRST:
+                return call("Tail", made(sequence))
+            return call("RemoveAt", made(sequence), made(index))
         case ir.Contains(collection=collection, element=element):
-            return _contains(scope, collection, made(element))
+            return among(made(element), elements(scope, collection))
         case ir.Size(collection=collection):
             return _size(scope, collection)
         case ir.SetAlgebra(operator=combine, left=left, right=right):
@@ -139,63 +142,10 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
             empty, found = found_in(scope, expr)
             return chosen(empty, NOTHING, Tuple((found,)))
         case ir.Occurrences(collection=collection, element=element):
-            if isinstance(collection.type, types.Bag):
-                return call("CopiesIn", made(element), made(collection))
-
-            def counted(q: Expr) -> Expr:
-                name = scope.names.fresh("i")
-                same = equal(At(q, Name(name)), made(element))
-                return call("Cardinality", Filter(name, Prefix("DOMAIN", q), same))
-
-            return shared(scope, made(collection), counted, "q")
+            copies = "CopiesIn" if isinstance(collection.type, types.Bag) else "TimesIn"
+            return call(copies, made(element), made(collection))
         case _:
             assert_never(expr)
-
-
-def _inserted(scope: Scope, q: Expr, index: Expr, element: Expr) -> Expr:
-    if index == Number(0):
-        return Infix("\\o", Tuple((element,)), q)
-
-    def inside(whole: Expr) -> Expr:
-        def at(place: Expr) -> Expr:
-            left = call("SubSeq", whole, Number(1), place)
-            right = call("SubSeq", whole, plus(place, 1), call("Len", whole))
-            return Infix("\\o", Infix("\\o", left, Tuple((element,))), right)
-
-        return shared(scope, index, at, "i")
-
-    return shared(scope, q, inside, "q")
-
-
-def _removed(scope: Scope, q: Expr, index: Expr) -> Expr:
-    if index == Number(0):
-        return call("Tail", q)
-
-    def inside(whole: Expr) -> Expr:
-        def at(place: Expr) -> Expr:
-            left = call("SubSeq", whole, Number(1), place)
-            right = call("SubSeq", whole, plus(place, 2), call("Len", whole))
-            return Infix("\\o", left, right)
-
-        return shared(scope, index, at, "i")
-
-    return shared(scope, q, inside, "q")
-
-
-def _contains(scope: Scope, collection: ir.Expr, element: Expr) -> Expr:
-    if not isinstance(collection.type, types.Seq):
-        return among(element, elements(scope, collection))
-
-    def inside(q: Expr) -> Expr:
-        name = scope.names.fresh("i")
-        return Quantified("\\E", name, Prefix("DOMAIN", q), equal(At(q, Name(name)), element))
-
-    if not simple(element):
-        name = scope.names.fresh("v")
-        element_value, element = element, Name(name)
-        whole = shared(scope, scope.value(collection), inside, "q")
-        return let(name, element_value, conjoined([call("Defined", Name(name)), whole]))
-    return shared(scope, scope.value(collection), inside, "q")
 
 
 def _size(scope: Scope, collection: ir.Expr) -> Expr:
@@ -227,12 +177,7 @@ def elements(scope: Scope, collection: ir.Expr) -> Expr:
     made = scope.value(collection)
     match collection.type:
         case types.Seq():
-
-            def images(q: Expr) -> Expr:
-                name = scope.names.fresh("i")
-                return Image(At(q, Name(name)), name, Prefix("DOMAIN", q))
-
-            return shared(scope, made, images, "q")
+            return call("Range", made)
         case types.Bag():
             return call("BagToSet", made)
         case _:
@@ -261,20 +206,17 @@ def _collect(scope: Scope, expr: ir.Collect) -> Expr:
         return through(scope, expr.domain, expr.slot, "", as_set)
     both = isinstance(expr.type, types.Bag) and isinstance(expr.domain.type, types.Bag)
     if both and expr.condition is None:
-        return shared(
-            scope, scope.value(expr.domain), lambda q: _bag_of_images(scope, expr, q), "q"
+        return call(
+            "BagOfImages", scope.value(expr.domain), _lambda(scope, expr.slot, expr.element)
         )
     listed = _sequence(scope, expr)
     return call("BagOf", listed) if isinstance(expr.type, types.Bag) else listed
 
 
-def _bag_of_images(scope: Scope, expr: ir.Collect, bag: Expr) -> Expr:
-    """What the elements of a bag become, with as many copies as lead to each."""
-    image, name = scope.names.fresh("image"), scope.local(expr.slot)
-    made = scope.bound(expr.slot, Name(name)).value(expr.element)
-    whole = Prefix("DOMAIN", bag)
-    leading = Filter(name, whole, equal(made, Name(image)))
-    return Function(image, Image(made, name, whole), call("Total", bag, leading))
+def _lambda(scope: Scope, slot: int, body: ir.Expr) -> Lambda:
+    """An expression as an operator of the value that a slot is bound to."""
+    name = scope.local(slot)
+    return Lambda((name,), scope.bound(slot, Name(name)).value(body))
 
 
 def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
@@ -295,9 +237,7 @@ def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
 
         return shared(scope, whole, joined, "q")
     if expr.condition is not None:
-        name = scope.local(expr.slot)
-        test = scope.bound(expr.slot, Name(name)).value(expr.condition)
-        whole = call("SelectSeq", whole, Lambda((name,), test))
+        whole = call("SelectSeq", whole, _lambda(scope, expr.slot, expr.condition))
     if isinstance(expr.element, ir.Local) and expr.element.slot == expr.slot:
         return whole
 
@@ -356,28 +296,14 @@ def _sum(scope: Scope, collection: ir.Expr) -> Expr:
             return shared(scope, whole, lambda s: call("Total", Function(name, s, amounts), s), "s")
         case _:
             pass
-    made = scope.value(collection)
-
-    def of_sequence(q: Expr) -> Expr:
-        return call("Total", q, Prefix("DOMAIN", q))
-
-    def of_bag(bag: Expr) -> Expr:
-        name = scope.names.fresh("x")
-        product = Infix("*", Name(name), At(bag, Name(name)))
-        domain = Prefix("DOMAIN", bag)
-        return call("Total", Function(name, domain, product), domain)
-
-    def of_set(whole: Expr) -> Expr:
-        name = scope.names.fresh("x")
-        return call("Total", Function(name, whole, Name(name)), whole)
-
     match collection.type:
         case types.Seq():
-            return shared(scope, made, of_sequence, "q")
+            operator = "SumOfSequence"
         case types.Bag():
-            return shared(scope, made, of_bag, "b")
+            operator = "SumOfBag"
         case _:
-            return shared(scope, made, of_set, "s")
+            operator = "SumOfSet"
+    return call(operator, scope.value(collection))
 
 
 def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
@@ -410,16 +336,5 @@ def _first_found(scope: Scope, expr: ir.Find) -> tuple[Expr, Expr]:
         bag = whole if isinstance(expr.domain.type, types.Bag) else call("BagOf", whole)
         q = call("Repeated", bag, order(scope, element))
 
-    def tested(at: Expr) -> Expr:
-        assert expr.condition is not None
-        return scope.bound(expr.slot, at).value(expr.condition)
-
-    i, j, k = (scope.names.fresh(name) for name in ("i", "j", "i"))
-    earlier = Quantified(
-        "\\A", j, Infix("..", Number(1), plus(Name(i), -1)), opposite(tested(At(q, Name(j))))
-    )
-    place = Quantified(
-        "CHOOSE", i, Prefix("DOMAIN", q), conjoined([tested(At(q, Name(i))), earlier])
-    )
-    some = Quantified("\\E", k, Prefix("DOMAIN", q), tested(At(q, Name(k))))
-    return opposite(some), At(q, place)
+    test = _lambda(scope, expr.slot, expr.condition)
+    return opposite(call("HasOne", q, test)), call("First", q, test)

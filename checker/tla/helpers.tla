@@ -65,3 +65,33 @@ Joined(parts, count) ==
 BagOf(elements) ==
     [member \in {elements[index] : index \in DOMAIN elements} |->
         Cardinality({other \in DOMAIN elements : elements[other] = member})]
+
+Range(elements) == {elements[index] : index \in DOMAIN elements}
+
+TimesIn(value, elements) == Cardinality({index \in DOMAIN elements : elements[index] = value})
+
+\* Positions begin at 0.
+InsertAt(elements, index, value) ==
+    SubSeq(elements, 1, index) \o <<value>> \o SubSeq(elements, index + 1, Len(elements))
+
+RemoveAt(elements, index) ==
+    SubSeq(elements, 1, index) \o SubSeq(elements, index + 2, Len(elements))
+
+SumOfSequence(elements) == Total(elements, DOMAIN elements)
+
+SumOfSet(elements) == Total([member \in elements |-> member], elements)
+
+SumOfBag(bag) == Total([member \in DOMAIN bag |-> member * bag[member]], DOMAIN bag)
+
+\* The bag of the images of the elements of a bag.
+BagOfImages(bag, Image(_)) ==
+    [other \in {Image(member) : member \in DOMAIN bag} |->
+        Total(bag, {member \in DOMAIN bag : Image(member) = other})]
+
+HasOne(elements, Test(_)) == \E index \in DOMAIN elements : Test(elements[index])
+
+\* The first element that passes the test; the test of a later element may have no value.
+First(elements, Test(_)) ==
+    elements[CHOOSE index \in DOMAIN elements :
+        /\ Test(elements[index])
+        /\ \A other \in 1..(index - 1) : ~Test(elements[other])]

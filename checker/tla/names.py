@@ -30,7 +30,8 @@ OURS = frozenset(
     Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view counting clock FloorDiv FloorMod
     Wrap Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
     divisor number half left right bits elements Before least first other index bag amounts
-    domain below member BagOf After Joined parts count
+    domain below member BagOf After Joined parts count Range TimesIn InsertAt RemoveAt
+    SumOfSequence SumOfSet SumOfBag BagOfImages Image HasOne First Test
     """.split()  # noqa: SIM905
 )
 """What the module itself defines and binds beside the names of the spec."""

@@ -169,7 +169,8 @@ def _settles(part: Expr) -> bool:
 
 STRICT = frozenset({
     "Append", "BagCardinality", "BagToSet", "Cardinality", "CopiesIn", "Defined", "FloorDiv",
-    "FloorMod", "Head", "Len", "SetToBag", "SubSeq", "TLCEval", "Tail", "Within", "Wrap",
+    "FloorMod", "Head", "InsertAt", "Len", "Range", "RemoveAt", "SetToBag", "SubSeq",
+    "SumOfBag", "SumOfSequence", "SumOfSet", "TLCEval", "Tail", "Within", "Wrap",
 })  # fmt: skip
 """Operators that need the values of all their arguments."""
 

@@ -16,7 +16,7 @@ from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla import tree
 from fencepost.checker.tla.module import Exported, exported
-from fencepost.checker.tla.names import RESERVED, Names, field_names, names_of
+from fencepost.checker.tla.names import OURS, RESERVED, STANDARD, Names, field_names, names_of
 from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
 from fencepost.checker.tla.values import NotExported
@@ -284,6 +284,12 @@ def test_names_in_strings_and_fields_stay() -> None:
     assert body(module, "a").endswith(
         '/\\ r.v + 1 < 4 /\\ e = "v" /\\ e\' = "x_2" /\\ r\' = [r EXCEPT !.v = Within(v, 0..3)]'
     ) or '/\\ e = "v"' in body(module, "a")
+
+
+def test_specs_do_not_use_the_names_of_helpers() -> None:
+    text = (ROOT / "checker" / "tla" / "helpers.tla").read_text(encoding="utf-8")
+    words = set(re.findall(r"(?<!\\)\b[A-Za-z]\w*", re.sub(r'\\\*.*|"[^"]*"', "", text)))
+    assert words <= RESERVED | STANDARD | OURS
 
 
 def test_names_of_modules() -> None:
