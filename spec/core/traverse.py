@@ -58,10 +58,15 @@ def statements(tree: object) -> Iterator[ir.Statement]:
     while stack:
         node = cast("ir.Statement", stack.pop())
         yield node
-        inner: list[Node] = []
-        for name in _bodies(type(node)):
-            _gather(getattr(node, name), inner)
-        stack.extend(reversed(inner))
+        stack.extend(reversed(bodies(node)))
+
+
+def bodies(statement: ir.Statement) -> list[ir.Statement]:
+    """The statements directly inside a statement."""
+    found: list[Node] = []
+    for name in _bodies(type(statement)):
+        _gather(getattr(statement, name), found)
+    return cast("list[ir.Statement]", found)
 
 
 _OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])

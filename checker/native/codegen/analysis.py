@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import statements, walk
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.traverse import bodies, statements, walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
@@ -78,16 +79,12 @@ def _nested(statement: ir.Statement) -> ir.Statement:
                         )
                     )
             return ir.Sequence(tuple(_nested(part) for part in statements))
-        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
-            return replace(statement, body=_nested(body))
-        case ir.If(then=then, otherwise=otherwise):
-            return replace(statement, then=_nested(then), otherwise=_nested(otherwise))
-        case ir.ForEach(body=body):
-            return replace(statement, body=_nested(body))
-        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
-            return statement
         case _:
-            assert_never(statement)
+            return rebuilt(statement, _nested_part)
+
+
+def _nested_part(part: object) -> object:
+    return _nested(part) if isinstance(part, ir.Statement) else part
 
 
 def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
@@ -121,19 +118,13 @@ def most_picks(statement: ir.Statement) -> int:
     match statement:
         case ir.Pick(body=body):
             return 1 + most_picks(body)
-        case ir.Sequence(statements):
-            return sum(most_picks(part) for part in statements)
-        case ir.Bind(body=body) | ir.Block(body=body):
-            return most_picks(body)
         case ir.If(then=then, otherwise=otherwise):
             return max(most_picks(then), most_picks(otherwise))
         case ir.ForEach(domain=domain, body=body):
             inner = most_picks(body)
             return inner * most_elements(domain) if inner else 0
-        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
-            return 0
         case _:
-            assert_never(statement)
+            return sum(map(most_picks, bodies(statement)))
 
 
 def most_elements(domain: ir.Expr) -> int:
@@ -149,14 +140,4 @@ def most_elements(domain: ir.Expr) -> int:
 
 def has_odometer(statement: ir.Statement) -> bool:
     """Whether some region of ``statement`` needs an odometer."""
-    if has_inner_pick(statement):
-        return True
-    match statement:
-        case ir.Sequence(statements):
-            return any(has_odometer(part) for part in statements)
-        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
-            return has_odometer(body)
-        case ir.If(then=then, otherwise=otherwise):
-            return has_odometer(then) or has_odometer(otherwise)
-        case _:
-            return False
+    return has_inner_pick(statement) or any(map(has_odometer, bodies(statement)))

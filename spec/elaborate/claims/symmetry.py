@@ -8,7 +8,7 @@ made to look at every element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar, cast
+from typing import TypeVar, assert_never, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, may_fail, variables_read
@@ -16,7 +16,7 @@ from fencepost.spec.core.exchange import Exchanging
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
-from fencepost.spec.core.traverse import Node, children, walk
+from fencepost.spec.core.traverse import Node, children, statements
 from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
 from fencepost.spec.elaborate.base.context import Elaboration
 from fencepost.spec.records import replace
@@ -173,9 +173,9 @@ def _is_fixed(literal: ir.Literal) -> bool:
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
     """Why the order of the rounds of a loop may matter, as cures; nothing where it cannot."""
-    labels = {node.label for node in walk(body) if isinstance(node, ir.Block)}
-    exits: set[str] = set()
-    for node in walk(body):
+    labels = {node.label for node in statements(body) if isinstance(node, ir.Block)}
+    exits = {"error"} if may_fail(body) else set[str]()
+    for node in statements(body):
         match node:
             case ir.Pick():
                 yield "the loop picks: let the action take a parameter or pick before the loop"
@@ -183,23 +183,27 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
                 yield "a `return` in the loop ends the rounds behind it: use `if`"
             case ir.Assert():
                 exits.add("assert")
-            case ir.Ensure() | ir.Demand():
+            case ir.Ensure():
                 exits.add("error")
             case ir.Require():
                 exits.add(f"require {id(node)}")
-            case _:
+            case (
+                ir.Sequence() | ir.Assign() | ir.Bind() | ir.If() | ir.ForEach() | ir.Block()
+                | ir.Leave() | ir.Mark()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(node)
     if len(exits) > 1:
         yield "more than one thing can end the loop (a `require`, a full channel, an error): take" \
             " it apart, or read what may fail into a `let` before the loop"  # fmt: skip
     written = assigned(body)
     apart: dict[int, tuple[ir.Step, ...]] = {}
-    for node in walk(body):
-        if isinstance(node, ir.Assign):
-            before = _before_own_key(slot, node)
-            if before is not None and apart.setdefault(node.variable, before) != before:
-                yield _APART
-    assigns = [node for node in walk(body) if isinstance(node, ir.Assign)]
+    assigns = [node for node in statements(body) if isinstance(node, ir.Assign)]
+    for node in assigns:
+        before = _before_own_key(slot, node)
+        if before is not None and apart.setdefault(node.variable, before) != before:
+            yield _APART
     if any(n.variable in apart and _before_own_key(slot, n) is None for n in assigns):
         yield _APART
     yield from _touches(slot, body, written, apart)

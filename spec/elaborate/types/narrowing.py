@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.types import Union
-from fencepost.spec.records import replace
 
 Facts = Mapping[ir.Expr, frozenset[int]]
 
@@ -30,16 +30,8 @@ def _reading(expr: ir.Expr, bound: Mapping[int, ir.Expr]) -> ir.Expr:
             return _reading(body, {**bound, slot: _reading(value, bound)})
         case ir.Demand(body=body):
             return _reading(body, bound)
-        case ir.GetField(record=inner):
-            return replace(expr, record=_reading(inner, bound))
-        case ir.Payload(union=inner):
-            return replace(expr, union=_reading(inner, bound))
-        case ir.Content(option=inner):
-            return replace(expr, option=_reading(inner, bound))
-        case ir.At(sequence=inner, index=index):
-            return replace(expr, sequence=_reading(inner, bound), index=_reading(index, bound))
-        case ir.Get(map=inner, key=key):
-            return replace(expr, map=_reading(inner, bound), key=_reading(key, bound))
+        case ir.GetField() | ir.Payload() | ir.Content() | ir.At() | ir.Get():
+            return with_children(expr, [_reading(part, bound) for part in operands(expr)])
         case ir.Convert(operand=inner):
             return _reading(inner, bound)
         case _:
@@ -96,12 +88,8 @@ def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
             return index in variables
         case ir.Local() | ir.Literal() | ir.Symbol():
             return False
-        case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
-            return mentions(inner, variables)
-        case ir.At(sequence=inner, index=position):
-            return mentions(inner, variables) or mentions(position, variables)
-        case ir.Get(map=inner, key=key):
-            return mentions(inner, variables) or mentions(key, variables)
+        case ir.GetField() | ir.Payload() | ir.Content() | ir.At() | ir.Get():
+            return any(mentions(part, variables) for part in operands(expr))
         case _:
             # A more complicated reading is dropped whenever a variable changes.
             return True
