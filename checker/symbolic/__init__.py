@@ -1,1 +1,1 @@
-"""Models as formulas: bounded search with Z3."""
+"""Models as formulas: bounded search and induction with Z3."""

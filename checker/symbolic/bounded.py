@@ -1,9 +1,9 @@
-"""Bounded model checking: is there a problem within a number of steps? The engine ``bmc``.
+"""Bounded model checking, the engine ``bmc``: is there a problem within a number of steps?
 
-One solver holds what is known of a path, level after level; each level is asked about in the order
-in which problems are reported (docs/language.md section 10), and then about lassos that close
-there, which count where no level has any other problem. The path of a problem is run on the
-reference interpreter before it is shown: what does not replay is a mistake of ours.
+One solver holds the constraints of a path, level by level. At each level it is asked for problems
+in the order in which they are reported (docs/language.md section 10), and then for lassos that
+close there, which count only if no level has any other problem. The path of a problem is replayed
+on the reference interpreter before it is shown; a path that does not replay is a bug of ours.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A problem that a level may have: it has it where ``condition`` can hold."""
+    """A possible problem of a level: it occurs if ``condition`` is satisfiable."""
 
     rank: Rank
     index: int
@@ -72,15 +72,15 @@ class Question:
 
     @property
     def order(self) -> tuple[Rank, int]:
-        """What decides between problems at the same depth. Of those that have this in common, one
-        is reported.
+        """Determines which of several problems at the same depth is reported; at most one of those
+        with the same order is.
         """
         return self.rank, self.index
 
 
 class BoundedSearch:
     """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
-    number of levels about which every question was answered.
+    number of levels for which every question was answered.
     """
 
     def __init__(self, request: Request) -> None:
@@ -105,8 +105,8 @@ class BoundedSearch:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The problems that were found, the one to report first."""
-        return tuple(finding for _, finding in sorted(self._found, key=lambda found: found[0]))
+        """The problems found, the one to report first."""
+        return tuple(finding for _, finding in sorted(self._found, key=lambda entry: entry[0]))
 
     @property
     def _unreached(self) -> list[int]:
@@ -117,22 +117,22 @@ class BoundedSearch:
         try:
             with self.limited():
                 self.search()
-        except Cut as reached:
-            cut = reached.limit
+        except Cut as error:
+            cut = error.limit
         except KeyboardInterrupt:
             cut = INTERRUPTED
         return self._outcome(cut)
 
     @contextmanager
     def limited(self) -> Generator[None]:
-        """Meanwhile limits and interrupts hold, whatever is under way."""
+        """A context in which limits and interrupts are effective."""
         with self.watch.interrupts.heard(), terms.watched(self.watch.look):
             yield
 
     # ------------------------------------------------------------ the levels
 
     def search(self) -> None:
-        """Asks about level after level. Raises `Cut`."""
+        """Searches level by level. Raises `Cut`."""
         self.formulas = Formulas(self.model)
         self._lassos = Lassos(self.formulas) if self.searched.behaviours else None
         if not self._constants():
@@ -144,8 +144,8 @@ class BoundedSearch:
             self._ends()
             if self._ending and not self.keep_going:
                 return
-            most = self.limits.depth
-            last = most is not None and len(self.levels) > most
+            max_depth = self.limits.depth
+            last = max_depth is not None and len(self.levels) > max_depth
             if self._lassos is not None:
                 began = time.monotonic()
                 try:
@@ -153,18 +153,19 @@ class BoundedSearch:
                 finally:
                     self._decided += time.monotonic() - began
             if last:
-                raise Cut(Limit("depth", most))
+                raise Cut(Limit("depth", max_depth))
             self._step()
 
     def _constants(self) -> bool:
-        """Whether there are values for the symbolic constants; what is wrong is noted."""
+        """Whether the symbolic constants have values; records the problem if not."""
         for failure in self.formulas.failures:
             model = self.ask(failure.condition)
             if model is not None:
                 site = self.model.sites[failure.site]
-                known = self.formulas.constants_in(model)
+                constants = self.formulas.constants_in(model)
                 self._note(
-                    Rank.ERROR, Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
+                    Rank.ERROR,
+                    Finding(Verdict.ERROR, None, 0, None, site=site, constants=constants),
                 )
                 return False
         for fact in self.formulas.facts:
@@ -181,7 +182,7 @@ class BoundedSearch:
         self._ending = self._ending or fatal or not self.keep_going
 
     def _step(self) -> None:
-        """Asks about the next level."""
+        """Searches the next level."""
         before = self.levels[-1]
         bounds = self.formulas.bounds(before, self.searched.constraints)
         self.solver.add(bounds.inside)
@@ -202,13 +203,13 @@ class BoundedSearch:
         store: Sequence[Tree],
         before: Level | None,
     ) -> None:
-        """Asks about a level that is reached where ``valid`` holds."""
-        made: list[Tree] = []
+        """Searches a level that is reached if ``valid`` holds."""
+        names: list[Tree] = []
         for kind, tree in zip(self.formulas.kinds, store, strict=True):
             name, fact = values.named(kind, tree, f"s{len(self.levels)}")
-            made.append(name)
+            names.append(name)
             self.solver.add(fact)
-        level = Level(tuple(made))
+        level = Level(tuple(names))
         self.levels.append(level)
         self.watch.level = len(self.levels)
         self._problems([*failures, *self._questions(level, before)], valid)
@@ -229,8 +230,8 @@ class BoundedSearch:
             answer = self.formulas.property(number, *levels)
             questions.extend(self._undefined(number, f, kind.of_steps) for f in answer.failures)
             if kind.must_hold and number not in self.violated:
-                wrong = answer.violated
-                questions.append(Question(kind.rank, number, wrong, None, number, kind.of_steps))
+                violated = answer.violated
+                questions.append(Question(kind.rank, number, violated, None, number, kind.of_steps))
 
         searched = self.searched
         for number in (*searched.invariants, *searched.predicates, *self._unreached):
@@ -243,19 +244,19 @@ class BoundedSearch:
         return questions
 
     def _undefined(self, number: int, failure: Failure, on_step: bool = False) -> Question:
-        """A property has no value in a state or on a step."""
+        """A property that is undefined in a state or on a step."""
         index = len(self.model.actions) + number
         return Question(Rank.ERROR, index, failure.condition, failure.site, number, on_step)
 
     def _ends(self) -> None:
-        """Asks about states of the last level that are not left."""
+        """Searches for states of the last level without successors."""
         end = self.formulas.end(self.levels[-1], self.searched, self.deadlock)
         questions = [self._undefined(number, failure) for number, failure in end.failures]
         self._problems([*questions, Question(Rank.DEADLOCK, 0, end.dead)], True)
 
     def _behaviours(self, lassos: Lassos, stays: bool) -> None:
-        """Asks about lassos that close in the last level; whether one ``stays`` there, only where
-        it is known that no step from there fails.
+        """Searches for lassos that close in the last level; those that stay there (``stays``) only
+        if no step from there can fail.
         """
         level, constraints = self.levels[-1], self.searched.constraints
         if constraints and not self._outside:
@@ -274,17 +275,17 @@ class BoundedSearch:
         self.watch.decision.end()
 
     def _lasso(self, number: int, loop: int, model: Any) -> Finding:
-        """What is to be reported of a lasso, which is judged by itself first."""
+        """The finding of a lasso, which the interpreter validates first."""
         runner, states = self._run(model)
         formula = self.model.properties[number].formula
         assert formula is not None
         lasso = Lasso.along(states, loop)
         assert genuine(runner, formula, lasso), "the lasso is none"
-        found = lasso_finding(runner, number, lasso)
-        return replace(found, constants=self.formulas.constants_in(model))
+        finding = lasso_finding(runner, number, lasso)
+        return replace(finding, constants=self.formulas.constants_in(model))
 
     def _problems(self, questions: Sequence[Question], valid: Truth) -> None:
-        """Looks for problems of a level in order, and notes them."""
+        """Searches for problems of a level in order, and records them."""
 
         def whole(question: Question) -> Truth:
             if question.completed:
@@ -298,20 +299,20 @@ class BoundedSearch:
         ]
         either = [terms.either(*(truth for _, truth in group)) for group in left]
         while (first := self._first(either)) is not None:
-            place, model, cut = first
-            group = left[place]
-            question = next(one for one, truth in group if terms.truth_in(model, truth))
-            left, either = left[place + 1 :], either[place + 1 :]
+            index, model, cut = first
+            group = left[index]
+            question = next(asked for asked, truth in group if terms.truth_in(model, truth))
+            left, either = left[index + 1 :], either[index + 1 :]
             if cut is None:
                 try:
                     question, model = self._named(group, question, model)
-                except Cut as reached:
-                    # What was found is reported, as it is.
-                    cut = reached
+                except Cut as error:
+                    # Report the problem as it was found.
+                    cut = error
             try:
                 finding = self._finding(question, model)
-            except Cut as reached:
-                finding, cut = self._untraced(question, model), reached
+            except Cut as error:
+                finding, cut = self._untraced(question, model), error
             self._note(question.rank, finding)
             if question.rank is Rank.DEADLOCK:
                 self.deadlock = False
@@ -323,9 +324,9 @@ class BoundedSearch:
                 break
 
     def _first(self, truths: Sequence[Truth]) -> tuple[int, Any, Cut | None] | None:
-        """The place of the first of several truths that can hold, a model of it, and what ended the
-        search for one that comes before it. Few questions: a model of any of them tells which ones
-        need not be asked about any more. Raises `Cut` before any is found.
+        """The index of the first of several truths that is satisfiable, a model of it, and the
+        `Cut` that ended the search for an earlier one. Needs few queries: a model of any of them
+        shows which ones need no further query. Raises `Cut` if none was found before.
         """
         best: tuple[int, Any] | None = None
         while truths:
@@ -337,34 +338,34 @@ class BoundedSearch:
                 return *best, cut
             if model is None:
                 break
-            place = next(n for n, truth in enumerate(truths) if terms.truth_in(model, truth))
-            best, truths = (place, model), truths[:place]
+            index = next(n for n, truth in enumerate(truths) if terms.truth_in(model, truth))
+            best, truths = (index, model), truths[:index]
         return None if best is None else (*best, None)
 
     def _named(
         self, group: Sequence[tuple[Question, Truth]], question: Question, model: Any
     ) -> tuple[Question, Any]:
-        """Which of the problems of one rank and index is reported, and a model of it; ``model`` is
-        one of ``question``. Where evaluation may fail at several places, it is what fails first in
-        the least state, as other engines have it.
+        """The problem to report among those of one rank and index, and a model of it; ``model``
+        satisfies ``question``. If evaluation may fail at several sites, it is the first failure in
+        the least state, as for other engines.
         """
-        rest = [truth for one, truth in group if one.site != question.site]
+        rest = [truth for asked, truth in group if asked.site != question.site]
         if self.ask(terms.either(*rest)) is None:
             return question, model
-        places = self.levels[-1:] if question.completed else self.levels[-2:-1]
+        levels = self.levels[-1:] if question.completed else self.levels[-2:-1]
         if question.on_step:
-            places = [self.levels[-1], self.levels[-2]]
+            levels = [self.levels[-1], self.levels[-2]]
         kinds = [symbol.type for symbol in self.model.symbols]
         trees = [*zip(kinds, self.formulas.symbols, strict=True)]
-        for level in places:
+        for level in levels:
             trees += zip(self.formulas.kinds, level.store, strict=True)
         truth = terms.either(*(truth for _, truth in group))
         model = least_model(self.ask, truth, trees, model)
         site = self._first_site(question, model)
-        return next(one for one, _ in group if one.site == site), model
+        return next(asked for asked, _ in group if asked.site == site), model
 
     def _first_site(self, question: Question, model: Any) -> int:
-        """Where the interpreter fails first, in the states of a model."""
+        """The first failure of the interpreter in the states of a model."""
         runner, states = self._run(model)
         if question.number is None:
             return first_failure(
@@ -381,12 +382,12 @@ class BoundedSearch:
 
     def _run(self, model: Any) -> tuple[Runner, list[State]]:
         """The interpreter with a model's constants, and the states of its path."""
-        known = [choice.value for choice in self.formulas.constants_in(model)]
-        runner = WatchedRunner(instance(self.model, known), self.watch.hear)
+        constants = [choice.value for choice in self.formulas.constants_in(model)]
+        runner = WatchedRunner(instance(self.model, constants), self.watch.hear)
         return runner, [self.formulas.state_in(model, level) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
-        """What is to be reported; the interpreter goes the same way."""
+        """The finding for a question, replayed by the interpreter."""
         runner, states = self._run(model)
         depth = len(states)
         if not question.completed:
@@ -396,8 +397,8 @@ class BoundedSearch:
         problem = Candidate(
             depth, question.rank, question.index, state, before, question.site, question.number
         )
-        way = states[:-1] if question.on_step else states
-        trace = trace_of(runner, problem, way)
+        path = states[:-1] if question.on_step else states
+        trace = trace_of(runner, problem, path)
         whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
         assert first_impossible(runner, whole) is None, "the trace does not replay"
         return replace(
@@ -405,16 +406,18 @@ class BoundedSearch:
         )
 
     def _untraced(self, question: Question, model: Any) -> Finding:
-        """What can be said of a problem at once."""
+        """The finding that is available without a replay."""
         violated = question.number if question.site is None else None
         site = None if question.site is None else self.model.sites[question.site]
-        verdict, known = VERDICTS[question.rank], self.formulas.constants_in(model)
+        verdict, constants = VERDICTS[question.rank], self.formulas.constants_in(model)
         depth = len(self.levels)
-        return Finding(verdict, violated, depth, None, site, constants=known, index=question.index)
+        return Finding(
+            verdict, violated, depth, None, site, constants=constants, index=question.index
+        )
 
     def example(self) -> tuple[Value, ...]:
-        """Values of the symbolic constants with which there is a path as long as those searched, or
-        else any that there may be. Raises `Cut`.
+        """Values of the symbolic constants for which a path as long as those searched exists, or
+        else any values. Raises `Cut`.
         """
         model = self.ask(True)
         return (
@@ -426,7 +429,7 @@ class BoundedSearch:
     # ------------------------------------------------------------ the solver
 
     def ask(self, question: Truth) -> Any | None:
-        """A model of the path in which ``question`` holds. Raises `Cut`."""
+        """A model of the path that satisfies ``question``. Raises `Cut`."""
         left = self.watch.left()
         try:
             return self.solver.ask(question, left)
@@ -434,7 +437,7 @@ class BoundedSearch:
             raise Cut(self._why(unknown)) from None
 
     def _why(self, unknown: Unknown) -> Limit:
-        """What the solver ended by, as a limit."""
+        """The reason why the solver stopped, as a limit."""
         limits = self.limits
         if limits.timeout is not None and self.watch.seconds >= limits.timeout:
             return Limit("timeout", limits.timeout)
@@ -448,7 +451,7 @@ class BoundedSearch:
         notes: list[str] = [NOT_JUDGED] if findings and self.searched.behaviours else []
         if not findings:
             endless = sorted(self._endless.items())
-            findings = tuple(found for _, found in endless[: None if self.keep_going else 1])
+            findings = tuple(finding for _, finding in endless[: None if self.keep_going else 1])
         if findings:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
@@ -457,15 +460,15 @@ class BoundedSearch:
         elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
-            # The level behind the last one has no state.
+            # The level after the last one is empty.
             depth -= 1
-            unmet = self._unreached
-            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
-            verdict = Verdict.UNREACHED if unmet else Verdict.OK
+            unreached = self._unreached
+            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unreached)
+            verdict = Verdict.UNREACHED if unreached else Verdict.OK
             if self._outside:
-                # What comes of states outside the constraints is not known.
+                # States outside the constraints are not explored.
                 cut = Limit("outside")
-                verdict = verdict if unmet else Verdict.INCONCLUSIVE
+                verdict = verdict if unreached else Verdict.INCONCLUSIVE
             if not depth:
                 notes.append(NO_INITIAL_STATE)
         seconds = self.watch.seconds

@@ -1,8 +1,8 @@
-"""Candidate lemmas: what may hold of a spec in every state, guessed from the types of its variables
-and the numbers that occur in it.
+"""Candidate lemmas: guessed invariants, from the types of the variables and the numbers in the
+spec.
 
-Ranges, equalities between variables, and what holds where an enum has a certain value. Whether a
-guess is right is for induction to find out; most are not.
+Candidates are ranges, equalities between variables, and conditions that hold while an enum has a
+certain value. Induction decides which are right; most are not.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from fencepost.spec.semantics.stepper import Runner
 T = TypeVar("T")
 
 MOST = 3_000
-"""More candidates are not looked at."""
+"""Maximum number of candidates."""
 MOST_NUMBERS = 6
-"""At most this many of the numbers of a type are compared with."""
+"""Maximum number of constants per type to compare with."""
 WALKS, MOST_STEPS = 16, 24
-"""How many walks, and how long, show that a guess is wrong."""
+"""Number and length of the random walks that refute guesses."""
 MOST_TRIED = 1_000
-"""At most this many steps from a state are chosen among."""
+"""Maximum number of successors of a state from which a walk chooses."""
 MOST_KEYS = 16
-"""A family of more variables is not guessed about."""
+"""Families with more members are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class LemmaGuess:
-    """A guess: a condition on states, and how it reads."""
+    """A guess: a condition on states, and its text."""
 
     text: str
     condition: Expr
@@ -64,7 +64,7 @@ class LemmaGuess:
 
 @dataclass(frozen=True, slots=True)
 class _Scalar:
-    """A scalar inside the state: of every member of a family, where there is a ``key``."""
+    """A scalar inside the state; with a ``key``, one per member of a family."""
 
     text: str
     expr: Expr
@@ -76,28 +76,28 @@ class _Scalar:
 
 
 def candidates(model: Model) -> tuple[LemmaGuess, ...]:
-    """The guesses for a model, in an order that depends on the model alone."""
+    """The guesses for a model, in a deterministic order."""
     slot = model.slots
     families = [v.type.key for v in model.variables if isinstance(v.type, Map)]
     keys = [key for key in dict.fromkeys(families) if cardinality(key) <= MOST_KEYS]
-    places = [
-        place
+    scalars = [
+        scalar
         for index, variable in enumerate(model.variables)
         if not variable.ghost and variable.kind != "budget"
-        for place in _variable(variable.name, index, variable.type, slot, keys)
+        for scalar in _variable(variable.name, index, variable.type, slot, keys)
     ]
     numbers = _numbers(model)
-    found: list[LemmaGuess] = []
-    guesses = chain(_exclusions(places, slot), _guesses(places, numbers))
+    guesses_found: list[LemmaGuess] = []
+    guesses = chain(_exclusions(scalars, slot), _guesses(scalars, numbers))
     for text, condition, key in guesses:
-        if len(found) == MOST:
+        if len(guesses_found) == MOST:
             break
         if key is not None:
             every = ir.Universe(Set(key))
             condition = ir.Quantified(True, slot, every, condition)
             text = f"forall i: {text}"
-        found.append(LemmaGuess(text, condition))
-    return tuple(found)
+        guesses_found.append(LemmaGuess(text, condition))
+    return tuple(guesses_found)
 
 
 def plausible(
@@ -106,24 +106,23 @@ def plausible(
     guesses: Sequence[LemmaGuess],
     look: Callable[[], None],
 ) -> list[LemmaGuess]:
-    """The guesses that hold in some states of the model with these values of its symbolic
-    constants: in those that a few walks lead to; ``look`` is called on the way. It costs little,
-    and most guesses do not.
+    """The guesses that hold in all states visited by a few random walks, with these values of the
+    symbolic constants; ``look`` is called regularly. This is cheap, and most guesses fail.
     """
     if len(constants) != len(model.symbols):
         return list(guesses)
     span = model.properties[0].span if model.properties else model.variables[0].span
-    asked = tuple(Property("", PropertyKind.LEMMA, guess.condition, span) for guess in guesses)
-    whole = replace(model, properties=asked, slots=model.slots + 2)
+    lemmas = tuple(Property("", PropertyKind.LEMMA, guess.condition, span) for guess in guesses)
+    whole = replace(model, properties=lemmas, slots=model.slots + 2)
     runner = WatchedRunner(instance(whole, constants), look)
-    left = list(range(len(guesses)))
+    remaining = list(range(len(guesses)))
     for state in _met(runner):
-        left = [number for number in left if runner.holds(number, state)]
-    return [guesses[number] for number in left]
+        remaining = [number for number in remaining if runner.holds(number, state)]
+    return [guesses[number] for number in remaining]
 
 
 def _met(runner: Runner) -> Iterator[State]:
-    """States that walks lead to; the same ones in every run."""
+    """States on random walks; deterministic."""
     chance = Random(0)
     first = [step.state for step in islice(runner.initial(), MOST_STEPS) if step.state is not None]
     for _ in range(WALKS if first else 0):
@@ -177,8 +176,8 @@ def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Scalar]:
 
 
 def _numbers(model: Model) -> dict[Type, list[int]]:
-    """The numbers of each type that a spec speaks of, least first; the nearest to 0 are kept."""
-    found: dict[Type, set[int]] = {}
+    """The numbers of each type in a spec, ascending; those nearest to 0 are kept."""
+    by_type: dict[Type, set[int]] = {}
     roots: tuple[object, ...] = (
         model.initial,
         *(action.body for action in model.actions),
@@ -188,89 +187,89 @@ def _numbers(model: Model) -> dict[Type, list[int]]:
         if isinstance(node, ir.Literal) and isinstance(node.type, Integer):
             kind: Type = Int(0, 0) if isinstance(node.type, Int) else node.type
             if isinstance(node.value, int):
-                found.setdefault(kind, set()).add(node.value)
-    for kind in list(found):
-        found[kind] |= {0}
-    nearest = {k: sorted(v, key=lambda n: (abs(n), n))[:MOST_NUMBERS] for k, v in found.items()}
+                by_type.setdefault(kind, set()).add(node.value)
+    for kind in list(by_type):
+        by_type[kind] |= {0}
+    nearest = {k: sorted(v, key=lambda n: (abs(n), n))[:MOST_NUMBERS] for k, v in by_type.items()}
     return {kind: sorted(each) for kind, each in nearest.items()}
 
 
 _Guess = tuple[str, Expr, Type | None]
 
 
-def _guesses(places: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iterator[_Guess]:
-    facts = [(fact, place) for place in places for fact in _facts(place, numbers)]
-    for (text, condition), place in facts:
-        yield text, condition, place.key
-    for one, other in combinations(places, 2):
-        both = isinstance(one.type, Int) and isinstance(other.type, Int)
-        if (one.type == other.type or both) and one.key == other.key:
-            yield f"{one.text} == {other.text}", ir.Equal(one.expr, other.expr), one.key
-            if isinstance(one.type, Integer):
-                for low, high in ((one, other), (other, one)):
+def _guesses(scalars: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iterator[_Guess]:
+    facts = [(fact, scalar) for scalar in scalars for fact in _facts(scalar, numbers)]
+    for (text, condition), scalar in facts:
+        yield text, condition, scalar.key
+    for first, second in combinations(scalars, 2):
+        both = isinstance(first.type, Int) and isinstance(second.type, Int)
+        if (first.type == second.type or both) and first.key == second.key:
+            yield f"{first.text} == {second.text}", ir.Equal(first.expr, second.expr), first.key
+            if isinstance(first.type, Integer):
+                for low, high in ((first, second), (second, first)):
                     text = f"{low.text} <= {high.text}"
-                    yield text, ir.Less(low.expr, high.expr, or_equal=True), one.key
-    # What holds where an enum, or a bool, has a certain value.
-    for place in places:
-        for text, _, negation in _cases(place):
-            for (fact, holds), other in facts:
-                if other is not place and other.key in (None, place.key):
+                    yield text, ir.Less(low.expr, high.expr, or_equal=True), first.key
+    # Conditions that hold while an enum, or a bool, has a certain value.
+    for scalar in scalars:
+        for text, _, negation in _cases(scalar):
+            for (fact, holds), second in facts:
+                if second is not scalar and second.key in (None, scalar.key):
                     whole = ir.Or((negation, holds))
-                    yield f"{text} implies {fact}", whole, place.key
+                    yield f"{text} implies {fact}", whole, scalar.key
 
 
-def _exclusions(places: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
+def _exclusions(scalars: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
     """At most one member of a family has a certain value."""
-    for place in places:
-        if place.key is None or not isinstance(place.type, Enum | Bool):
+    for scalar in scalars:
+        if scalar.key is None or not isinstance(scalar.type, Enum | Bool):
             continue
-        every = ir.Universe(Set(place.key))
-        here, other = ir.Local(place.key, slot), ir.Local(place.key, slot + 1)
-        for text, _, negation in _cases(place):
-            there = _moved(negation, slot, slot + 1)
-            apart = ir.Or((ir.Equal(here, other), negation, there))
+        every = ir.Universe(Set(scalar.key))
+        first, second = ir.Local(scalar.key, slot), ir.Local(scalar.key, slot + 1)
+        for text, _, negation in _cases(scalar):
+            second_negation = _moved(negation, slot, slot + 1)
+            apart = ir.Or((ir.Equal(first, second), negation, second_negation))
             inner = ir.Quantified(True, slot + 1, every, apart)
             text = f"at most one i has {text}"
             yield text, ir.Quantified(True, slot, every, inner), None
 
 
 def _moved(part: T, slot: int, new: int) -> T:
-    """A piece of core that speaks of another slot."""
+    """Core with one slot renamed."""
     if isinstance(part, ir.Local):
         return cast("T", replace(part, slot=new)) if part.slot == slot else part
     return rebuilt(part, lambda inner: _moved(inner, slot, new))
 
 
-def _facts(place: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:
-    """What may be known of one place."""
-    for text, condition, negation in _cases(place):
+def _facts(scalar: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:
+    """Possible facts about one scalar."""
+    for text, condition, negation in _cases(scalar):
         yield text, condition
-        if not isinstance(place.type, Bool):
+        if not isinstance(scalar.type, Bool):
             yield text.replace(" == ", " != "), negation
-    if isinstance(place.type, Integer):
-        kind: Type = Int(0, 0) if isinstance(place.type, Int) else place.type
+    if isinstance(scalar.type, Integer):
+        kind: Type = Int(0, 0) if isinstance(scalar.type, Int) else scalar.type
         for number in numbers.get(kind, ()):
-            if not place.type.low <= number <= place.type.high:
+            if not scalar.type.low <= number <= scalar.type.high:
                 continue
-            literal = _literal(place.type, number)
-            yield f"{place.text} == {number}", ir.Equal(place.expr, literal)
-            if number > place.type.low:
-                yield f"{place.text} >= {number}", ir.Less(literal, place.expr, or_equal=True)
-            if number < place.type.high:
-                yield f"{place.text} <= {number}", ir.Less(place.expr, literal, or_equal=True)
+            literal = _literal(scalar.type, number)
+            yield f"{scalar.text} == {number}", ir.Equal(scalar.expr, literal)
+            if number > scalar.type.low:
+                yield f"{scalar.text} >= {number}", ir.Less(literal, scalar.expr, or_equal=True)
+            if number < scalar.type.high:
+                yield f"{scalar.text} <= {number}", ir.Less(scalar.expr, literal, or_equal=True)
 
 
-def _cases(place: _Scalar) -> Iterator[tuple[str, Expr, Expr]]:
-    """The values of an enum or a bool: as a condition, and its opposite."""
-    match place.type:
+def _cases(scalar: _Scalar) -> Iterator[tuple[str, Expr, Expr]]:
+    """The values of an enum or a bool: text, condition and negated condition."""
+    match scalar.type:
         case Bool():
-            yield place.text, place.expr, ir.Not(place.expr)
-            yield f"not {place.text}", ir.Not(place.expr), place.expr
+            yield scalar.text, scalar.expr, ir.Not(scalar.expr)
+            yield f"not {scalar.text}", ir.Not(scalar.expr), scalar.expr
         case Enum(members=members):
             for number, _ in enumerate(members):
-                literal = _literal(place.type, number)
-                same = ir.Equal(place.expr, literal)
-                yield f"{place.text} == {show(number, place.type)}", same, ir.Not(same)
+                literal = _literal(scalar.type, number)
+                same = ir.Equal(scalar.expr, literal)
+                yield f"{scalar.text} == {show(number, scalar.type)}", same, ir.Not(same)
         case _:
             pass
 

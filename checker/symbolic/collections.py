@@ -1,4 +1,4 @@
-"""Collections and maps as terms: every possible element, with the condition that it is one."""
+"""Collections and maps as terms: every possible element, with its condition of membership."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SymbolicCollections(SymbolicExpressions):
         return V(target, self._converted(value.tree, value.type, target))
 
     def _converted(self, tree: Tree, source: Type, target: Type) -> Tree:
-        """A value, which fits, as one of a type of the same shape."""
+        """A value, which fits, converted to a type of the same shape."""
         if source == target:
             return tree
         if isinstance(target, Integer):
@@ -54,21 +54,21 @@ class SymbolicCollections(SymbolicExpressions):
         return self.elements(collection)
 
     def elements(self, collection: V) -> list[tuple[Truth, V]]:
-        """The possible elements in any order, each with whether it is one."""
+        """The possible elements in any order, each with its condition of membership."""
         match collection.type:
             case Set(element, None):
-                known = values.all_values(element)
+                candidates = values.all_values(element)
                 return [
                     (flag, V(element, values.tree_of(element, value)))
-                    for flag, value in zip(collection.tree, known, strict=True)
+                    for flag, value in zip(collection.tree, candidates, strict=True)
                     if flag is not False
                 ]
             case Set(element) | Seq(element) | Bag(element):
                 length, items = collection.tree
                 return [
                     (present, V(element, item))
-                    for place, item in enumerate(items)
-                    if (present := terms.less(place, length)) is not False
+                    for index, item in enumerate(items)
+                    if (present := terms.less(index, length)) is not False
                 ]
             case other:
                 raise AssertionError(other)
@@ -78,13 +78,13 @@ class SymbolicCollections(SymbolicExpressions):
 
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)
-        known = values.all_values(type.element)
+        candidates = values.all_values(type.element)
         flags = [
             terms.both(
                 terms.negation(terms.less(value, low.tree)),
                 terms.negation(terms.less(high.tree, value)),
             )
-            for value in (values.tree_of(type.element, each) for each in known)
+            for value in (values.tree_of(type.element, each) for each in candidates)
         ]
         return V(type, tuple(flags))
 
@@ -97,8 +97,8 @@ class SymbolicCollections(SymbolicExpressions):
     def add(self, collection: V, element: V, type: Type) -> V:
         match type:
             case Set(inner, None):
-                where = order.position(inner, element.tree)
-                pairs = zip(where, collection.tree, strict=True)
+                matches = order.position(inner, element.tree)
+                pairs = zip(matches, collection.tree, strict=True)
                 return V(type, tuple(terms.either(w, flag) for w, flag in pairs))
             case Set() | Seq() | Bag():
                 return self._appended(collection, element, type)
@@ -106,15 +106,15 @@ class SymbolicCollections(SymbolicExpressions):
                 raise AssertionError(type)
 
     def _put(self, collection: V, index: Number, element: V, type: Seq) -> V:
-        """The element put at an index; those from there on move up."""
+        """Inserts an element at an index; those from there on move up."""
         length, items = collection.tree
         inner = type.element
         result: list[Tree] = []
-        for place, old in enumerate(items):
-            before = items[place - 1] if place else old
-            moved = values.chosen(terms.less(index, place), before, old, inner)
-            here = terms.same_number(index, place)
-            result.append(values.chosen(here, element.tree, moved, inner))
+        for slot, old in enumerate(items):
+            before = items[slot - 1] if slot else old
+            moved = values.chosen(terms.less(index, slot), before, old, inner)
+            at_index = terms.same_number(index, slot)
+            result.append(values.chosen(at_index, element.tree, moved, inner))
         return V(type, (self._length(length, 1, type), tuple(result)))
 
     def _length(self, length: Number, change: int, type: Seq | Bag | Set) -> Number:
@@ -127,46 +127,46 @@ class SymbolicCollections(SymbolicExpressions):
         inner = type.element
         pairs = enumerate(items)
         result = tuple(
-            values.chosen(terms.same_number(length, place), element.tree, old, inner)
-            for place, old in pairs
+            values.chosen(terms.same_number(length, slot), element.tree, old, inner)
+            for slot, old in pairs
         )
-        put = V(type, (self._length(length, 1, type), result))
+        appended = V(type, (self._length(length, 1, type), result))
         if not isinstance(type, Set):
-            return put
-        known = self.contains(collection, element).tree
-        return V(type, values.chosen(known, collection.tree, put.tree, type))
+            return appended
+        present = self.contains(collection, element).tree
+        return V(type, values.chosen(present, collection.tree, appended.tree, type))
 
     def remove(self, collection: V, element: V, type: Type) -> V:
         match type:
             case Set(inner, None):
-                where = order.position(inner, element.tree)
-                pairs = zip(where, collection.tree, strict=True)
+                matches = order.position(inner, element.tree)
+                pairs = zip(matches, collection.tree, strict=True)
                 return V(type, tuple(terms.both(terms.negation(w), flag) for w, flag in pairs))
             case Set() | Bag() if element.origin and element.origin.tree is collection.tree:
                 return self._taken(collection, element.origin.index, type)
             case Set(inner) | Bag(inner):
                 length, items = collection.tree
                 index: Number = 0
-                found: Truth = False
-                for place in reversed(range(len(items))):
+                is_present: Truth = False
+                for slot in reversed(range(len(items))):
                     same = terms.both(
-                        terms.less(place, length), order.equal(items[place], element.tree, inner)
+                        terms.less(slot, length), order.equal(items[slot], element.tree, inner)
                     )
-                    index = terms.choose_number(same, place, index)
-                    found = terms.either(found, same)
-                taken = self._taken(collection, index, type)
-                return V(type, values.chosen(found, taken.tree, collection.tree, type))
+                    index = terms.choose_number(same, slot, index)
+                    is_present = terms.either(is_present, same)
+                removed = self._taken(collection, index, type)
+                return V(type, values.chosen(is_present, removed.tree, collection.tree, type))
             case _:
                 raise AssertionError(type)
 
     def _taken(self, collection: V, index: Number, type: Seq | Bag | Set) -> V:
-        """Without the element at an index; those behind it move down."""
+        """Removes the element at an index; those after it move down."""
         length, items = collection.tree
         inner = type.element
         result: list[Tree] = []
-        for place, old in enumerate(items):
-            behind = items[place + 1] if place + 1 < len(items) else values.least_tree(inner)
-            result.append(values.chosen(terms.less(place, index), old, behind, inner))
+        for slot, old in enumerate(items):
+            next_item = items[slot + 1] if slot + 1 < len(items) else values.least_tree(inner)
+            result.append(values.chosen(terms.less(slot, index), old, next_item, inner))
         return V(type, (self._length(length, -1, type), tuple(result)))
 
     def insert_at(self, sequence: V, index: V, element: V, type: Type) -> V:
@@ -178,14 +178,14 @@ class SymbolicCollections(SymbolicExpressions):
         return self._taken(sequence, index.tree, type)
 
     def contains(self, collection: V, element: V) -> V:
-        found: list[Truth] = []
+        matches: list[Truth] = []
         for present, item in self.elements(collection):
             target = join(item.type, element.type)
             assert target is not None
             a = self._converted(item.tree, item.type, target)
             b = self._converted(element.tree, element.type, target)
-            found.append(terms.both(present, order.equal(a, b, target)))
-        return V(ir.BOOL, terms.either(*found))
+            matches.append(terms.both(present, order.equal(a, b, target)))
+        return V(ir.BOOL, terms.either(*matches))
 
     def size(self, collection: V, type: Type) -> V:
         kind = collection.type
@@ -226,8 +226,8 @@ class SymbolicCollections(SymbolicExpressions):
         return V(type, values.at(type, values.indexed(len(items), index.tree), items))
 
     def get(self, map: V, key: V, kind: Map) -> V:
-        where = order.position(kind.key, key.tree)
-        return V(kind.value, values.at(kind.value, where, map.tree))
+        matches = order.position(kind.key, key.tree)
+        return V(kind.value, values.at(kind.value, matches, map.tree))
 
     def build_map(self, body: Callable[[V], V], type: Map) -> V:
         keys = values.all_values(type.key)

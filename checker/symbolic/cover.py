@@ -1,6 +1,5 @@
-"""Which values a symbolic constant can have, and whether some sets of values cover them all.
-
-Z3 decides; the sets are ranges. It does not know where the sets come from.
+"""The possible values of a symbolic constant, and whether given ranges cover all of them; Z3
+decides.
 """
 
 from __future__ import annotations
@@ -19,15 +18,16 @@ __all__ = ["Cover", "Unknown"]
 
 
 class Cover:
-    """The values of one integer constant. Some meet its condition, and for some that has no value.
+    """The values of one integer constant: those that satisfy its condition, and those for which it
+    is undefined.
 
-    ``look`` is called now and then, and may raise. Every question may raise `Unknown`.
+    ``look`` is called regularly, and may raise. Every query may raise `Unknown`.
     """
 
     def __init__(self, symbol: SymbolicConstant, look: Callable[[], None]) -> None:
         assert isinstance(symbol.type, Integer)
         self.low, self.high = symbol.type.low, symbol.type.high
-        self._number, known = terms.fresh_number(symbol.path, self.low, self.high)
+        self._number, in_domain = terms.fresh_number(symbol.path, self.low, self.high)
         domain = SymbolicDomain((), (), symbols=(self._number,))
         self._meant: Truth = True
         self._undefined: dict[int, Truth] = {}
@@ -39,38 +39,38 @@ class Cover:
                 before = self._undefined.get(failure.site, False)
                 self._undefined[failure.site] = terms.either(before, failure.condition)
         self._solver = Solver(waiting=look)
-        self._solver.add(known)
+        self._solver.add(in_domain)
 
     def least_outside(self, ranges: tuple[tuple[int, int], ...]) -> int | None:
-        """The least value that meets the condition and is in none of the ranges; None: they cover
-        all of these.
+        """The least value that satisfies the condition and is in none of the ranges; None if they
+        cover all such values.
         """
         inside = [terms.inside(self._number, low, high) for low, high in ranges]
         return self._least(terms.both(self._meant, *map(terms.negation, inside)), self.low)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """The values that meet the condition, as ranges that ascend and are apart."""
+        """The values that satisfy the condition, as ascending ranges with gaps between them."""
         return self._ranges(self._meant)
 
     def undefined(self) -> Iterator[Iterator[tuple[int, int]]]:
-        """The values for which the condition has none, as such ranges, for each place where
+        """The values for which the condition is undefined, as such ranges, for each site at which
         evaluation fails.
         """
         for wrong in self._undefined.values():
             yield self._ranges(wrong)
 
     def _ranges(self, condition: Truth) -> Iterator[tuple[int, int]]:
-        behind = self.low
-        while behind <= self.high:
-            first = self._least(condition, behind)
+        start = self.low
+        while start <= self.high:
+            first = self._least(condition, start)
             if first is None:
                 return
             end = self._least(terms.negation(condition), first)
-            behind = self.high + 1 if end is None else end
-            yield first, behind - 1
+            start = self.high + 1 if end is None else end
+            yield first, start - 1
 
     def _least(self, condition: Truth, start: int) -> int | None:
-        """The least number from ``start`` on for which the condition holds."""
+        """The least number from ``start`` on that satisfies the condition."""
         low, high = start, self.high
         if not self._any(condition, low, high):
             return None

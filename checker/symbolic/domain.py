@@ -1,8 +1,8 @@
-"""The symbolic domain: the meaning of the core as terms, under the condition that it is reached.
+"""The symbolic domain: the core as terms, under the condition that they are reached.
 
-`path` is the condition under which execution reaches the present point; whatever fails there is
-noted with it. A statement changes `store`, the values of the variables. Callbacks that the fold
-hands over are pure, so loops call them once for each element.
+`path` is the condition under which execution reaches the current point; a failure there is recorded
+with it. Statements change `store`, the values of the variables. The callbacks of the fold are pure,
+so loops call them once for each element.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NONE_GIVEN: Mapping[int, V] = MappingProxyType({})
 
 @dataclass(slots=True)
 class _Leave:
-    """How execution reaches a point: under which condition, with which store."""
+    """A way to reach a point: its path condition and its store."""
 
     path: Path | None
     store: list[Tree]
@@ -37,8 +37,8 @@ class _Leave:
 class SymbolicDomain(SymbolicCollections):
     """See `Domain`: V is `values.V`, C is None (statements change the store).
 
-    For the arguments see `SymbolicExpressions`. ``choices`` decides what is chosen; the
-    choices ``given``, by their slots, are these.
+    See `SymbolicExpressions` for the other arguments. ``choices`` makes the choices, except those
+    in ``given``, by slot.
     """
 
     def __init__(
@@ -98,22 +98,22 @@ class SymbolicDomain(SymbolicCollections):
         self._join(yes)
 
     def _join(self, other: _Leave) -> None:
-        """Goes on where another way ends, too; no choices lead both ways."""
+        """Continues where another path ends, too; no choices lead to both."""
         if other.path is None:
             return
         if self._path is None:
             self._path, self.store = other.path, other.store
             return
         common = 0
-        for one, two in zip(self._path, other.path, strict=False):
-            if not terms.identical(one, two):
+        for mine, theirs in zip(self._path, other.path, strict=False):
+            if not terms.identical(mine, theirs):
                 break
             common += 1
-        # Where neither way is taken, nothing is read: what they have in common is no condition.
-        here, there = self._path[common:], terms.both(*other.path[common:])
-        self._merge(there, other.store, self.store)
+        # If neither path is taken, nothing is read, so the common prefix needs no condition.
+        mine_rest, their_rest = self._path[common:], terms.both(*other.path[common:])
+        self._merge(their_rest, other.store, self.store)
         self._path = self._path[:common]
-        self._go_on(terms.one_of(terms.both(*here), there))
+        self._go_on(terms.one_of(terms.both(*mine_rest), their_rest))
 
     def _merge(self, condition: Truth, then: list[Tree], otherwise: list[Tree]) -> None:
         columns = zip(then, otherwise, self._kinds, strict=True)
@@ -124,11 +124,11 @@ class SymbolicDomain(SymbolicCollections):
             self.branch(V(ir.BOOL, present), partial(body, item), lambda: None)
 
     def block(self, label: int, body: Callable[[], None]) -> None:
-        # A label may stand in a loop, and then has a list of its own in each round.
+        # A label may occur in a loop; then it has a separate list in each iteration.
         outer = self._leaves.get(label)
         self._leaves[label] = []
         body()
-        # The last one first: it has most in common with the way to the end.
+        # The last one first: it has the longest prefix in common with the path to the end.
         for leave in reversed(self._leaves[label]):
             self._join(leave)
         if outer is not None:
@@ -139,7 +139,7 @@ class SymbolicDomain(SymbolicCollections):
         self._path = None
 
     def mark(self, mark: int) -> None:
-        """Coverage is the business of searches."""
+        """Only explicit searches measure coverage."""
 
     # ------------------------------------------------------------ choices
 
@@ -151,18 +151,18 @@ class SymbolicDomain(SymbolicCollections):
         pick: ir.Pick,
     ) -> None:
         offered: list[tuple[Truth, V]] = []
-        places: list[int] = []
-        wanted = self._given.get(pick.slot)
-        for place, (present, item) in enumerate(self.elements(collection)):
+        indices: list[int] = []
+        given_value = self._given.get(pick.slot)
+        for position, (present, item) in enumerate(self.elements(collection)):
             truth: Truth = present
             if condition is not None:
-                asked = self._under(present, tree_of(partial(condition, item)))
-                truth = terms.both(present, asked)
-            if wanted is not None:
-                truth = terms.both(truth, order.equal(item.tree, wanted.tree, item.type))
+                fits = self._under(present, tree_of(partial(condition, item)))
+                truth = terms.both(present, fits)
+            if given_value is not None:
+                truth = terms.both(truth, order.equal(item.tree, given_value.tree, item.type))
             if truth is not False:
                 offered.append((truth, item))
-                places.append(place)
+                indices.append(position)
         if not offered:
             self._path = None
             return
@@ -173,11 +173,11 @@ class SymbolicDomain(SymbolicCollections):
                 self._go_on(truth)
                 body(item)
             case Bits() as bits:
-                which = bits.take(len(offered))
-                valid = values.picked(ir.BOOL, which, [truth for truth, _ in offered])
+                selectors = bits.take(len(offered))
+                valid = values.picked(ir.BOOL, selectors, [truth for truth, _ in offered])
                 self._go_on(valid)
-                chosen = values.picked(kind, which, [item.tree for _, item in offered])
-                index = values.picked(Int(0, len(places)), which, places)
+                chosen = values.picked(kind, selectors, [item.tree for _, item in offered])
+                index = values.picked(Int(0, len(indices)), selectors, indices)
                 body(V(kind, chosen, Origin(collection.tree, index)))
             case None:
                 raise AssertionError("there is nothing to choose by")

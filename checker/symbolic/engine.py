@@ -1,4 +1,4 @@
-"""What the engines with a solver have in common."""
+"""The common part of the engines with a solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from fencepost.spec.core.ir import Model
 
 
 class SolverEngine:
-    """An engine by its name and the search that it makes, once nothing speaks against one."""
+    """An engine, given by its name and its search, which runs unless an obstacle is found
+    before.
+    """
 
     def __init__(self, name: str, search: Callable[[Request], Outcome]) -> None:
         self.name = name
@@ -20,18 +22,18 @@ class SolverEngine:
 
     @property
     def library(self) -> str:
-        """The library that it stands on, and its version."""
+        """The solver library and its version."""
         return terms.library()
 
     def obstacle(self) -> str | None:
-        """Nothing: it runs where it can be imported."""
+        """None: it runs wherever it can be imported."""
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """Nothing: it makes no machine code."""
+        """None: it generates no machine code."""
 
     def run(self, request: Request) -> Outcome:
-        known = before_search(Account(request), counted=False)
-        if known is not None:
-            return known
+        early = before_search(Account(request), counted=False)
+        if early is not None:
+            return early
         terms.begin()
         return self._search(request)

@@ -1,7 +1,7 @@
-"""Expressions as terms: under which condition they are reached, and what fails there.
+"""Expressions as terms: the condition under which they are reached, and their failures.
 
-Callbacks that the fold hands over are pure, so loops call them once for each element. Collections
-are in `collections`, statements in `domain`.
+The callbacks of the fold are pure, so loops call them once for each element. `collections` handles
+collections, `domain` statements.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 Path: TypeAlias = tuple[Truth, ...]
-"""Conditions that hold together, in the order in which they were met."""
+"""Conjoined conditions, in the order of execution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where evaluation fails, or (``assertion``) an assertion, and under which condition."""
+    """A site where evaluation or, with ``assertion``, an assertion fails, and the condition for
+    it.
+    """
 
     condition: Truth
     site: int
@@ -32,7 +34,7 @@ class Failure:
 
 
 class SymbolicExpressions:
-    """The operations of `Domain` on values that are no collections: V is `values.V`.
+    """The operations of `Domain` on values other than collections: V is `values.V`.
 
     ``store`` are the values of the variables, ``after`` those after the step, for a property of
     steps. ``enabled_in`` gives the truth of `ir.Enabled`. ``symbols`` are the values of the
@@ -60,25 +62,25 @@ class SymbolicExpressions:
 
     @property
     def path(self) -> Truth:
-        """The condition under which execution reaches the present point."""
+        """The condition under which execution reaches the current point."""
         return False if self._path is None else terms.both(*self._path)
 
     def _go_on(self, condition: Truth) -> None:
-        """Goes on where the condition holds."""
+        """Adds a condition to the path."""
         if condition is False:
             self._path = None
         elif self._path is not None and condition is not True:
             self._path = (*self._path, condition)
 
     def _fail_unless(self, condition: Truth, site: int, assertion: bool) -> None:
-        here = terms.both(*self._reached)
-        wrong = terms.both(self.path, here, terms.negation(condition))
-        if wrong is not False:
-            self.failures.append(Failure(wrong, site, assertion))
-            self._go_on(terms.either(terms.negation(here), condition))
+        reached = terms.both(*self._reached)
+        failing = terms.both(self.path, reached, terms.negation(condition))
+        if failing is not False:
+            self.failures.append(Failure(failing, site, assertion))
+            self._go_on(terms.either(terms.negation(reached), condition))
 
     def _under(self, condition: Truth, body: Callable[[], Tree]) -> Tree:
-        """``body`` of an expression, reached where the condition holds."""
+        """``body`` of an expression that is evaluated only if the condition holds."""
         if condition is True:
             return body()
         self._reached.append(condition)
@@ -199,12 +201,12 @@ class SymbolicExpressions:
                 parts[index] = value.tree
                 return V(type, tuple(parts))
             case AtKey(key), Map(key_type, inner):
-                where = order.position(key_type, key.tree)
-                pairs = zip(where, base.tree, strict=True)
+                matches = order.position(key_type, key.tree)
+                pairs = zip(matches, base.tree, strict=True)
                 return V(type, tuple(values.chosen(w, value.tree, old, inner) for w, old in pairs))
             case AtIndex(index), Seq(inner, capacity):
-                where = values.indexed(capacity, index.tree)
-                pairs = zip(where, base.tree[1], strict=True)
+                matches = values.indexed(capacity, index.tree)
+                pairs = zip(matches, base.tree[1], strict=True)
                 items = tuple(values.chosen(w, value.tree, old, inner) for w, old in pairs)
                 return V(type, (base.tree[0], items))
             case _:
@@ -219,5 +221,5 @@ class SymbolicExpressions:
 
 
 def tree_of(value: Callable[[], V]) -> Callable[[], Tree]:
-    """What gives a value, as what gives its structure."""
+    """A function that returns the structure of the value instead of the value."""
     return lambda: value().tree

@@ -1,6 +1,6 @@
-"""What a model says, as formulas: initial states, steps, properties, enabledness, deadlock.
+"""A model as formulas: initial states, steps, properties, enabled actions, deadlock.
 
-It knows neither the paths that are searched nor the solver that is asked.
+The searched paths and the solver are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from fencepost.spec.semantics.stepper import Choice
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an action does from a state: when it is completed, where it leads, how it fails."""
+    """The effect of an action in a state: the condition for its completion, the next state, and its
+    failures.
+    """
 
     path: Truth
     store: tuple[Tree, ...]
@@ -36,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A step of any action; each failure stands with the number of the action."""
+    """A step of any action; each failure has the number of its action."""
 
     path: Truth
     store: tuple[Tree, ...]
@@ -44,13 +46,13 @@ class Move:
 
 
 Asked: TypeAlias = tuple[int, tuple[object, ...]]
-"""An action, and its first choices, as values that are known."""
+"""An action and its first choices, if they are known values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The values of the variables after a number of steps. ``enabled`` is what is known of which
-    actions can be taken there: it is costly, and several properties may ask for it.
+    """The values of the variables after a number of steps. ``enabled`` caches which actions are
+    enabled there: computing it is costly, and several properties may need it.
     """
 
     store: tuple[Tree, ...]
@@ -59,8 +61,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The constraints in a state: whether it lies ``inside`` all of them, and where one has no
-    value. Each failure stands with the number of the constraint.
+    """The constraints in a state: ``inside`` if it satisfies all of them, and the failures of
+    undefined ones, each with the number of the constraint.
     """
 
     inside: Truth
@@ -69,8 +71,8 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A state that is not left: whether it is ``dead``, and where a terminal condition has no
-    value there. Each failure stands with the number of the condition.
+    """A state without successors: whether it is ``dead``, and the failures of undefined terminal
+    conditions, each with the number of the condition.
     """
 
     dead: Truth
@@ -78,8 +80,8 @@ class End:
 
 
 class Formulas:
-    """The formulas of a model. ``symbols`` are its symbolic constants, as unknowns; ``facts`` hold
-    of them, and ``failures`` are where one of their conditions has no value.
+    """The formulas of a model. ``symbols`` are its symbolic constants, as unknowns; ``facts`` are
+    constraints on them, and ``failures`` are undefined conditions.
     """
 
     def __init__(self, model: Model) -> None:
@@ -105,7 +107,7 @@ class Formulas:
         )
 
     def ran(self, body: Statement, store: Sequence[Tree], choices: Bits) -> Step:
-        """A statement that begins in a state."""
+        """The effect of a statement in a state."""
         domain = SymbolicDomain(self.kinds, store, choices=choices, symbols=self.symbols)
         execute(domain, {}, body)
         return Step(domain.path, tuple(domain.store), tuple(domain.failures))
@@ -119,23 +121,23 @@ class Formulas:
         possible = [step for step in steps if step.path is not False]
         if not possible:
             return Move(False, before, tuple(failures))
-        which = [terms.fresh_truth("action") for _ in possible[1:]]
-        which.append(True if not which else terms.fresh_truth("action"))
+        selectors = [terms.fresh_truth("action") for _ in possible[1:]]
+        selectors.append(True if not selectors else terms.fresh_truth("action"))
         store = [
-            values.exclusive(kind, which, [step.store[place] for step in possible], old)
-            for place, (kind, old) in enumerate(zip(self.kinds, before, strict=True))
+            values.exclusive(kind, selectors, [step.store[index] for step in possible], old)
+            for index, (kind, old) in enumerate(zip(self.kinds, before, strict=True))
         ]
-        taken = [
-            terms.either(terms.negation(here), step.path)
-            for here, step in zip(which, possible, strict=True)
+        implied = [
+            terms.either(terms.negation(selected), step.path)
+            for selected, step in zip(selectors, possible, strict=True)
         ]
-        path = terms.both(terms.either(*which), terms.at_most_one(which), *taken)
+        path = terms.both(terms.either(*selectors), terms.at_most_one(selectors), *implied)
         return Move(path, tuple(store), tuple(failures))
 
     # ------------------------------------------------------------ properties
 
     def property(self, number: int, level: Level, after: Level | None = None) -> Answer:
-        """A property of a state, or of a step (``after``: the state behind it)."""
+        """A property of a state, or of a step to the state ``after``."""
         domain = SymbolicDomain(
             self.kinds,
             level.store,
@@ -146,23 +148,21 @@ class Formulas:
         return predicate(domain, self.model.properties[number].body)
 
     def truth(self, condition: Expr, level: Level) -> Truth:
-        """A condition on states that has a value in each."""
+        """A condition on states that is always defined."""
         domain = SymbolicDomain(self.kinds, level.store, symbols=self.symbols)
         answer = predicate(domain, condition)
         assert not answer.failures, "the condition may have no value"
         return answer.holds
 
     def relation(self, condition: Expr, level: Level, after: Sequence[Tree]) -> Truth:
-        """A condition on a step to a state with ``after``, which has a value for each."""
+        """A condition on a step to a state with the values ``after``; always defined."""
         domain = SymbolicDomain(self.kinds, level.store, after, symbols=self.symbols)
         answer = predicate(domain, condition)
         assert not answer.failures, "the condition may have no value"
         return answer.holds
 
     def bounds(self, level: Level, constraints: Sequence[int]) -> Bounds:
-        """The constraints, of which one is evaluated where those before it do not exclude the
-        state.
-        """
+        """The constraints. Each is evaluated only if those before it do not exclude the state."""
         inside: Truth = True
         failures: list[tuple[int, Failure]] = []
         for number in constraints:
@@ -172,9 +172,9 @@ class Formulas:
         return Bounds(inside, tuple(failures))
 
     def end(self, level: Level, searched: SearchedProperties, deadlock: bool) -> End:
-        """What is to be said where no action leads on: whether such a state, inside the
-        constraints, is dead (only if ``deadlock`` is asked for), for no terminal condition holds.
-        One is evaluated where those before it are false.
+        """A state without successors: it is dead if it is inside the constraints and satisfies no
+        terminal condition (only with ``deadlock``). Each terminal condition is evaluated only if
+        those before it are false.
         """
         ends = searched.terminals
         answers = [self.property(number, level) for number in ends]
@@ -194,33 +194,33 @@ class Formulas:
         return End(terms.both(last, terms.negation(terms.either(*moves))), tuple(failures))
 
     def stuck(self, level: Level) -> Truth:
-        """No action fails, and none leads to another state, but for loss and duplication."""
-        found: list[Truth] = []
+        """No action fails, and none leads to another state, except losses and duplications."""
+        moves: list[Truth] = []
         for number, action in enumerate(self.model.actions):
             for step in self.tried(level, number, ()):
-                found += [failure.condition for failure in step.failures]
+                moves += [failure.condition for failure in step.failures]
                 if action.kind in ("ordinary", "environment"):
                     columns = zip(level.store, step.store, self.kinds, strict=True)
                     same = [order.equal(a, b, kind) for a, b, kind in columns if a is not b]
-                    found.append(terms.both(step.path, terms.negation(terms.both(*same))))
-        return terms.negation(terms.either(*found))
+                    moves.append(terms.both(step.path, terms.negation(terms.both(*same))))
+        return terms.negation(terms.either(*moves))
 
     def enabled(self, level: Level, action: int, choices: Sequence[V]) -> Truth:
         """Whether some vector that begins with ``choices`` runs to its end, or fails."""
         given = tuple(values.known(choice.tree) for choice in choices)
-        asked = None if None in given else (action, given)
-        if asked in level.enabled:
-            return level.enabled[asked]
-        found: list[Truth] = []
+        key = None if None in given else (action, given)
+        if key in level.enabled:
+            return level.enabled[key]
+        conditions: list[Truth] = []
         for step in self.tried(level, action, choices):
-            found += [step.path, *(failure.condition for failure in step.failures)]
-        whether = terms.either(*found)
-        if asked is not None:
-            level.enabled[asked] = whether
-        return whether
+            conditions += [step.path, *(failure.condition for failure in step.failures)]
+        result = terms.either(*conditions)
+        if key is not None:
+            level.enabled[key] = result
+        return result
 
     def tried(self, level: Level, action: int, choices: Sequence[V]) -> Iterator[Step]:
-        """What an action does under one vector that begins with ``choices`` after the other."""
+        """The effect of an action for every vector that begins with ``choices``."""
         body = self.model.actions[action].body
         picks = first_picks(body, len(choices))
         given = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}
@@ -237,14 +237,14 @@ class Formulas:
     # ------------------------------------------------------------ what a model of the solver says
 
     def constants_in(self, model: Any) -> tuple[Choice, ...]:
-        """The values of the symbolic constants."""
+        """The values of the symbolic constants in a solver model."""
         pairs = zip(self.model.symbols, self.symbols, strict=True)
         return tuple(
-            Choice(one.path, one.type, values.value_in(model, tree, one.type))
-            for one, tree in pairs
+            Choice(symbol.path, symbol.type, values.value_in(model, tree, symbol.type))
+            for symbol, tree in pairs
         )
 
     def state_in(self, model: Any, level: Level) -> State:
-        """The state of a level."""
+        """The state of a level in a solver model."""
         pairs = zip(level.store, self.kinds, strict=True)
         return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)

@@ -1,11 +1,11 @@
 """Proofs for paths of any length: the engine ``induction``.
 
-What holds in the first K levels, and in whatever state K steps lead to from states where it holds,
-holds in every state that can be reached (k-induction, Sheeran, Singh and Stålmarck 2000). The first
-half is bounded model checking; the second begins in an unknown state, which may be one that the
-spec never reaches: then a lemma is missing. What is proved, is proved together: invariants, lemmas,
-and that no evaluation fails. Guessed lemmas are tried where the given ones are not enough, and
-those that are not inductive are dropped until none is (Houdini, Flanagan and Leino 2001).
+A condition that holds in the first K levels, and in every state that K steps reach from states
+where it holds, holds in every reachable state (k-induction, Sheeran, Singh and Stålmarck 2000). The
+base case is bounded model checking; the step case begins in an arbitrary state, which may be
+unreachable: then a lemma is missing. All obligations are proved together: invariants, lemmas, and
+the absence of evaluation errors. If the given lemmas do not suffice, guessed lemmas are tried;
+those that are not inductive are dropped until none is left (Houdini, Flanagan and Leino 2001).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOT_INDUCTIVE = "not inductive"
 
 @dataclass(slots=True)
 class _Guess:
-    """A lemma that the check does not choose, or a candidate; neither has been refuted."""
+    """A lemma that the check does not select, or a candidate; not refuted so far."""
 
     text: str
     assumed: Truth
@@ -49,9 +49,9 @@ class _Guess:
 
 @dataclass(slots=True)
 class _Standing:
-    """What is believed so far. ``active`` obligations may be assumed; ``failed`` ones may not, and
-    the reason tells why they were not proved, ``shown`` by which states. ``guesses`` may be
-    assumed, and are given up where they are not inductive.
+    """The state of the proof. ``active`` obligations may be assumed. ``failed`` ones may not; the
+    value is the reason, and ``shown`` has counterexamples. ``guesses`` may be assumed, and are
+    dropped if they are not inductive.
     """
 
     active: list[Obligation]
@@ -75,7 +75,7 @@ class _Induction:
         self.limits = limits = request.limits
         self.k = limits.solving.k
         self.base = BoundedSearch(replace(request, limits=replace(limits, depth=self.k - 1)))
-        # The time counts from the beginning of the base case.
+        # The time limit includes the base case.
         self.watch = self.base.watch
         solving = limits.solving
         self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
@@ -98,17 +98,17 @@ class _Induction:
                 guesses = self._left_out(case)
                 standing = self._settled(case, guesses)
                 if NOT_INDUCTIVE in standing.failed.values():
-                    # Tried again with guesses: as many as hold in the beginning and are inductive.
+                    # Tried again with all guesses that hold initially and are inductive.
                     guesses += self._guessed(case)
                     standing = self._settled(case, guesses)
                 proofs = [
-                    Proof(one.subject, one.number, standing.failed.get(one.subject),
-                          standing.shown.get(one.subject))
-                    for one in case.obligations
+                    Proof(o.subject, o.number, standing.failed.get(o.subject),
+                          standing.shown.get(o.subject))
+                    for o in case.obligations
                 ]  # fmt: skip
                 used = self._used(standing, case)
-        except Cut as reached:
-            cut = reached.limit
+        except Cut as error:
+            cut = error.limit
         except KeyboardInterrupt:
             cut = INTERRUPTED
         return self._outcome(cut, proofs if cut is None else (), used)
@@ -116,32 +116,34 @@ class _Induction:
     # ------------------------------------------------------------ what is inductive
 
     def _settle(self, case: StepCase, standing: _Standing) -> None:
-        """Takes out what is not inductive, until the rest is, together. What fails first is shown
-        by states; what fails then, fails for want of that.
+        """Removes obligations that are not inductive until the rest is inductive together. The
+        first failures have counterexamples; later ones fail because those are missing.
         """
         while True:
-            assumed, everything = standing.assumed(), tuple(standing.active)
+            assumed, before = standing.assumed(), tuple(standing.active)
             missing = list(standing.failed)
-            for one in everything:
+            for obligation in before:
                 try:
-                    model = self.ask(terms.both(assumed, one.wrong))
+                    model = self.ask(terms.both(assumed, obligation.wrong))
                 except Unknown as unknown:
-                    standing.failed[one.subject] = f"Z3 gave up: {self._why(unknown)}"
+                    standing.failed[obligation.subject] = f"Z3 gave up: {self._why(unknown)}"
                 else:
                     if model is None:
                         continue
-                    standing.failed[one.subject] = NOT_INDUCTIVE
+                    standing.failed[obligation.subject] = NOT_INDUCTIVE
                     if missing:
-                        standing.failed[one.subject] += f" without {', '.join(missing)}"
+                        standing.failed[obligation.subject] += f" without {', '.join(missing)}"
                     else:
-                        finding = counterexample(case, one, model, everything, self.watch.look)
-                        standing.shown[one.subject] = finding
-                standing.active.remove(one)
-            if len(standing.active) == len(everything):
+                        finding = counterexample(case, obligation, model, before, self.watch.look)
+                        standing.shown[obligation.subject] = finding
+                standing.active.remove(obligation)
+            if len(standing.active) == len(before):
                 return
 
     def _settled(self, case: StepCase, guesses: Sequence[_Guess]) -> _Standing:
-        """What is inductive together, and the guesses that are inductive with it."""
+        """The obligations that are inductive together, and the guesses that are inductive with
+        them.
+        """
         standing = _Standing(list(case.obligations), guesses=list(guesses))
         while True:
             self._drop(standing)
@@ -151,7 +153,9 @@ class _Induction:
                 return standing
 
     def _left_out(self, case: StepCase) -> list[_Guess]:
-        """The lemmas that the check does not choose: they may help, and are no verdict."""
+        """The lemmas that the check does not select: they may help, but are not part of the
+        verdict.
+        """
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
         left_out = [
             number
@@ -160,40 +164,44 @@ class _Induction:
         ]
         guesses: list[tuple[_Guess, Truth]] = []
         for number in left_out:
-            one = case.of_property(number)
+            obligation = case.of_property(number)
             holds = terms.both(*(formulas.property(number, level).holds for level in levels))
-            guesses.append((_Guess(one.subject, one.assumed, one.wrong), holds))
+            guesses.append(
+                (_Guess(obligation.subject, obligation.assumed, obligation.wrong), holds)
+            )
         return self._true_at_first(guesses)
 
     def _guessed(self, case: StepCase) -> list[_Guess]:
-        """Candidates for lemmas."""
+        """Candidate lemmas."""
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
         every = candidates(self.model)
         guesses = plausible(self.model, self.base.example(), every, self.watch.look)
         return self._true_at_first([
             (
-                _Guess(one.text, *case.guess(one.condition)),
-                terms.both(*(formulas.truth(one.condition, level) for level in levels)),
+                _Guess(guess.text, *case.guess(guess.condition)),
+                terms.both(*(formulas.truth(guess.condition, level) for level in levels)),
             )
-            for one in guesses
+            for guess in guesses
         ])  # fmt: skip
 
     def _true_at_first(self, guesses: Sequence[tuple[_Guess, Truth]]) -> list[_Guess]:
-        """Those that hold in the first K levels, each beside what says so."""
-        left = [*guesses]
-        while left:
-            model = self.base.ask(terms.negation(terms.both(*(truth for _, truth in left))))
+        """The guesses that hold in the first K levels; each is paired with that condition."""
+        remaining = [*guesses]
+        while remaining:
+            model = self.base.ask(terms.negation(terms.both(*(truth for _, truth in remaining))))
             if model is None:
                 break
-            left = [(one, truth) for one, truth in left if terms.truth_in(model, truth)]
-        return [one for one, _ in left]
+            remaining = [
+                (guess, truth) for guess, truth in remaining if terms.truth_in(model, truth)
+            ]
+        return [guess for guess, _ in remaining]
 
     def _drop(self, standing: _Standing) -> None:
         """Drops guesses that are not inductive, many at a time."""
         while standing.guesses:
-            wrong = terms.either(*(guess.wrong for guess in standing.guesses))
+            failing = terms.either(*(guess.wrong for guess in standing.guesses))
             try:
-                model = self.ask(terms.both(standing.assumed(), wrong))
+                model = self.ask(terms.both(standing.assumed(), failing))
             except Unknown:
                 standing.guesses = []
                 return
@@ -206,23 +214,23 @@ class _Induction:
     # ------------------------------------------------------------ what to say
 
     def _used(self, standing: _Standing, case: StepCase) -> tuple[str, ...]:
-        """The guesses that the proofs rest on, and those on which these rest."""
+        """The guesses that the proofs depend on, directly or through other guesses."""
         if not standing.guesses:
             return ()
-        given = terms.both(*(one.assumed for one in standing.active))
+        proved = terms.both(*(obligation.assumed for obligation in standing.active))
         assumed = [guess.assumed for guess in standing.guesses]
         needed: dict[int, None] = {}
-        waiting = [one.wrong for one in standing.active]
+        waiting = [obligation.wrong for obligation in standing.active]
         try:
             while waiting:
-                question = terms.both(given, waiting.pop())
-                for place in self.solver.core(assumed, question):
-                    if place not in needed:
-                        needed[place] = None
-                        waiting.append(standing.guesses[place].wrong)
+                question = terms.both(proved, waiting.pop())
+                for index in self.solver.core(assumed, question):
+                    if index not in needed:
+                        needed[index] = None
+                        waiting.append(standing.guesses[index].wrong)
         except Unknown:
             needed = dict.fromkeys(range(len(assumed)))
-        return tuple(standing.guesses[place].text for place in sorted(needed))
+        return tuple(standing.guesses[index].text for index in sorted(needed))
 
     def _outcome(self, cut: Limit | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
         proved = cut is None and all(proof.reason is None for proof in proofs)
@@ -241,7 +249,7 @@ class _Induction:
     # ------------------------------------------------------------ the solver
 
     def ask(self, question: Truth) -> object | None:
-        """A model of the step case in which ``question`` holds. Raises `Unknown`, `Cut`."""
+        """A model of the step case that satisfies ``question``. Raises `Unknown`, `Cut`."""
         left = self.watch.left()
         try:
             return self.solver.ask(question, left)

@@ -1,4 +1,6 @@
-"""The step of an induction: K + 1 states in a row from an unknown one, and what must hold there."""
+"""The step case of an induction: K + 1 consecutive states from an arbitrary one, and the
+obligations there.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ DEADLOCK = "no deadlock"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A way in which evaluation may fail: in a step of ``action``, or (None) in the last state."""
+    """A possible evaluation failure: in a step of ``action``, or (None) in the last state."""
 
     condition: Truth
     site: int
@@ -39,9 +41,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """Something to be proved. ``assumed``: it holds in every state but the last (or on every step
-    but the last one); ``wrong``: it does not at the end. ``number`` is that of a property;
-    ``faults`` are the ways in which evaluation may fail.
+    """Something to be proved. ``assumed``: it holds in every state except the last (or on every
+    step except the last); ``wrong``: it fails at the end. ``number`` is that of a property;
+    ``faults`` are possible evaluation failures.
     """
 
     subject: str
@@ -52,8 +54,8 @@ class Obligation:
 
 
 class StepCase:
-    """The formulas of the step. ``levels`` are the states, ``obligations`` what is to be proved, in
-    declaration order.
+    """The formulas of the step case. ``levels`` are the states, ``obligations`` the conditions to
+    be proved, in declaration order.
     """
 
     def __init__(
@@ -78,8 +80,8 @@ class StepCase:
             move = formulas.move(before)
             after: list[Tree] = []
             for kind, tree in zip(formulas.kinds, move.store, strict=True):
-                made, fact = values.named(kind, tree, f"s{number + 1}")
-                after.append(made)
+                name, fact = values.named(kind, tree, f"s{number + 1}")
+                after.append(name)
                 solver.add(fact)
             self.levels.append(Level(tuple(after)))
             if number < k - 1:
@@ -89,36 +91,36 @@ class StepCase:
             for action, failure in move.failures:
                 kind_of = assertions if failure.assertion else faults
                 kind_of.append(Fault(failure.condition, failure.site, action))
-        # A shortest path to whatever is wrong visits no state twice.
-        for one, other in combinations(self.levels[:-1], 2):
-            solver.add(terms.negation(self._same(one, other)))
+        # A shortest path to a failure visits no state twice.
+        for left, right in combinations(self.levels[:-1], 2):
+            solver.add(terms.negation(self._same(left, right)))
         self.obligations = self._obligations(deadlock, faults, assertions)
 
-    def _same(self, one: Level, other: Level) -> Truth:
-        columns = zip(one.store, other.store, self.formulas.kinds, strict=True)
+    def _same(self, first: Level, second: Level) -> Truth:
+        columns = zip(first.store, second.store, self.formulas.kinds, strict=True)
         return terms.both(*(order.equal(a, b, kind) for a, b, kind in columns))
 
     def _obligations(
         self, deadlock: bool, faults: list[Fault], assertions: list[Fault]
     ) -> list[Obligation]:
         formulas, searched, last = self.formulas, self.searched, self.levels[-1]
-        made = [self.of_property(number) for number in searched.must_hold]
+        obligations = [self.of_property(number) for number in searched.must_hold]
         failures = [*formulas.bounds(last, searched.constraints).failures]
         for number in searched.reachables:
-            failures += [(number, one) for one in formulas.property(number, last).failures]
+            failures += [(number, failure) for failure in formulas.property(number, last).failures]
         end = formulas.end(last, searched, deadlock)
         for _, failure in (*failures, *end.failures):
             wrong = terms.both(self.last, failure.condition)
             faults.append(Fault(wrong, failure.site, None))
-        made.append(_without(EVALUATION, faults))
+        obligations.append(_without(EVALUATION, faults))
         if assertions:
-            made.append(_without(ASSERTION, assertions))
+            obligations.append(_without(ASSERTION, assertions))
         if deadlock:
-            made.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
-        return made
+            obligations.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
+        return obligations
 
     def of_property(self, number: int) -> Obligation:
-        """That a property holds at the end."""
+        """The obligation that a property holds at the end."""
         item = self.model.properties[number]
         if item.kind.of_steps:
             pairs = pairwise(self.levels)
@@ -131,7 +133,7 @@ class StepCase:
         return Obligation(item.title, assumed, wrong, number, faults)
 
     def guess(self, condition: Expr) -> tuple[Truth, Truth]:
-        """Of a condition on states: that it holds before, and that it does not at the end."""
+        """For a condition on states: that it holds before the end, and that it fails at the end."""
         truths = [self.formulas.truth(condition, level) for level in self.levels]
         return terms.both(*truths[:-1]), terms.both(self.last, terms.negation(truths[-1]))
 
@@ -143,46 +145,48 @@ def _without(subject: str, faults: Sequence[Fault]) -> Obligation:
 
 def counterexample(
     case: StepCase,
-    one: Obligation,
+    obligation: Obligation,
     model: Any,
     assumed: Sequence[Obligation],
     look: Callable[[], None],
 ) -> Finding:
-    """States in a row of which the last, or the step behind it, shows that an obligation is not
-    inductive. The interpreter makes the same steps, and finds true and false what the solver does.
+    """Consecutive states whose last state, or the step after it, shows that an obligation is not
+    inductive. The interpreter replays the steps and confirms the truth values of the solver.
     """
-    known = case.formulas.constants_in(model)
-    runner = WatchedRunner(instance(case.model, [choice.value for choice in known]), look)
+    constants = case.formulas.constants_in(model)
+    runner = WatchedRunner(instance(case.model, [choice.value for choice in constants]), look)
     states = [case.formulas.state_in(model, level) for level in case.levels]
-    fault = next((f for f in one.faults if terms.truth_in(model, f.condition)), None)
-    found = Finding(Verdict.INCONCLUSIVE, one.number, 0, None, constants=known)
+    fault = next((f for f in obligation.faults if terms.truth_in(model, f.condition)), None)
+    finding = Finding(Verdict.INCONCLUSIVE, obligation.number, 0, None, constants=constants)
     if fault is not None:
         site = runner.model.sites[fault.site]
-        found = replace(found, site=site)
+        finding = replace(finding, site=site)
     if fault is not None and fault.action is not None:
         trace = trace_from(runner, states[:-1], fault.action, fault.site)
     else:
         trace = trace_from(runner, states)
-    found = replace(found, trace=trace)
-    for other in (*assumed, one):
+    finding = replace(finding, trace=trace)
+    for other in (*assumed, obligation):
         _confirm(case, runner, other, states[:-1])
-    if one.number is None or fault is not None:
-        if one.subject == DEADLOCK:
-            found = replace(found, blocked=runner.blocked(states[-1]))
-        return found
-    at, after = case.model.properties[one.number].kind.place(*states[-2:])
-    assert not _holds(runner, one.number, at, after), "the counterexample does not replay"
-    instance_, failing = explain(runner, one.number, at, after)
-    return replace(found, instance=instance_, failing=failing)
+    if obligation.number is None or fault is not None:
+        if obligation.subject == DEADLOCK:
+            finding = replace(finding, blocked=runner.blocked(states[-1]))
+        return finding
+    at, after = case.model.properties[obligation.number].kind.place(*states[-2:])
+    assert not _holds(runner, obligation.number, at, after), "the counterexample does not replay"
+    instance_, failing = explain(runner, obligation.number, at, after)
+    return replace(finding, instance=instance_, failing=failing)
 
 
-def _confirm(case: StepCase, runner: Runner, one: Obligation, states: Sequence[State]) -> None:
-    """The interpreter agrees that a property holds where it was assumed to."""
-    if one.number is None:
+def _confirm(
+    case: StepCase, runner: Runner, obligation: Obligation, states: Sequence[State]
+) -> None:
+    """Asserts by the interpreter that a property holds where it was assumed."""
+    if obligation.number is None:
         return
-    kind = case.model.properties[one.number].kind
-    places = pairwise(states) if kind.of_steps else ((state, None) for state in states)
-    good = all(_holds(runner, one.number, *place) for place in places)
+    kind = case.model.properties[obligation.number].kind
+    positions = pairwise(states) if kind.of_steps else ((state, None) for state in states)
+    good = all(_holds(runner, obligation.number, *position) for position in positions)
     assert good, "what was assumed does not hold in the counterexample"
 
 

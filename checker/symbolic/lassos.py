@@ -1,8 +1,7 @@
-"""Lassos among the paths of bounded model checking: where a path may close, and whether what goes
-on for ever then is fair and violates a formula (Biere, Cimatti, Clarke and Zhu, 1999).
+"""Lassos in bounded model checking: where a path may close, and whether the resulting behaviour is
+fair and violates a formula (Biere, Cimatti, Clarke and Zhu, 1999).
 
-What holds along a lasso is asked of `temporal.lasso`, with terms in the place of truth values. It
-knows neither the solver nor when it is asked.
+`temporal.lasso` defines truth along a lasso; here it operates on terms.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ TERMS: Logic[Truth] = Logic(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """What may happen in a state: for each unit the steps that count, each as the condition under
-    which it can be taken and where it leads.
+    """The possible steps in a state: for each unit the steps that count, each with its condition
+    and its target.
     """
 
     steps: dict[Unit, list[tuple[Truth, Sequence[Tree]]]]
 
     def possible(self, unit: Unit) -> Truth:
-        """Whether a step that counts for a unit can be taken."""
+        """Whether a step that counts for a unit is possible."""
         return terms.either(*(path for path, _ in self.steps[unit]))
 
 
 @dataclass(slots=True)
 class Lassos:
-    """The lassos of a model. Raises `Unsupported` for fairness that it does not express."""
+    """The lassos of a model. Raises `Unsupported` for fairness that cannot be expressed."""
 
     formulas: Formulas
     _units: dict[Unit, list[tuple[Choice, ...]]] = field(
@@ -51,7 +50,7 @@ class Lassos:
     )
     """The units, each with the choices that belong to it."""
     _unseen: Expr = field(init=False)
-    """Whether a step changes nothing but ghosts."""
+    """The condition that a step changes only ghosts."""
     _moves: dict[int, _Moves] = field(default_factory=dict[int, _Moves])
     _taken: dict[tuple[int, Unit], Truth] = field(default_factory=dict["tuple[int, Unit]", Truth])
     _truths: dict[tuple[int, int], Truth] = field(default_factory=dict["tuple[int, int]", Truth])
@@ -70,13 +69,13 @@ class Lassos:
     def ways(
         self, levels: Sequence[Level], constraints: Sequence[int], number: int, stays: bool
     ) -> list[Truth]:
-        """The ways in which a path along all levels becomes a lasso that violates property
-        ``number``. Way ``n`` is that the state of the last level is the one of level ``n``, so that
-        the steps in between come again; the last way, if it ``stays``, that nothing happens in the
-        last state any more.
+        """The conditions under which a path along all levels becomes a lasso that violates property
+        ``number``. Condition ``n`` is that the state of the last level equals that of level ``n``,
+        so that the steps between them repeat; with ``stays``, the last condition is that the
+        behaviour stutters in the last state forever.
         """
         last = len(levels) - 1
-        found = [
+        conditions = [
             terms.both(
                 self._same(levels[loop], levels[last]),
                 self._fair(levels, loop),
@@ -88,23 +87,23 @@ class Lassos:
             inside = self.formulas.bounds(levels[last], constraints).inside
             idle = [terms.negation(self._at(levels, last).possible(u)) for u in self._units]
             fails = terms.negation(self._holds(number, levels, last))
-            found.append(terms.both(inside, *idle, fails))
-        return found
+            conditions.append(terms.both(inside, *idle, fails))
+        return conditions
 
     def _holds(self, number: int, word: Sequence[Level], loop: int) -> Truth:
-        """Whether the formula of a property holds of a word of states, of which those from ``loop``
-        on come again and again.
+        """Whether the formula of a property holds for a word of states that repeats from ``loop``
+        on.
         """
         formula = self.formulas.model.properties[number].formula
         assert formula is not None
-        known = {
-            part: [self._truth(part, place, level) for place, level in enumerate(word)]
+        truths = {
+            part: [self._truth(part, position, level) for position, level in enumerate(word)]
             for part in predicates(formula)
         }
-        return holds(formula, known, len(word), loop, TERMS)[0]
+        return holds(formula, truths, len(word), loop, TERMS)[0]
 
-    def _truth(self, predicate: int, place: int, level: Level) -> Truth:
-        key = predicate, place
+    def _truth(self, predicate: int, position: int, level: Level) -> Truth:
+        key = predicate, position
         if key not in self._truths:
             self._truths[key] = self.formulas.property(predicate, level).holds
         return self._truths[key]
@@ -112,56 +111,60 @@ class Lassos:
     # ------------------------------------------------------------ fairness
 
     def _fair(self, levels: Sequence[Level], loop: int) -> Truth:
-        """Whether it is fair to repeat the steps from level ``loop`` to the last."""
-        model, places = self.formulas.model, range(loop, len(levels) - 1)
+        """Whether repeating the steps from level ``loop`` to the last is fair."""
+        model, positions = self.formulas.model, range(loop, len(levels) - 1)
         facts: list[Truth] = []
         for unit in self._units:
             fairness = model.actions[unit.action].fairness
             assert fairness is not None
-            taken = [self._counts(levels, place, unit) for place in places]
-            idle = [terms.negation(self._at(levels, place).possible(unit)) for place in places]
+            counted = [self._counts(levels, position, unit) for position in positions]
+            idle = [
+                terms.negation(self._at(levels, position).possible(unit)) for position in positions
+            ]
             never = terms.both(*idle) if fairness.strong else terms.either(*idle)
-            facts.append(terms.either(*taken, never))
+            facts.append(terms.either(*counted, never))
         return terms.both(*facts)
 
-    def _counts(self, levels: Sequence[Level], place: int, unit: Unit) -> Truth:
-        """Whether the step from a level to the next counts for a unit: some step of it leads
-        there, whichever the path takes.
+    def _counts(self, levels: Sequence[Level], position: int, unit: Unit) -> Truth:
+        """Whether the step from a level to the next counts for a unit: some step of the unit leads
+        there, regardless of the step on the path.
         """
-        key = place, unit
+        key = position, unit
         if key not in self._taken:
-            after = levels[place + 1]
+            after = levels[position + 1]
             self._taken[key] = terms.either(
                 *(
                     terms.both(path, self._equal(store, after.store))
-                    for path, store in self._at(levels, place).steps[unit]
+                    for path, store in self._at(levels, position).steps[unit]
                 )
             )
         return self._taken[key]
 
-    def _at(self, levels: Sequence[Level], place: int) -> _Moves:
-        if place not in self._moves:
-            self._moves[place] = self._possible(levels[place])
-        return self._moves[place]
+    def _at(self, levels: Sequence[Level], position: int) -> _Moves:
+        if position not in self._moves:
+            self._moves[position] = self._possible(levels[position])
+        return self._moves[position]
 
     def _possible(self, level: Level) -> _Moves:
-        found: dict[Unit, list[tuple[Truth, Sequence[Tree]]]] = {}
-        for unit, ways in self._units.items():
-            steps = found[unit] = []
-            for choices in ways:
-                given = [V(one.type, values.tree_of(one.type, one.value)) for one in choices]
+        steps_of: dict[Unit, list[tuple[Truth, Sequence[Tree]]]] = {}
+        for unit, choice_vectors in self._units.items():
+            steps = steps_of[unit] = []
+            for choices in choice_vectors:
+                given = [
+                    V(choice.type, values.tree_of(choice.type, choice.value)) for choice in choices
+                ]
                 for step in self.formulas.tried(level, unit.action, given):
-                    same = self.formulas.relation(self._unseen, level, step.store)
-                    path = terms.both(step.path, terms.negation(same))
+                    unseen = self.formulas.relation(self._unseen, level, step.store)
+                    path = terms.both(step.path, terms.negation(unseen))
                     if path is not False:
                         steps.append((path, step.store))
-        return _Moves(found)
+        return _Moves(steps_of)
 
     # ------------------------------------------------------------ states
 
-    def _same(self, one: Level, other: Level) -> Truth:
-        return self._equal(one.store, other.store)
+    def _same(self, first: Level, second: Level) -> Truth:
+        return self._equal(first.store, second.store)
 
-    def _equal(self, one: Sequence[Tree], other: Sequence[Tree]) -> Truth:
-        columns = zip(one, other, self.formulas.kinds, strict=True)
+    def _equal(self, first: Sequence[Tree], second: Sequence[Tree]) -> Truth:
+        columns = zip(first, second, self.formulas.kinds, strict=True)
         return terms.both(*(order.equal(a, b, kind) for a, b, kind in columns))

@@ -1,4 +1,4 @@
-"""The least values for which a condition can hold, in the order of the language."""
+"""The least values that satisfy a condition, in the order of the language."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def least_model(
     trees: Sequence[tuple[Type, Tree]],
     model: Any,
 ) -> Any:
-    """A model of the condition, of which ``model`` is one, in which the first of these values is as
-    little as it can be, then the second, and so on. ``ask`` gives a model, if there is one.
+    """A model of the condition in which the first of these values is minimal, then the second, and
+    so on, starting from the given ``model``. ``ask`` returns a model, if there is one.
     """
     for kind, tree in (part for whole in trees for part in _parts(*whole)):
         if values.known(tree) is not None:
             continue
         model = _least(ask, condition, kind, tree, model)
-        worth = values.tree_of(kind, values.value_in(model, tree, kind))
-        condition = terms.both(condition, order.equal(tree, worth, kind))
+        minimum = values.tree_of(kind, values.value_in(model, tree, kind))
+        condition = terms.both(condition, order.equal(tree, minimum, kind))
     return model
 
 
 def _parts(kind: Type, tree: Tree) -> Iterator[tuple[Type, Tree]]:
-    """Values that decide the order of a value, one after the other."""
+    """The parts that determine the order of a value, most significant first."""
     match view(kind):
         case Product() as shape:
             for part in map(_parts, shape.types, tree):
@@ -56,15 +56,15 @@ def _least(
         low = values.bounds(kind)[0]
         while low < (high := terms.number_in(model, tree)):
             middle = (low + high) // 2
-            found = ask(terms.both(condition, terms.negation(terms.less(middle, tree))))
-            if found is None:
+            smaller = ask(terms.both(condition, terms.negation(terms.less(middle, tree))))
+            if smaller is None:
                 low = middle + 1
             else:
-                model = found
+                model = smaller
         return model
     while True:
-        worth = values.tree_of(kind, values.value_in(model, tree, kind))
-        found = ask(terms.both(condition, order.less(tree, worth, kind)))
-        if found is None:
+        current = values.tree_of(kind, values.value_in(model, tree, kind))
+        smaller = ask(terms.both(condition, order.less(tree, current, kind)))
+        if smaller is None:
             return model
-        model = found
+        model = smaller

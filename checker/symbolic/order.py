@@ -1,4 +1,4 @@
-"""The equality and the order of values, as terms."""
+"""Equality and order of values, as terms."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from fencepost.spec.core.types import (
 
 
 def equal(left: Tree, right: Tree, kind: Type) -> Truth:
-    """Whether two values of a type are the same."""
+    """Whether two values of a type are equal."""
     match view(kind):
         case Numbers(truth=truth):
             return terms.same_truth(left, right) if truth else terms.same_number(left, right)
         case Product() as shape:
             return terms.both(*map(equal, left, right, shape.types))
         case Sum(cases, tagged=True) if _unordered(kind):
-            # Leaves would tell apart what differs in order only.
+            # Comparing leaves would distinguish values that differ only in order.
             same: list[Truth] = [terms.same_number(left[0], right[0])]
             for tag, parts in enumerate(cases):
                 other = terms.negation(terms.same_number(left[0], tag))
@@ -67,7 +67,7 @@ def _payloads(left: Tree, right: Tree, parts: Sequence[Field]) -> Iterator[tuple
 
 @cache
 def _unordered(kind: Type) -> bool:
-    """Whether a bag or a set with a capacity is somewhere inside."""
+    """Whether the type contains a bag or a set with a capacity."""
     match kind:
         case Set(capacity=None):
             return False
@@ -80,23 +80,23 @@ def _unordered(kind: Type) -> bool:
 
 
 def ascending(tree: Tree, element: Type) -> Tree:
-    """A bag or set with its elements in order; what lies behind the length stays there."""
+    """A bag or set with its elements in order; slots beyond the length are unchanged."""
     length, items = tree
     if isinstance(length, int) and length <= 1:
         return tree
     ordered = list(items)
     for end in range(len(ordered) - 1, 0, -1):
-        for place in range(end):
-            a, b = ordered[place], ordered[place + 1]
-            present = terms.less(place + 1, length)
+        for index in range(end):
+            a, b = ordered[index], ordered[index + 1]
+            present = terms.less(index + 1, length)
             swap = terms.both(present, less(b, a, element))
-            ordered[place] = chosen(swap, b, a, element)
-            ordered[place + 1] = chosen(swap, a, b, element)
+            ordered[index] = chosen(swap, b, a, element)
+            ordered[index + 1] = chosen(swap, a, b, element)
     return length, tuple(ordered)
 
 
 def less(left: Tree, right: Tree, kind: Type) -> Truth:
-    """Whether ``left`` comes before ``right`` in the order of values."""
+    """Whether ``left`` precedes ``right`` in the order of values."""
     match view(kind):
         case Numbers(truth=True):
             return terms.both(terms.negation(left), right)
@@ -130,12 +130,12 @@ def _lexicographic(pairs: Sequence[tuple[Tree, Tree, Type]]) -> Truth:
 
 
 def _less_set(left: Sequence[Truth], right: Sequence[Truth]) -> Truth:
-    """As sorted sequences: decided by the least element that only one of them has."""
+    """Compares as sorted sequences: the least element that only one of them has decides."""
     result: Truth = False
     more_left: Truth = False
     more_right: Truth = False
     for a, b in zip(reversed(left), reversed(right), strict=True):
-        # The set that has the element is less if the other one goes on behind it.
+        # The set that has the element is less if the other one has a later element.
         here = terms.choose_truth(a, more_right, terms.negation(more_left))
         result = terms.choose_truth(terms.same_truth(a, b), result, here)
         more_left = terms.either(a, more_left)
@@ -146,13 +146,13 @@ def _less_set(left: Sequence[Truth], right: Sequence[Truth]) -> Truth:
 def _less_sequence(left: Tree, right: Tree, element: Type) -> Truth:
     result: Truth = terms.less(left[0], right[0])
     pairs = list(enumerate(zip(left[1], right[1], strict=True)))
-    for place, (a, b) in reversed(pairs):
-        here = terms.both(terms.less(place, left[0]), terms.less(place, right[0]))
+    for index, (a, b) in reversed(pairs):
+        in_both = terms.both(terms.less(index, left[0]), terms.less(index, right[0]))
         inner = terms.either(less(a, b, element), terms.both(equal(a, b, element), result))
-        result = terms.choose_truth(here, inner, terms.less(left[0], right[0]))
+        result = terms.choose_truth(in_both, inner, terms.less(left[0], right[0]))
     return result
 
 
 def position(kind: Type, tree: Tree) -> list[Truth]:
-    """For each value of a type, ascending, whether it is this one."""
+    """For each value of a type, ascending, whether it equals this one."""
     return [equal(tree, tree_of(kind, value), kind) for value in all_values(kind)]

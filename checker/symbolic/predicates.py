@@ -1,7 +1,6 @@
-"""Predicates as formulas: where one holds, where it is false, and where it has no value.
+"""Predicates as formulas: where they hold, where they are false, and where they are undefined.
 
-What the fold gives for a predicate is any truth value where evaluation fails, so it is never handed
-on by itself.
+The fold's value of a predicate is arbitrary where evaluation fails, so it is never returned alone.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from fencepost.spec.semantics.fold import evaluate
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A predicate: it ``holds``, or it is ``violated``, or one of the ``failures`` keeps it from
-    having a value. Exactly one of these is true.
+    """A predicate: it ``holds``, it is ``violated``, or one of the ``failures`` makes it undefined.
+    Exactly one of these is true.
     """
 
     holds: Truth
@@ -26,7 +25,7 @@ class Answer:
     failures: tuple[Failure, ...]
 
     def under(self, condition: Truth) -> tuple[Failure, ...]:
-        """The failures, where the predicate is evaluated only if a condition holds."""
+        """The failures if the predicate is evaluated only where a condition holds."""
         return tuple(
             Failure(wrong, failure.site, failure.assertion)
             for failure in self.failures
@@ -35,7 +34,7 @@ class Answer:
 
 
 def predicate(domain: SymbolicDomain, condition: Expr) -> Answer:
-    """A condition in a domain that is used for nothing else."""
+    """A condition in a domain that has no other use."""
     truth = evaluate(domain, {}, condition).tree
     defined = domain.path
     return Answer(

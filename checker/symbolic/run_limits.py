@@ -1,4 +1,4 @@
-"""When a run by formulas must end: its time is over, or the user asks for it."""
+"""Limits of a symbolic run: its time, and interrupts by the user."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class Watch:
-    """The limits of a run that begins now. ``look`` is called now and then, while formulas are
-    made and while the solver is at work; ``level`` is the level that is reported as progress.
+    """The limits of a run that starts now. ``look`` is called regularly while formulas are built
+    and while the solver runs; ``level`` is the level reported as progress.
     """
 
     def __init__(self, request: Request) -> None:
@@ -32,16 +32,16 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken."""
+        """The duration of the run so far."""
         return time.monotonic() - self.started
 
     def hear(self) -> None:
-        """Raises `Cut` where the user asks for the end."""
+        """Raises `Cut` after an interrupt."""
         if self.interrupts.asked:
             raise Cut(INTERRUPTED)
 
     def look(self) -> None:
-        """Raises `Cut` where the run must end."""
+        """Raises `Cut` if the run must end."""
         self.hear()
         now = time.monotonic()
         timeout = self.limits.timeout
@@ -58,14 +58,14 @@ class Watch:
             )
 
     def left(self) -> float | None:
-        """The seconds that are left (None: any number). Raises `Cut` where none are."""
+        """The remaining seconds (unlimited if None). Raises `Cut` if none remain."""
         self.look()
         timeout = self.limits.timeout
         return None if timeout is None else timeout - self.seconds
 
 
 class WatchedRunner(Runner):
-    """The interpreter, which calls ``look`` for each vector of choices that it tries."""
+    """The interpreter, calling ``look`` for each vector of choices that it tries."""
 
     def __init__(self, model: Model, look: Callable[[], None]) -> None:
         super().__init__(model)

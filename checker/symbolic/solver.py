@@ -1,7 +1,7 @@
 # pyright: basic
-"""The solver: facts that hold, and questions about them.
+"""The solver: asserted facts, and queries about them.
 
-Z3's Python interface has no usable types: everything untyped about it stays here and in `terms`.
+Z3's Python interface has no usable types: all untyped code is here and in `terms`.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import z3
 from fencepost.checker.symbolic.terms import Truth
 
 MOST_BYTES = 2 << 30
-"""How much memory the solver may have where nothing else is said."""
+"""Default memory limit of the solver."""
 WAIT_SECONDS = 0.2
-"""Seconds between two looks for an answer that takes long."""
+"""Interval between calls of ``waiting`` during a long query, in seconds."""
 EFFORT = 2_000_000
-"""A question that takes more work, by Z3's own count (about half a second), is a hard one."""
+"""A query with more work, by Z3's own count (about half a second), is hard."""
 TIMEOUT = "timeout"
-"""What Z3 says where it had no more time, and we where it was asked too late."""
+"""Z3's reason for running out of time, also used for a query made too late."""
 WHOLE = ("simplify", "propagate-values", "solve-eqs", "simplify", "bit-blast", "sat")
-"""Z3's tactics for a hard question."""
+"""Z3's tactics for a hard query."""
 
 
 class Solver:
-    """Facts that hold, and questions about them.
+    """Asserted facts, and queries about them.
 
-    Questions are asked of one solver of Z3, which keeps what it has learned. It does not simplify
-    what was said before, since more may come; so once a question was hard, each one is asked
-    together with all facts, as if it were the only one, of a solver that is made for it.
+    Queries go to one Z3 solver, which keeps what it has learned. It does not simplify earlier
+    assertions, since more may follow; so after the first hard query, each one is sent together with
+    all facts to a new solver, as if it were the only one.
 
-    ``seconds``: how long a question may take (None: as long as it takes). ``bytes``: how much
-    memory the solver may have. ``record``: whether facts and questions are kept (see `script`).
-    ``waiting`` is called now and then while a question is being asked.
+    ``seconds`` limits the time of a query, if given. ``bytes`` is the memory limit.
+    ``record`` keeps facts and queries (see `script`). ``waiting`` is called regularly during a
+    query.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Solver:
     ) -> None:
         z3.set_param("memory_max_size", (bytes or MOST_BYTES) >> 20)
         self._solver = z3.SolverFor("QF_BV")
-        # Signals are Python's; see `_check`.
+        # Python handles signals; see `_check`.
         self._solver.set("ctrl_c", False)
         self._seconds = seconds
         self._waiting = waiting
@@ -60,7 +60,7 @@ class Solver:
         self._declared: set[str] = set()
 
     def add(self, fact: Truth) -> None:
-        """Takes a fact for granted from now on."""
+        """Asserts a fact permanently."""
         if fact is False:
             self._false = True
         elif fact is not True:
@@ -68,58 +68,58 @@ class Solver:
             self._keep([fact])
 
     def ask(self, question: Truth, seconds: float | None = None) -> Any | None:
-        """A model of the facts in which ``question`` holds, or None. Raises `Unknown`.
+        """A model of the facts that satisfies ``question``, or None. Raises `Unknown`.
 
-        ``seconds``: how long there is for everything that is left.
+        ``seconds`` is the time that remains for the whole run.
         """
         if self._false or question is False:
             return None
         if self._interrupted:
             raise Unknown("interrupted")
-        asked: Sequence[Any] = [] if question is True else [question]
+        assertions: Sequence[Any] = [] if question is True else [question]
         left = min((s for s in (seconds, self._seconds) if s is not None), default=None)
         end = None if left is None else time.monotonic() + left
         try:
             if not self._hard:
-                answer, found = self._asked(asked, end)
+                answer, model = self._asked(assertions, end)
                 self._hard = answer == z3.unknown
             if self._hard:
-                answer, found = self._asked_whole(asked, end)
+                answer, model = self._asked_whole(assertions, end)
         except z3.Z3Exception as error:
             raise Unknown(str(error)) from None
-        self._keep(asked, str(answer))
+        self._keep(assertions, str(answer))
         if answer == z3.unknown:
-            raise Unknown(TIMEOUT if end is not None and time.monotonic() >= end else found)
-        return found
+            raise Unknown(TIMEOUT if end is not None and time.monotonic() >= end else model)
+        return model
 
-    def _asked(self, asked: Sequence[Any], end: float | None) -> tuple[Any, Any]:
-        """The answer of the solver that keeps what it learns, and a model, or why there is none."""
+    def _asked(self, assertions: Sequence[Any], end: float | None) -> tuple[Any, Any]:
+        """The answer of the incremental solver, and a model, or the reason why there is none."""
         solver = self._solver
         solver.set("timeout", _milliseconds(end))
         solver.set("rlimit", EFFORT)
         solver.push()
         try:
-            solver.add(*asked)
+            solver.add(*assertions)
             return _told(solver, self._check(solver))
         finally:
             self._back()
 
-    def _asked_whole(self, asked: Sequence[Any], end: float | None) -> tuple[Any, Any]:
-        """The answer of a solver that is asked nothing else."""
+    def _asked_whole(self, assertions: Sequence[Any], end: float | None) -> tuple[Any, Any]:
+        """The answer of a fresh solver."""
         solver = z3.Then(*WHOLE).solver()
         solver.set("ctrl_c", False)
         solver.set("timeout", _milliseconds(end))
-        solver.add(*self._solver.assertions(), *asked)
+        solver.add(*self._solver.assertions(), *assertions)
         return _told(solver, self._check(solver))
 
     def core(self, assumed: Sequence[Truth], question: Truth) -> list[int]:
-        """Which of the assumptions it takes to see that ``question`` cannot hold, which it cannot.
-        Raises `Unknown`.
+        """The indices of the assumptions that make ``question``, which is unsatisfiable, so. Raises
+        `Unknown`.
         """
         if self._false or question is False:
             return []
         names = [z3.FreshConst(z3.BoolSort(), "assumed") for _ in assumed]
-        # As much work as it takes, in the time that the last question had.
+        # Unlimited work, in the time of the last query.
         self._solver.set("rlimit", 0)
         self._solver.push()
         try:
@@ -132,22 +132,22 @@ class Solver:
                 raise Unknown(self._solver.reason_unknown())
             parts: Any = self._solver.unsat_core()
             core = {part.get_id() for part in parts}
-            return [place for place, name in enumerate(names) if name.get_id() in core]
+            return [index for index, name in enumerate(names) if name.get_id() in core]
         except z3.Z3Exception as error:
             raise Unknown(str(error)) from None
         finally:
             self._back()
 
     def _back(self) -> None:
-        """Forgets what was said since the last push. A solver that was interrupted may be in the
-        midst of anything, and is not touched again.
+        """Retracts assertions since the last push. An interrupted solver may be in any state, and
+        is not used again.
         """
         if not self._interrupted:
             self._solver.pop()
 
     def _check(self, solver: Any, *assumed: Any) -> Any:
-        """The answer of a solver, which works in another thread: an interrupt reaches Python's
-        main thread only between two steps of its own.
+        """The answer of a solver that runs in another thread: an interrupt reaches Python's main
+        thread only between two steps of its own.
         """
         answers: list[Any] = []
 
@@ -158,7 +158,7 @@ class Solver:
                 answers.append(error)
 
         worker = threading.Thread(target=check, daemon=True)
-        # Meanwhile nothing of the solver may be given back in this thread.
+        # Meanwhile this thread must not free any object of the solver.
         collecting = gc.isenabled()
         gc.disable()
         worker.start()
@@ -169,7 +169,7 @@ class Solver:
         except BaseException:
             self._interrupted = True
             while worker.is_alive():
-                # An interrupt that comes before the work begins is forgotten.
+                # An interrupt before the solver starts is ignored.
                 solver.interrupt()
                 worker.join(WAIT_SECONDS)
             raise
@@ -181,7 +181,7 @@ class Solver:
         return answers[0]
 
     def script(self) -> str:
-        """Everything that was said and asked, in SMT-LIB 2; each answer stands in a comment."""
+        """All facts and queries in SMT-LIB 2; each answer is in a comment."""
         assert self._script is not None
         return "\n".join((*self._script, ""))
 
@@ -205,7 +205,7 @@ class Solver:
 
 
 class Unknown(Exception):
-    """The solver gave up; the text says why. ``late``: it had no more time."""
+    """The solver gave up; the text is the reason. ``late``: it ran out of time."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -213,12 +213,14 @@ class Unknown(Exception):
 
 
 def _told(solver: Any, answer: Any) -> tuple[Any, Any]:
-    """An answer, and with it the model (None: there is none), or why there is no answer."""
+    """An answer with its model (None if there is none), or with the reason why there is no
+    answer.
+    """
     if answer == z3.unknown:
         return answer, solver.reason_unknown()
     return answer, solver.model() if answer == z3.sat else None
 
 
 def _milliseconds(end: float | None) -> int:
-    """The time until then, as a limit for Z3, which takes 2^32 - 1 for "no limit"."""
+    """The time until then, as a limit for Z3, for which 2^32 - 1 means "no limit"."""
     return 4294967295 if end is None else max(1, int((end - time.monotonic()) * 1000))

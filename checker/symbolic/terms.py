@@ -1,11 +1,11 @@
 # pyright: basic
 # Z3's Python interface has no usable types: everything untyped about it stays here and in `solver`.
-"""Truth values and numbers that are known, or are terms of Z3.
+"""Truth values and numbers that are known, or are Z3 terms.
 
-What is known stays a Python bool or int, so that a model that begins in one state is mostly
-computed, and only what depends on choices reaches the solver. An unknown number carries a range in
-which it lies, and is a bit-vector, read as signed, just wide enough for that: a counter of 64 bits
-that begins at 0 has a bit more when it may have been raised. What the ranges decide, is known.
+Known values remain Python bools and ints, so a model with one initial state is mostly computed, and
+only the effects of choices reach the solver. An unknown number has a range that contains it, and is
+a signed bit-vector just wide enough for it: a 64-bit counter that starts at 0 is one bit wider when
+it may have been incremented. Comparisons that the ranges decide are known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.records import dataclass
 
 EACH = 256
-"""Terms that are made between two looks at the limits."""
+"""Number of terms built between two checks of the limits."""
 
 Truth: TypeAlias = "bool | Any"
 Number: TypeAlias = "int | Vector"
@@ -29,7 +29,7 @@ Leaf: TypeAlias = "Truth | Number"
 
 
 def width_of(low: int, high: int) -> int:
-    """How many bits a signed number of ``low..high`` needs."""
+    """The number of bits of a signed number in ``low..high``."""
     return (
         max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length())
         + 1
@@ -45,7 +45,7 @@ def library() -> str:
 
 
 class _Run:
-    """How many terms were made, and who looks now and then whether to go on."""
+    """The number of terms built, and the callback that checks whether to continue."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -57,7 +57,7 @@ _RUN = _Run()
 
 @contextmanager
 def watched(look: Callable[[], None]) -> Generator[None]:
-    """Meanwhile ``look`` is called now and then while terms are made; it may raise."""
+    """A context in which ``look`` is called regularly while terms are built; it may raise."""
     before, _RUN.look = _RUN.look, look
     try:
         yield
@@ -75,7 +75,7 @@ def _count() -> None:
 
 
 def negation(truth: Truth) -> Truth:
-    """The opposite."""
+    """Logical negation."""
     if isinstance(truth, bool):
         return not truth
     if z3.is_not(truth):
@@ -84,7 +84,7 @@ def negation(truth: Truth) -> Truth:
 
 
 def both(*truths: Truth) -> Truth:
-    """Whether all are true."""
+    """Conjunction."""
     _count()
     rest = []
     for truth in truths:
@@ -98,7 +98,7 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """Whether some is true."""
+    """Disjunction."""
     _count()
     rest = []
     for truth in truths:
@@ -112,12 +112,12 @@ def either(*truths: Truth) -> Truth:
 
 
 def one_of(left: Truth, right: Truth) -> Truth:
-    """Whether one of two is true, which never are both."""
+    """Disjunction of two truth values that are never both true."""
     return True if identical(left, negation(right)) else either(left, right)
 
 
 def at_most_one(truths: Sequence[Truth]) -> Truth:
-    """Whether no two are true."""
+    """Whether at most one is true."""
     parts = [either(negation(a), negation(b)) for n, a in enumerate(truths) for b in truths[:n]]
     return both(*parts)
 
@@ -133,7 +133,7 @@ def same_truth(left: Truth, right: Truth) -> Truth:
 
 
 def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
-    """``then`` where the condition holds, else ``otherwise``."""
+    """``then`` if the condition holds, else ``otherwise``."""
     _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
@@ -149,7 +149,7 @@ def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """An unknown number: a bit-vector, read as signed, and a range that holds it in any case."""
+    """An unknown number: a signed bit-vector, and a range that always contains it."""
 
     term: Any
     low: int
@@ -161,7 +161,7 @@ def _range(number: Number) -> tuple[int, int]:
 
 
 def _span(width: int) -> tuple[int, int]:
-    """The least and greatest signed number of ``width`` bits."""
+    """The minimum and maximum signed number of ``width`` bits."""
     return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
@@ -178,15 +178,15 @@ def widened(number: Number, width: int) -> Any:
 
 
 def _pair(left: Number, right: Number) -> tuple[Any, Any, int, int]:
-    """Two numbers in as many bits as either needs, and the range that holds both."""
-    (low, high), (least, most) = _range(left), _range(right)
-    low, high = min(low, least), max(high, most)
+    """Two numbers in the larger of their widths, and the range that contains both."""
+    (low, high), (other_low, other_high) = _range(left), _range(right)
+    low, high = min(low, other_low), max(high, other_high)
     width = width_of(low, high)
     return widened(left, width), widened(right, width), low, high
 
 
 def identical(left: Leaf, right: Leaf) -> bool:
-    """Whether two leaves are the same as they are written."""
+    """Whether two leaves are syntactically identical."""
     if left is right:
         return True
     if isinstance(left, Vector) and isinstance(right, Vector):
@@ -197,7 +197,7 @@ def identical(left: Leaf, right: Leaf) -> bool:
 
 
 def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
-    """``then`` where the condition holds, else ``otherwise``."""
+    """``then`` if the condition holds, else ``otherwise``."""
     _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
@@ -212,8 +212,8 @@ def same_number(left: Number, right: Number) -> Truth:
     _count()
     if isinstance(left, int) and isinstance(right, int):
         return left == right
-    (low, high), (least, most) = _range(left), _range(right)
-    if high < least or most < low:
+    (low, high), (other_low, other_high) = _range(left), _range(right)
+    if high < other_low or other_high < low:
         return False
     a, b, _, _ = _pair(left, right)
     return True if a.eq(b) else a == b
@@ -222,10 +222,10 @@ def same_number(left: Number, right: Number) -> Truth:
 def less(left: Number, right: Number) -> Truth:
     """Whether ``left < right``."""
     _count()
-    (low, high), (least, most) = _range(left), _range(right)
-    if high < least:
+    (low, high), (other_low, other_high) = _range(left), _range(right)
+    if high < other_low:
         return True
-    if low >= most:
+    if low >= other_high:
         return False
     a, b, _, _ = _pair(left, right)
     return False if a.eq(b) else a < b
@@ -237,7 +237,7 @@ def inside(number: Number, low: int, high: int) -> Truth:
 
 
 def fitted(number: Number, low: int, high: int) -> Number:
-    """A number that lies in ``low..high`` wherever it is read."""
+    """A number that lies in ``low..high`` whenever it is read."""
     if isinstance(number, int) or (low <= number.low and number.high <= high):
         return number
     low, high = max(low, number.low), min(high, number.high)
@@ -253,8 +253,8 @@ def wrapped(number: int, bits: int) -> int:
 
 
 def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> Number:
-    """``left operator right`` in ``width`` bits, wrapped; for a zero divisor, which is
-    never reached, any number. A sum, difference or product has no more bits than it needs.
+    """``left operator right`` in ``width`` bits, wrapped; any number for a zero divisor, which is
+    never reached. A sum, difference or product has no more bits than it needs.
     """
     row = operator.row
     if isinstance(left, int) and isinstance(right, int):
@@ -272,15 +272,15 @@ def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> N
             assert row.ring, operator
     _count()
     low, high = result_range(operator, _range(left), _range(right))
-    least, most = _span(width)
-    if low < least or high > most:
-        low, high = least, most
+    minimum, maximum = _span(width)
+    if low < minimum or high > maximum:
+        low, high = minimum, maximum
     size = width_of(low, high)
     return Vector(row.apply(widened(left, size), widened(right, size)), low, high)
 
 
 def _exact(operator: Operator, left: Number, right: Number) -> Number:
-    """``left operator right`` in as many bits as hold every result."""
+    """``left operator right`` in enough bits for every result."""
     return arithmetic(
         operator, left, right, width_of(*result_range(operator, _range(left), _range(right)))
     )
@@ -292,16 +292,16 @@ def added(left: Number, right: Number, width: int) -> Number:
 
 
 def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
-    """Floor quotient and remainder; for a zero divisor, anything.
+    """Floor quotient and remainder; arbitrary for a zero divisor.
 
-    Computed one bit wider, so that the least number divided by -1 is what it is before it wraps.
+    Computed with one more bit, so that the minimum divided by -1 is exact before it wraps.
     """
     wide = max(*(width_of(*_range(number)) for number in (left, right)), width) + 1
     a, b = widened(left, wide), widened(right, wide)
     quotient, rest = a / b, z3.SRem(a, b)
-    wrong = z3.And(rest != 0, (rest < 0) != (b < 0))
-    floor = z3.If(wrong, quotient - 1, quotient)
-    remainder = z3.If(wrong, rest + b, rest)
+    rounded_up = z3.And(rest != 0, (rest < 0) != (b < 0))
+    floor = z3.If(rounded_up, quotient - 1, quotient)
+    remainder = z3.If(rounded_up, rest + b, rest)
 
     def cut(term: Any) -> Vector:
         return Vector(z3.Extract(width - 1, 0, term), *_span(width))
@@ -313,8 +313,8 @@ def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
 
 
 def begin() -> None:
-    """Begins a run: what Z3 finds in it does not depend on what ran before, and the terms of runs
-    that are over are given back.
+    """Starts a run: Z3's results do not depend on earlier runs, and the terms of those are
+    freed.
     """
     z3.z3._main_ctx = None
 
@@ -325,35 +325,37 @@ def fresh_truth(name: str) -> Truth:
 
 
 def fresh_number(name: str, low: int, high: int) -> tuple[Number, Truth]:
-    """An unknown number, and that it lies in ``low..high``."""
+    """An unknown number, and the fact that it lies in ``low..high``."""
     if low == high:
         return low, True
     width = width_of(low, high)
-    # Its range is that of its bits: whoever makes it may leave the fact out, or say it otherwise.
-    made = Vector(z3.FreshConst(z3.BitVecSort(width), name), *_span(width))
-    return made, inside(made, low, high)
+    # Its range is that of its bits: the caller may omit the fact, or express it differently.
+    vector = Vector(z3.FreshConst(z3.BitVecSort(width), name), *_span(width))
+    return vector, inside(vector, low, high)
 
 
 def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
-    """A new constant for a leaf, and that they are equal; what is known or named stays."""
+    """A new constant for a leaf, and their equality; known and named leaves are returned
+    unchanged.
+    """
     if isinstance(leaf, bool | int):
         return leaf, True
     term = leaf.term if isinstance(leaf, Vector) else leaf
     if z3.is_const(term):
         return leaf, True
-    made = z3.FreshConst(term.sort(), name)
-    return replace(leaf, term=made) if isinstance(leaf, Vector) else made, made == term
+    constant = z3.FreshConst(term.sort(), name)
+    return replace(leaf, term=constant) if isinstance(leaf, Vector) else constant, constant == term
 
 
 def truth_in(model: Any, truth: Truth) -> bool:
-    """The value of a truth value in a model."""
+    """The value of a truth value in a solver model."""
     if isinstance(truth, bool):
         return truth
     return bool(z3.is_true(model.eval(truth, model_completion=True)))
 
 
 def number_in(model: Any, number: Number) -> int:
-    """The value of a number in a model."""
+    """The value of a number in a solver model."""
     if isinstance(number, int):
         return number
     return int(model.eval(number.term, model_completion=True).as_signed_long())

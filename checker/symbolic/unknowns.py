@@ -1,4 +1,4 @@
-"""Unknown values of any type: their leaves, and what must hold for leaves to be a value."""
+"""Unknown values of any type: their leaves, and the condition for leaves to form a value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fencepost.spec.core.types import (
 
 
 def fresh(kind: Type, name: str) -> tuple[Tree, Truth]:
-    """An unknown value of a type, and that it is one."""
+    """An unknown value of a type, and the condition for it to be one."""
     tree = _unknown(kind, name)
     return tree, is_value(kind, tree)
 
@@ -45,15 +45,15 @@ def _unknown(kind: Type, name: str) -> Tree:
             inner = parts[0].type
             return tuple(_unknown(inner, f"{name}[{show(k, key)}]") for k in all_values(key))
         case Sum(cases, tagged=True):
-            # A place holds a number of one variant or of another, and 0 where it is unused.
+            # A slot holds a number of any of the variants, and 0 if it is unused.
             widest: list[tuple[int, int]] = []
             for parts in cases:
                 own = [leaf for part in parts for leaf in leaf_kinds(part.type)]
                 ranges = [bounds(leaf) for leaf in own if not isinstance(leaf, Bool)]
                 widest += [(0, 0)] * (len(ranges) - len(widest))
-                for place, (low, high) in enumerate(ranges):
-                    known = widest[place]
-                    widest[place] = min(low, known[0]), max(high, known[1])
+                for slot, (low, high) in enumerate(ranges):
+                    widest_so_far = widest[slot]
+                    widest[slot] = min(low, widest_so_far[0]), max(high, widest_so_far[1])
             return (
                 terms.fresh_number(f"{name}.tag", 0, len(cases) - 1)[0],
                 tuple(terms.fresh_number(name, low, high)[0] for low, high in widest),
@@ -69,9 +69,7 @@ def _unknown(kind: Type, name: str) -> Tree:
 
 
 def is_value(kind: Type, tree: Tree) -> Truth:
-    """Whether leaves of the right kinds are those of a value: in their ranges, and the least ones
-    where nothing is.
-    """
+    """Whether leaves form a value: they lie in their ranges, and unused ones are minimal."""
     match view(kind):
         case Numbers(low, high, truth):
             return truth or terms.inside(tree, low, high)
@@ -82,7 +80,9 @@ def is_value(kind: Type, tree: Tree) -> Truth:
             for tag, parts in enumerate(cases):
                 other = terms.negation(terms.same_number(tree[0], tag))
                 trees, numbers, truths = unpacked(parts, tree)
-                own = [is_value(part.type, one) for part, one in zip(parts, trees, strict=True)]
+                own = [
+                    is_value(part.type, subtree) for part, subtree in zip(parts, trees, strict=True)
+                ]
                 own += [terms.same_number(leaf, 0) for leaf in numbers]
                 own += [terms.negation(leaf) for leaf in truths]
                 facts.append(terms.either(other, terms.both(*own)))
@@ -98,11 +98,11 @@ def is_value(kind: Type, tree: Tree) -> Truth:
             length, items = tree
             facts = [terms.inside(length, 0, capacity)]
             nothing = least_tree(element)
-            for place, item in enumerate(items):
+            for index, item in enumerate(items):
                 facts.append(is_value(element, item))
-                there = terms.less(place, length)
-                facts.append(terms.either(there, equal(item, nothing, element)))
+                in_use = terms.less(index, length)
+                facts.append(terms.either(in_use, equal(item, nothing, element)))
                 if isinstance(kind, Set):
-                    same = [equal(item, other, element) for other in items[:place]]
-                    facts.append(terms.negation(terms.both(there, terms.either(*same))))
+                    same = [equal(item, other, element) for other in items[:index]]
+                    facts.append(terms.negation(terms.both(in_use, terms.either(*same))))
             return terms.both(*facts)

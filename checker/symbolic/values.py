@@ -4,14 +4,14 @@
     ranges, int[n], enums    Number
     record                   tuple of the fields
     union                    tag, and the leaves of the variant's fields: numbers, truth values
-                             (as many as the variant with most has; 0 and false where unused)
-    option                   flag, and the content (least where there is none)
+                             (as many as the largest variant has; unused ones are 0 and false)
+    option                   flag, and the content (the minimum for none)
     set                      tuple of flags, one for each possible element, ascending
-    seq, bag, capped set     length, and ``capacity`` elements (least behind the length)
+    seq, bag, capped set     length, and ``capacity`` elements (minimal beyond the length)
     map                      tuple of the values, in the order of the keys
 
-Equal values have equal leaves, but for bags and sets with a capacity: their elements stand in any
-order, and are put in order where it matters (`ascending`).
+Equal values have equal leaves, except bags and sets with a capacity: their elements are in any
+order, and are sorted where it matters (`ascending`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ MOST_ELEMENTS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value was picked: ``tree`` is the collection (a set of bits where it has no
-    capacity), ``index`` its place among the elements.
+    """The origin of a picked value: ``tree`` is the collection (a tuple of flags if it has no
+    capacity), ``index`` the position among the elements.
     """
 
     tree: Tree
@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class V:
-    """A value of a type. ``origin``: the collection that it was picked from, if it was."""
+    """A value of a type. ``origin`` is the collection that it was picked from, if any."""
 
     type: Type
     tree: Tree
@@ -78,7 +78,7 @@ def all_values(kind: Type) -> tuple[Value, ...]:
 
 
 def bounds(kind: Type) -> tuple[int, int]:
-    """The least and greatest number of a scalar type (an enum's are positions)."""
+    """The minimum and maximum of a scalar type (for an enum, positions)."""
     assert isinstance(kind, Scalar), kind
     return kind.low, kind.high
 
@@ -115,11 +115,11 @@ def least_tree(kind: Type) -> Tree:
 
 
 def known(tree: Tree) -> object:
-    """The structure of a value whose leaves are all known; None: some is not."""
+    """The structure of a value whose leaves are all known; None if one is unknown."""
     if isinstance(tree, tuple):
         parts = [known(item) for item in cast("tuple[object, ...]", tree)]
         return None if any(part is None for part in parts) else tuple(parts)
-    # True and 1 are equal, and stand for different things.
+    # True and 1 are equal, but have different meanings.
     return (type(tree), tree) if isinstance(tree, bool | int) else None
 
 
@@ -134,7 +134,7 @@ def leaf_kinds(kind: Type) -> tuple[Type, ...]:
 
 @cache
 def room(kind: Type) -> tuple[int, int]:
-    """How many numbers and truth values the leaves of any variant are at most."""
+    """The maximum numbers of number leaves and truth leaves of any variant."""
     numbers = truths = 0
     for parts in _cases(kind):
         kinds = [leaf for part in parts for leaf in leaf_kinds(part.type)]
@@ -156,16 +156,16 @@ def variant_tree(kind: Type, tag: int, trees: Sequence[Tree]) -> Tree:
     for part, tree in zip(_cases(kind)[tag], trees, strict=True):
         for leaf_kind, leaf in leaves(part.type, tree):
             (truths if isinstance(leaf_kind, Bool) else numbers).append(leaf)
-    most_numbers, most_truths = room(kind)
-    numbers += [0] * (most_numbers - len(numbers))
-    truths += [False] * (most_truths - len(truths))
+    number_slots, truth_slots = room(kind)
+    numbers += [0] * (number_slots - len(numbers))
+    truths += [False] * (truth_slots - len(truths))
     return tag, tuple(numbers), tuple(truths)
 
 
 def unpacked(
     parts: Sequence[Field], tree: Tree
 ) -> tuple[list[Tree], Iterator[Number], Iterator[Truth]]:
-    """The fields of a union value whose variant has these, and the leaves that they do not use."""
+    """The fields of a union value with this variant's fields, and its unused leaves."""
     numbers, truths = iter(tree[1]), iter(tree[2])
 
     def leaf(leaf_kind: Type, _: Sequence[Leaf]) -> Leaf:
@@ -176,7 +176,7 @@ def unpacked(
 
 
 def payload_trees(parts: Sequence[Field], tree: Tree) -> list[Tree]:
-    """The fields of a union value whose variant has these."""
+    """The fields of a union value with this variant's fields."""
     return unpacked(parts, tree)[0]
 
 
@@ -184,7 +184,7 @@ def payload_trees(parts: Sequence[Field], tree: Tree) -> list[Tree]:
 
 
 def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Leaf]], Leaf]) -> Tree:
-    """The structure whose leaves are ``leaf`` of the leaves of several structures of a type."""
+    """Applies ``leaf`` to the corresponding leaves of several structures of a type."""
 
     def each(types: Iterable[Type], rows: Sequence[Tree]) -> tuple[Tree, ...]:
         return tuple(
@@ -216,18 +216,18 @@ def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Lea
 
 def leaves(kind: Type, tree: Tree) -> Iterator[tuple[Type, Leaf]]:
     """The leaves of a structure, each with its type."""
-    found: list[tuple[Type, Leaf]] = []
+    pairs: list[tuple[Type, Leaf]] = []
 
     def note(leaf_kind: Type, each: Sequence[Leaf]) -> Leaf:
-        found.append((leaf_kind, each[0]))
+        pairs.append((leaf_kind, each[0]))
         return each[0]
 
     mapped(kind, [tree], note)
-    return iter(found)
+    return iter(pairs)
 
 
 def chosen(condition: Truth, then: Tree, otherwise: Tree, kind: Type) -> Tree:
-    """``then`` where the condition holds, else ``otherwise``."""
+    """``then`` if the condition holds, else ``otherwise``."""
     if isinstance(condition, bool):
         return then if condition else otherwise
     if then is otherwise:
@@ -242,19 +242,21 @@ def chosen(condition: Truth, then: Tree, otherwise: Tree, kind: Type) -> Tree:
 
 
 def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
-    """The value in constants of its own, and that they are what they stand for."""
+    """The value with new constants as leaves, and the condition that they equal the original
+    leaves.
+    """
     facts: list[Truth] = []
 
     def leaf(_: Type, single: Sequence[Leaf]) -> Leaf:
-        made, fact = terms.named(single[0], name)
+        leaf_name, fact = terms.named(single[0], name)
         facts.append(fact)
-        return made
+        return leaf_name
 
     return mapped(kind, [tree], leaf), terms.both(*facts)
 
 
 def value_in(model: Any, tree: Tree, kind: Type) -> Value:
-    """The value of a structure in a model of the solver."""
+    """The value of a structure in a solver model."""
     match view(kind):
         case Numbers(truth=truth):
             return terms.truth_in(model, tree) if truth else terms.number_in(model, tree)
@@ -280,17 +282,17 @@ def _values_in(model: Any, trees: Sequence[Tree], types: Iterable[Type]) -> tupl
     return tuple(value_in(model, t, kind) for t, kind in zip(trees, types, strict=True))
 
 
-def at(kind: Type, where: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
-    """The one of several structures whose condition holds; the last one if none does."""
+def at(kind: Type, conditions: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
+    """The structure whose condition holds; the last one if none does."""
     result = trees[-1]
-    for condition, tree in zip(reversed(where[:-1]), reversed(trees[:-1]), strict=True):
+    for condition, tree in zip(reversed(conditions[:-1]), reversed(trees[:-1]), strict=True):
         result = chosen(condition, tree, result, kind)
     return result
 
 
 def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
-    """The one of several structures (at least one) that some truth values name, whatever they are:
-    the first one halves them, the next one that half, and so on.
+    """The one of several structures (at least one) that the truth values select: each one
+    halves the rest.
     """
     if len(trees) == 1:
         return trees[0]
@@ -299,19 +301,19 @@ def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
     return chosen(bits[0], picked(kind, bits[1:], trees[half:]), first, kind)
 
 
-def exclusive(kind: Type, where: Sequence[Truth], trees: Sequence[Tree], rest: Tree) -> Tree:
-    """The one of several structures whose condition holds, which is one condition at most; ``rest``
-    if none does. A leaf asks about those only that have another one than ``rest``.
+def exclusive(kind: Type, selectors: Sequence[Truth], trees: Sequence[Tree], rest: Tree) -> Tree:
+    """The structure whose condition holds (at most one does), or ``rest`` if none does. A leaf
+    tests only the conditions of leaves that differ from that of ``rest``.
     """
 
     def leaf(leaf_kind: Type, column: Sequence[Leaf]) -> Leaf:
         base, *others = column
         groups: list[tuple[Leaf, list[Truth]]] = []
-        for condition, other in zip(where, others, strict=True):
+        for condition, other in zip(selectors, others, strict=True):
             if terms.identical(other, base):
                 continue
-            for known, conditions in groups:
-                if terms.identical(known, other):
+            for leaf_value, conditions in groups:
+                if terms.identical(leaf_value, other):
                     conditions.append(condition)
                     break
             else:
@@ -327,4 +329,4 @@ def exclusive(kind: Type, where: Sequence[Truth], trees: Sequence[Tree], rest: T
 
 def indexed(count: int, index: Number) -> list[Truth]:
     """For each of ``count`` positions, whether it is the index."""
-    return [terms.same_number(index, place) for place in range(count)]
+    return [terms.same_number(index, position) for position in range(count)]

@@ -1,15 +1,15 @@
-"""Whether every fair behaviour of a model meets a formula, decided in the plainest way.
+"""Reference implementation of liveness checking: does every fair behaviour satisfy a formula?
 
-The graph of the states is made anew with Python values, and multiplied with each automaton of the
-formula's negation. A *pair* is a state and a node of the automaton. A violation is a cycle of pairs
-that puts off no promise for ever, meets the automaton's conditions, and is fair; it lies in a
-strongly connected set of pairs in which all of that can be had, found by taking components apart
-(Emerson and Lei, 1987).
+The state graph is built again with Python values, and multiplied with each automaton of the negated
+formula. A *pair* is a state and a node of the automaton. A violation is a fair cycle of pairs that
+postpones no promise forever and meets the automaton's conditions. It lies in a strongly connected
+set of pairs that contains all of this, found by repeatedly refining components (Emerson and Lei,
+1987).
 
-Of all lassos, one is found by a rule that every engine follows. The cycle begins at the least pair
-on any such cycle, by the number of steps to it, by state, by automaton, and by node. From there it
-goes on, again and again, by the shortest path to what is still owed, and at last back. Steps that
-change nothing are not counted, and not shown.
+A fixed rule, shared by all engines, selects one of the lassos. The cycle begins at the least pair
+on any such cycle, by its number of steps, state, automaton, and node. From there it repeatedly
+takes the shortest path to the nearest outstanding obligation, and finally returns. Stuttering steps
+are not counted, and not shown.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(slots=True)
 class Graph:
-    """The states of a model that were expanded, and the steps between them.
+    """The expanded states of a model, and the steps between them.
 
-    ``levels``: the number of steps to each state, from 0. ``steps``: for each state those that
-    steps lead to, ascending, each with the units for which such a step counts; a step that leaves a
-    state as it is, is no step. ``possible``: the units of which some step counts, wherever it
-    leads.
+    ``levels`` is the number of steps to each state, from 0. ``steps`` has the successors of each
+    state, ascending, each with the units for which such a step counts; stuttering steps are
+    excluded. ``possible`` has the units with a step that counts, wherever it leads.
     """
 
     runner: Runner
@@ -57,7 +56,7 @@ class Graph:
 
 
 SHARES: Mapping[Phase, float] = {"graph": 0.65, "product": 0.2, "components": 0.15}
-"""The shares of the phases in the time of a property, about."""
+"""Approximate shares of the phases in the time of a property."""
 
 
 def graph(
@@ -67,42 +66,42 @@ def graph(
     among: Mapping[State, Outgoing] | None = None,
     total: int = 0,
 ) -> Graph:
-    """The graph of the states in the first ``levels`` levels (None: in all), of which there are
-    ``total`` (0: unknown). Nothing in it fails. With ``among`` it has only those states, and the
-    steps between them; what `outgoing` says of them is given.
+    """The graph of the states in the first ``levels`` levels (all if None) of ``total`` (unknown if
+    0). Steps must not fail. With ``among`` it has only those states, with the given results of
+    `outgoing`.
     """
     decision = decision or Decision(runner.model)
     decision.enter("graph", total)
-    made = Graph(runner)
+    result = Graph(runner)
     seen = without_ghosts(runner.model)
     constraints = runner.model.searched(()).constraints
 
     def inside(state: State) -> bool:
-        known = among is None or state in among
-        return known and all(runner.holds(number, state) for number in constraints)
+        selected = among is None or state in among
+        return selected and all(runner.holds(number, state) for number in constraints)
 
     frontier = {s.state for s in runner.initial() if s.state is not None and inside(s.state)}
     level = 0
     while frontier and (levels is None or level < levels):
-        made.levels.update(dict.fromkeys(frontier, level))
-        found: set[State] = set()
+        result.levels.update(dict.fromkeys(frontier, level))
+        reached: set[State] = set()
         for state in sorted(frontier):
             decision.look()
             out = outgoing(runner, seen, state) if among is None else among[state]
-            made.steps[state], made.possible[state] = out
-            found.update(made.steps[state])
-            decision.edges += len(made.steps[state])
+            result.steps[state], result.possible[state] = out
+            reached.update(result.steps[state])
+            decision.edges += len(result.steps[state])
         decision.advance(len(frontier))
-        frontier = {state for state in found - made.levels.keys() if inside(state)}
+        frontier = {state for state in reached - result.levels.keys() if inside(state)}
         level += 1
-    for state, targets in made.steps.items():
-        made.steps[state] = {s: units for s, units in targets.items() if s in made.levels}
-    return made
+    for state, targets in result.steps.items():
+        result.steps[state] = {s: units for s, units in targets.items() if s in result.levels}
+    return result
 
 
 def violation(graph: Graph, property: int, decision: Decision | None = None) -> Lasso | None:
-    """The lasso that violates a property, by the rule of this module; None: every behaviour within
-    the graph meets it. Raises `TooLarge`.
+    """The lasso that violates a property, by the rule of this module. None if every behaviour in
+    the graph satisfies it. Raises `TooLarge`.
     """
     formula = graph.model.properties[property].formula
     assert formula is not None
@@ -118,8 +117,8 @@ def violation(graph: Graph, property: int, decision: Decision | None = None) -> 
 
 
 class _Search:
-    """The search of one automaton; ``allowed`` are the nodes that fit each state, ``asks`` the
-    conditions that a cycle through it has to meet, and ``meets`` those that it meets.
+    """The search with one automaton. ``allowed`` are the nodes compatible with each state, ``asks``
+    the conditions that a cycle through it must meet, and ``meets`` those that it meets.
     """
 
     def __init__(self, graph: Graph, automaton: Automaton, decision: Decision) -> None:
@@ -144,20 +143,20 @@ class _Search:
         return [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
 
     def least(self) -> tuple[tuple[int, State], Pair, frozenset[Pair]] | None:
-        """The least pair on a fair cycle, after its number of steps and its state and before the
-        component of the cycle; None if there is no such cycle.
+        """The least pair on a fair cycle, preceded by its number of steps and its state, and
+        followed by the component of the cycle. None if such a cycle does not exist.
         """
-        everything = _Moves(self)
-        levels = distances(everything, self._first)
+        moves = _Moves(self)
+        levels = distances(moves, self._first)
         self.decision.enter("components", len(levels))
-        parts = components(everything, levels)
-        fair = [one for part in parts for one in self.fair(part)]
+        parts = components(moves, levels)
+        fair = [fair_part for part in parts for fair_part in self.fair(part)]
         if not fair:
             return None
         self.decision.enter("lasso")
         start, part = min(
             ((pair, part) for part in fair for pair in part),
-            key=lambda found: (levels[found[0]], found[0]),
+            key=lambda candidate: (levels[candidate[0]], candidate[0]),
         )
         return (levels[start], start[0]), start, part
 
@@ -176,8 +175,8 @@ class _Search:
         return fairness is not None and fairness.strong
 
     def fair(self, part: frozenset[Pair]) -> Iterator[frozenset[Pair]]:
-        """The largest sets of pairs in a component round which a behaviour can go for ever, fairly
-        and putting off no promise.
+        """The largest sets of pairs in a component in which a behaviour can cycle forever, fairly
+        and without postponing a promise.
         """
         self.decision.components += 1
         self.decision.advance(len(part))
@@ -230,7 +229,7 @@ def conditions_at(
 
 
 class _Moves:
-    """The moves of pairs, or of those of ``part``; see `paths.Moves`."""
+    """The moves of pairs, or of those in ``part``; see `paths.Moves`."""
 
     def __init__(self, search: _Search, part: frozenset[Pair] | None = None) -> None:
         self._graph = search.graph
@@ -245,8 +244,8 @@ class _Moves:
 
     def stays(self, pair: Pair) -> list[Pair]:
         state, node = pair
-        found = ((state, after) for after in self._nodes[node].successors)
-        return [one for one in found if self._has(one)]
+        candidates = ((state, after) for after in self._nodes[node].successors)
+        return [candidate for candidate in candidates if self._has(candidate)]
 
     def edges(self, pair: Pair) -> list[Edge]:
         self._look()
@@ -260,19 +259,19 @@ class _Moves:
 
 
 def distances(moves: Moves, first: Sequence[Pair]) -> dict[Pair, int]:
-    """The pairs that can be reached from some, each with the least number of steps to it."""
+    """The pairs reachable from some pairs, with their distances in steps."""
     tree = Tree(moves, first)
-    found = dict.fromkeys(tree.last, 0)
+    distance_of = dict.fromkeys(tree.last, 0)
     level = 0
     while tree.grow():
         level += 1
-        found.update(dict.fromkeys(tree.last, level))
-    return found
+        distance_of.update(dict.fromkeys(tree.last, level))
+    return distance_of
 
 
 def components(moves: Moves, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]:
-    """The strongly connected components of some pairs, closed under ``moves``, in which a behaviour
-    can go on for ever (Tarjan, 1972, without recursion).
+    """The strongly connected components of some pairs, closed under ``moves``, that contain a cycle
+    (Tarjan, 1972, without recursion).
     """
 
     def following(pair: Pair) -> Iterator[Pair]:
@@ -317,7 +316,7 @@ def components(moves: Moves, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]
 
 
 def unrepeated(path: Iterable[Pair]) -> tuple[State, ...]:
-    """The states of a path, each once in a row."""
+    """The states of a path, without consecutive repetitions."""
     states: list[State] = []
     for state, _ in path:
         if not states or state != states[-1]:

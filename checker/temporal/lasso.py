@@ -1,7 +1,6 @@
-"""A lasso: a way through the states of a model, and a cycle that goes on for ever.
+"""A lasso: a path of states followed by a cycle that repeats forever.
 
-What it is worth is decided by what stands here and nowhere else: whether the formula holds along
-it, and whether it is fair. It does not know how a lasso is found.
+This module alone defines whether a formula holds along a lasso, and whether the lasso is fair.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Logic(Generic[T]):
-    """What is done with truth values; of none, ``every`` is true and ``some`` is false."""
+    """Operations on truth values; of none, ``every`` is true and ``some`` is false."""
 
     every: Callable[[Iterable[T]], T]
     some: Callable[[Iterable[T]], T]
@@ -36,7 +35,8 @@ BOOLEANS: Logic[bool] = Logic(all, any, lambda truth: not truth)
 @dataclass(frozen=True, slots=True)
 class Lasso:
     """``stem`` leads from an initial state to the one where the cycle begins; ``cycle`` are the
-    states from there back to it, which is the last one. Without any, the behaviour stays there.
+    states from there back to it, which is the last one. An empty cycle means that the behaviour
+    stutters there.
     """
 
     stem: tuple[State, ...]
@@ -44,8 +44,8 @@ class Lasso:
 
     @classmethod
     def along(cls, states: Sequence[State], loop: int) -> Lasso:
-        """The lasso of a path whose last state is also the one at position ``loop``; states that
-        come again at once are shown once.
+        """The lasso of a path whose last state equals the one at position ``loop``; consecutive
+        repetitions are removed.
         """
         stem = tuple(state for state, _ in groupby(states[: loop + 1]))
         _, *cycle = (state for state, _ in groupby(states[loop:]))
@@ -65,25 +65,25 @@ class Lasso:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """All that is shown of it: where there is a cycle, its first state twice."""
+        """All states that are shown; the first state of a cycle occurs twice."""
         return self.stem + self.cycle
 
     @property
     def loop(self) -> int:
-        """The position in ``states`` from which on they come again and again, in this order."""
+        """The position in ``states`` from which they repeat."""
         return len(self.stem) if self.cycle else len(self.stem) - 1
 
     @property
     def rounds(self) -> tuple[tuple[State, State], ...]:
-        """The steps of the cycle; none where it stays."""
+        """The steps of the cycle; empty if it stutters."""
         return tuple(zip((self.stem[-1], *self.cycle), self.cycle, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a lasso is fair to a unit, the steps with these ``choices`` first: the step to position
+    """Why a lasso is fair to a unit, whose steps begin with these ``choices``: the step to position
     ``taken`` of `Lasso.states` counts for it, or it is not possible in the state at position
-    ``impossible`` (if it is strong, in no state of the cycle).
+    ``impossible`` (for a strong unit, in no state of the cycle).
     """
 
     choices: tuple[Choice, ...]
@@ -92,7 +92,7 @@ class Reason:
 
 
 def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
-    """Whether a behaviour along a lasso violates a formula."""
+    """Whether the behaviour along a lasso violates a formula."""
     word = lasso.states[:-1] if lasso.cycle else lasso.states
     values = {
         number: [runner.holds(number, state) for state in word] for number in predicates(formula)
@@ -103,8 +103,8 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
 def holds(
     formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
 ) -> list[T]:
-    """From which positions on a formula holds, along a word of ``length`` positions behind the last
-    of which position ``loop`` comes again; ``values`` are those of the predicates.
+    """The truth of a formula at each position of a word of ``length`` positions, after the last of
+    which position ``loop`` follows; ``values`` are those of the predicates.
     """
     every, some, negation = logic.every, logic.some, logic.negation
 
@@ -112,7 +112,7 @@ def holds(
         return holds(part, values, length, loop, logic)
 
     def later(row: Sequence[T], position: int) -> Sequence[T]:
-        """What a row has for the positions that come at ``position`` or behind it."""
+        """The entries of a row for the positions that occur at ``position`` or later."""
         return row[min(position, loop) :]
 
     match formula:
@@ -121,7 +121,7 @@ def holds(
         case formulas.Chosen(body=body):
             return of(body)
         case formulas.Not(operand):
-            return [negation(one) for one in of(operand)]
+            return [negation(truth) for truth in of(operand)]
         case formulas.And(parts):
             rows = [of(part) for part in parts]
             return [every(row[at] for row in rows) for at in range(length)]
@@ -143,23 +143,24 @@ def holds(
             return of(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
         case formulas.Until(left, right):
             first, second = of(left), of(right)
-            # From the last position on, round the cycle once more: who waits longer waits for ever.
+            # From the last position, go around the cycle once more: waiting longer means waiting
+            # forever.
             after = some(())
             for at in reversed(range(loop, length)):
                 after = some((second[at], every((first[at], after))))
-            found: list[T] = []
+            suffix: list[T] = []
             for at in reversed(range(length)):
                 after = some((second[at], every((first[at], after))))
-                found.append(after)
-            return found[::-1]
+                suffix.append(after)
+            return suffix[::-1]
         case _:
             assert_never(formula)
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Why a formula does not hold: the innermost part that fails, from which position on, and the
-    values of the quantified variables for which it does, as far as one part alone is to blame.
+    """Why a formula fails: the innermost failing part, the position from which it fails, and the
+    values of the quantified variables for which it does, as long as a single part is to blame.
     """
 
     part: Formula
@@ -181,7 +182,7 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
         return holds(part, values, length, loop, BOOLEANS)[at]
 
     def first(part: Formula) -> int:
-        """The first position from which on a part does not hold."""
+        """The first position at which a part does not hold."""
         later = [*range(position, length), *range(min(loop, position), position)]
         found: int = next(at for at in later if not true(part, at))
         return found
@@ -205,8 +206,8 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
 
 
 def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
-    """Why a lasso is fair to each unit; None: it is not. Of `each`, those units are told of that
-    are possible in some state of it.
+    """Why a lasso is fair to each unit; None if it is not. Of `each`, only units that are possible
+    in some state are included.
     """
     model, seen = runner.model, without_ghosts(runner.model)
     leads: dict[State, dict[State, set[Unit]]] = {}
@@ -222,28 +223,28 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
                 for state, to in leads.items()}  # fmt: skip
     first = len(lasso.stem) - 1
     cycle = [lasso.stem[-1], *lasso.cycle[:-1]]
-    found: dict[Unit, Reason | None] = {}
+    reason_of: dict[Unit, Reason | None] = {}
     declared = dict(declared_units(model))
     for unit in sorted({*declared, *chosen}):
         fairness = model.actions[unit.action].fairness
         assert fairness is not None
         choices = declared[unit] if unit in declared else chosen[unit][: fairness.choices]
         taken = [
-            first + 1 + place
-            for place, (before, after) in enumerate(lasso.rounds)
+            first + 1 + index
+            for index, (before, after) in enumerate(lasso.rounds)
             if unit in leads[before].get(after, ())
         ]
-        idle = [first + place for place, state in enumerate(cycle) if unit not in possible[state]]
-        found[unit] = None
+        idle = [first + index for index, state in enumerate(cycle) if unit not in possible[state]]
+        reason_of[unit] = None
         if taken:
-            found[unit] = Reason(choices, taken=taken[0])
+            reason_of[unit] = Reason(choices, taken=taken[0])
         elif len(idle) == len(cycle) or (idle and not fairness.strong):
-            found[unit] = Reason(choices, impossible=idle[0])
-    return found
+            reason_of[unit] = Reason(choices, impossible=idle[0])
+    return reason_of
 
 
 def genuine(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
-    """Whether a lasso is a behaviour of the model that violates the formula, and is fair."""
+    """Whether a lasso is a fair behaviour of the model that violates the formula."""
     begins = any(step.state == lasso.stem[0] for step in runner.initial())
     pairs = zip(lasso.states, lasso.states[1:], strict=False)
     goes = all(

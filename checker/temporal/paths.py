@@ -1,8 +1,8 @@
-"""Shortest paths of pairs, and the cycle of a lasso that is made of them.
+"""Shortest paths of pairs, and the cycle of a lasso composed of them.
 
-A *pair* is a state and a node of an automaton. Moves that leave the state as it is cost nothing. It
-does not know where pairs come from, nor how a fair component is found. The way round it is decided
-by `Round`, for states as for numbers that stand for them; `Walk` finds its parts among states.
+A *pair* is a state and a node of an automaton. Moves that do not change the state cost nothing.
+`Round` determines the cycle, for states as well as for state numbers; `Walk` finds its parts among
+states.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from fencepost.spec.records import dataclass
 
 Pair: TypeAlias = tuple[State, int]
 S = TypeVar("S")
-"""A state, or what stands for one."""
+"""A state, or its number."""
 U = TypeVar("U")
-"""A unit of fairness, or what stands for one."""
+"""A unit of fairness, or its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A step to another state: where it leads, and the units for which it counts."""
+    """A step to another state: its target, and the units for which it counts."""
 
     to: Pair
     units: frozenset[Unit]
@@ -38,10 +38,10 @@ class Moves(Protocol):
 
 
 class Tree:
-    """What can be reached from some pairs, layer by layer: the pairs of layer N take N steps.
+    """The pairs reachable from some pairs, layer by layer: those in layer N take N steps.
 
-    ``before`` is the pair through which each one was found first: pairs are gone through in
-    ascending order, and what they lead to while the state stays comes behind them.
+    ``before`` is the predecessor through which each pair was found first: pairs are processed in
+    ascending order, followed by the pairs they reach without a state change.
     """
 
     def __init__(self, moves: Moves, roots: Iterable[Pair]) -> None:
@@ -50,7 +50,7 @@ class Tree:
         self.last = self._closed(list(self.before))
 
     def grow(self) -> bool:
-        """Adds a layer; whether there is one."""
+        """Adds a layer. Returns whether it is not empty."""
         fresh: dict[Pair, Pair] = {}
         for pair in self.last:
             for edge in self._moves.edges(pair):
@@ -70,17 +70,17 @@ class Tree:
 
     def path(self, end: Pair) -> list[Pair]:
         """The pairs from a root to ``end``, both included."""
-        found: list[Pair] = []
-        one: Pair | None = end
-        while one is not None:
-            found.append(one)
-            one = self.before[one]
-        found.reverse()
-        return found
+        path: list[Pair] = []
+        pair: Pair | None = end
+        while pair is not None:
+            path.append(pair)
+            pair = self.before[pair]
+        path.reverse()
+        return path
 
 
 def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
-    """The shortest path from one of some pairs to ``end``, which there is."""
+    """The shortest path from one of some pairs to ``end``, which must exist."""
     tree = Tree(moves, roots)
     while end not in tree.before:
         grown = tree.grow()
@@ -90,10 +90,10 @@ def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Owed(Generic[U]):
-    """What is owed on the way round a fair component: a promise until a node does not put it off; a
-    weak unit until a step counts for it or it is not possible in a state; a strong unit that was
-    possible in a state, until a step counts for it; and a condition that was asked for in a state,
-    until a state meets it.
+    """The outstanding obligations on a cycle through a fair component: a promise until a node does
+    not postpone it; a weak unit until a step counts for it or it is not possible in a state; a
+    strong unit that was possible in a state, until a step counts for it; and a condition that a
+    state asks for, until a state meets it.
     """
 
     promises: frozenset[int]
@@ -106,10 +106,10 @@ class Owed(Generic[U]):
 
 
 class Inside(Protocol[S, U]):
-    """A fair component: the units that are possible in a state, the conditions that a state asks
-    for and those that it meets, the units for which a move within the component counts, the
-    shortest path behind a pair to the nearest step or pair that meets something that is owed, the
-    least of them, and the shortest one, of one move at least, to another pair.
+    """A fair component: the units possible in a state, the conditions that a state asks for and
+    those that it meets, the units for which a move within the component counts, the shortest path
+    from a pair to the nearest step or pair that meets an obligation (the least of them), and the
+    shortest path, of at least one move, to another pair.
     """
 
     def possible(self, state: S, /) -> frozenset[U]: ...
@@ -120,7 +120,7 @@ class Inside(Protocol[S, U]):
 
 
 class Round(Generic[S, U]):
-    """The way round a fair component; ``strong`` tells which units are."""
+    """The cycle through a fair component; ``strong`` tells which units are strong."""
 
     def __init__(
         self, inside: Inside[S, U], automaton: Automaton, strong: Callable[[U], bool]
@@ -136,22 +136,22 @@ class Round(Generic[S, U]):
         self._met: set[int] = set()
 
     def cycle(self, start: tuple[S, int]) -> list[S]:
-        """The states behind ``start`` on the way round and back to it; none where it can stay.
+        """The states after ``start`` on the cycle back to it; empty if it can stutter.
 
-        It goes on to the nearest step or pair that meets something that is owed, until nothing is;
-        then back, and on again if that made something owed.
+        The path repeatedly takes the shortest way to a step or pair that meets an obligation, until
+        none is left; then back, and again if that created new obligations.
         """
-        made = [start]
-        self._weak = {one for one in self._inside.possible(start[0]) if not self._is_strong(one)}
+        pairs = [start]
+        self._weak = {unit for unit in self._inside.possible(start[0]) if not self._is_strong(unit)}
         self._visit(start)
         while True:
             while owed := self._owed():
-                made += self._gone(made[-1], self._inside.nearest(made[-1], owed))
-            if len(made) > 1 and made[-1] == start:
+                pairs += self._gone(pairs[-1], self._inside.nearest(pairs[-1], owed))
+            if len(pairs) > 1 and pairs[-1] == start:
                 break
-            made += self._gone(made[-1], self._inside.home(made[-1], start))
-        states = [made[0][0]]
-        for state, _ in made[1:]:
+            pairs += self._gone(pairs[-1], self._inside.home(pairs[-1], start))
+        states = [pairs[0][0]]
+        for state, _ in pairs[1:]:
             if state != states[-1]:
                 states.append(state)
         return states[1:]
@@ -172,10 +172,10 @@ class Round(Generic[S, U]):
         self._met |= meets
         possible = self._inside.possible(state)
         self._weak &= possible
-        self._strong |= {one for one in possible - self._taken if self._is_strong(one)}
+        self._strong |= {unit for unit in possible - self._taken if self._is_strong(unit)}
 
     def _gone(self, start: tuple[S, int], path: Sequence[tuple[S, int]]) -> Sequence[tuple[S, int]]:
-        """Takes into account that it goes from ``start`` along a path, which is returned."""
+        """Records the moves along a path from ``start``. Returns the path."""
         for before, after in zip([start, *path], path, strict=False):
             self._taken |= self._inside.counts(before, after)
             self._weak -= self._taken
@@ -185,7 +185,7 @@ class Round(Generic[S, U]):
 
 
 class States(Protocol):
-    """The units that are possible in each state, and the conditions that it asks for and meets."""
+    """The units possible in each state, and the conditions that it asks for and meets."""
 
     asks: dict[State, frozenset[int]]
     meets: dict[State, frozenset[int]]
@@ -194,7 +194,7 @@ class States(Protocol):
 
 
 class Walk:
-    """What `Round` asks of a component whose ``moves`` are those of states."""
+    """The queries of `Round` for a component whose ``moves`` are those of states."""
 
     def __init__(self, moves: Moves, automaton: Automaton, states: States) -> None:
         self._moves = moves
@@ -207,7 +207,7 @@ class Walk:
         return self._states.asks[state], self._states.meets[state]
 
     def counts(self, before: Pair, after: Pair) -> frozenset[Unit]:
-        """The units for which a step counts that leads from a pair to another."""
+        """The units for which a step from one pair to another counts."""
         edges = self._moves.edges(before)
         return frozenset(unit for edge in edges if edge.to == after for unit in edge.units)
 
@@ -220,11 +220,11 @@ class Walk:
         )
 
     def nearest(self, start: Pair, owed: Owed[Unit]) -> list[Pair]:
-        """The path behind ``start`` to what meets something that is owed."""
+        """The path from ``start`` to what meets an obligation."""
         tree = Tree(self._moves, [start])
         units = owed.weak | owed.strong
-        there = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
-        while there is None:
+        target = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
+        while target is None:
             before = tree.last
             grown = tree.grow()
             steps = [
@@ -234,24 +234,26 @@ class Walk:
                 if not units.isdisjoint(edge.units)
             ]
             assert grown or steps, "what is owed cannot be had"
-            there = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
+            target = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
             taken = min(steps, default=None)
-            if taken is not None and (there is None or taken[0] < there):
+            if taken is not None and (target is None or taken[0] < target):
                 return [*tree.path(taken[1])[1:], taken[0]]
-        return tree.path(there)[1:]
+        return tree.path(target)[1:]
 
     def home(self, pair: Pair, start: Pair) -> list[Pair]:
-        """The shortest path behind ``pair`` to ``start``, of one move at least."""
+        """The shortest path from ``pair`` to ``start``, of at least one move."""
         if pair != start:
             return path_to(self._moves, [pair], start)[1:]
         tree = Tree(self._moves, [pair])
         while True:
-            closing = [one for one in tree.last if start in self._moves.stays(one)]
+            closing = [
+                last_pair for last_pair in tree.last if start in self._moves.stays(last_pair)
+            ]
             if not closing:
                 closing = [
-                    one
-                    for one in tree.last
-                    if any(edge.to == start for edge in self._moves.edges(one))
+                    last_pair
+                    for last_pair in tree.last
+                    if any(edge.to == start for edge in self._moves.edges(last_pair))
                 ]
             if closing:
                 return [*tree.path(closing[0])[1:], start]

@@ -1,6 +1,6 @@
-"""What fairness sees of a state, as expressions of the core: all but its ghosts.
+"""The part of a state that fairness depends on, as core expressions: everything except ghosts.
 
-`units.without_ghosts` says the same of a state at hand.
+`units.without_ghosts` is the same for a concrete state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.spec.core.types import Field, Type, has_ghost
 
 
 def seen(model: Model, after: bool = False) -> list[ir.Expr]:
-    """The variables that are no ghosts, without their ghost fields; ``after``: behind a step."""
+    """The non-ghost variables, without their ghost fields; with ``after``, those after a step."""
     work = _Work(model.slots)
     return [
         work.stripped(ir.Variable(variable.type, number, after), variable.type)
@@ -24,7 +24,7 @@ def seen(model: Model, after: bool = False) -> list[ir.Expr]:
 
 
 def unchanged(model: Model) -> ir.Expr:
-    """The condition on a step that it does not count: nothing is changed but ghosts."""
+    """The condition that a step does not count: it changes nothing but ghosts."""
     pairs = zip(seen(model), seen(model, after=True), strict=True)
     same = tuple(ir.Equal(before, after) for before, after in pairs)
     if len(same) < 2:
@@ -33,7 +33,7 @@ def unchanged(model: Model) -> ir.Expr:
 
 
 class _Work:
-    """``first`` is the first slot that the model does not use."""
+    """Strips ghosts. ``first`` is the first slot that the model does not use."""
 
     def __init__(self, first: int) -> None:
         self._slots = count(first)
@@ -48,8 +48,8 @@ class _Work:
                 return ir.MakeRecord(
                     plain,
                     tuple(
-                        self.stripped(ir.GetField(field.type, value, place), field.type)
-                        for place, field in enumerate(fields)
+                        self.stripped(ir.GetField(field.type, value, index), field.type)
+                        for index, field in enumerate(fields)
                         if not field.ghost
                     ),
                 )
@@ -59,24 +59,26 @@ class _Work:
                         plain,
                         tag,
                         tuple(
-                            self.stripped(ir.Payload(field.type, value, tag, place), field.type)
-                            for place, field in enumerate(variant.fields)
+                            self.stripped(ir.Payload(field.type, value, tag, index), field.type)
+                            for index, field in enumerate(variant.fields)
                             if not field.ghost
                         ),
                     )
                     for tag, variant in enumerate(variants)
                 ]
                 whole: ir.Expr = last
-                for made in reversed(others):
-                    whole = ir.Conditional(plain, ir.HasTag(value, made.tag), made, whole)
+                for variant_value in reversed(others):
+                    whole = ir.Conditional(
+                        plain, ir.HasTag(value, variant_value.tag), variant_value, whole
+                    )
                 return whole
             case types.Option(element):
                 some = ir.Some(plain, self.stripped(ir.Content(element, value), element))
                 return ir.Conditional(plain, ir.IsSome(value), some, ir.Literal(plain, ()))
             case types.Set(element) | types.Seq(element) | types.Bag(element):
                 slot = next(self._slots)
-                one = self.stripped(ir.Local(element, slot), element)
-                return ir.Collect(plain, slot, value, None, one)
+                item_stripped = self.stripped(ir.Local(element, slot), element)
+                return ir.Collect(plain, slot, value, None, item_stripped)
             case types.Map(key, item):
                 slot = next(self._slots)
                 inner = self.stripped(ir.Get(item, value, ir.Local(key, slot)), item)
@@ -86,7 +88,7 @@ class _Work:
 
 
 def without_ghost_fields(kind: Type) -> Type:
-    """The type of what is left of values of a type."""
+    """The type of values without their ghost fields."""
 
     def left(fields: tuple[Field, ...]) -> tuple[Field, ...]:
         return tuple(
@@ -99,7 +101,7 @@ def without_ghost_fields(kind: Type) -> Type:
         case types.Record(name, fields, home):
             return types.Record(name, left(fields), home)
         case types.Union(name, variants, home):
-            kept = tuple(types.Variant(one.name, left(one.fields)) for one in variants)
+            kept = tuple(types.Variant(variant.name, left(variant.fields)) for variant in variants)
             return types.Union(name, kept, home)
         case types.Option(element):
             return types.Option(without_ghost_fields(element))
