@@ -1,1 +1,1 @@
-"""Machine code from the core."""
+"""Machine code generation from the core."""

@@ -1,4 +1,4 @@
-"""How a step is searched: its choices, and what can be a loop."""
+"""Analysis of a step's choices: how many there are, and which can become loops."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
 MOST_NESTED = 16
-"""A step that makes more choices has no loop for each of them."""
+"""Maximum number of choices in a step for each of them to become a loop."""
 
 
 def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
-    """The coverage marks that count when the step is completed, ascending."""
+    """The coverage marks that count when the step completes, ascending."""
     marks = {node.mark for node in statements(statement) if isinstance(node, ir.Mark)}
     return tuple(sorted(marks))
 
 
 def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
-    """The conditions on which parts of an invariant say something, as in `quiescent implies`, that
-    ask whether actions can be taken, and have a value in every state.
+    """Antecedents of an invariant, as in `quiescent implies`, that test whether actions are enabled
+    and are defined in every state.
     """
     match invariant:
         case ir.And(parts):
@@ -41,7 +41,7 @@ def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
-    """What an invariant says where one of its antecedents is false; None: nothing."""
+    """The rest of an invariant if one of its antecedents is false; None if nothing remains."""
     match invariant:
         case ir.And(parts):
             left = tuple(rest for part in parts if (rest := unless(part, antecedent)) is not None)
@@ -53,10 +53,10 @@ def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
 
 
 def nested(statement: ir.Statement) -> ir.Statement:
-    """The same statement, with what follows a choice moved inside it where that changes nothing: so
-    the choice becomes a loop, and not a number that is counted up by going through all again.
+    """An equivalent statement in which the code after a choice moves into it, where possible. The
+    choice then becomes a loop instead of an index that is incremented by running everything again.
 
-    Each loop keeps a copy of the variables, so there are not any number of them inside each other.
+    Each loop keeps a copy of the variables, so their nesting is limited.
     """
     return _nested(statement) if most_picks(statement) <= MOST_NESTED else statement
 
@@ -64,18 +64,18 @@ def nested(statement: ir.Statement) -> ir.Statement:
 def _nested(statement: ir.Statement) -> ir.Statement:
     match statement:
         case ir.Sequence(statements):
-            for place, part in enumerate(statements):
+            for index, part in enumerate(statements):
                 if isinstance(part, ir.Pick | ir.Bind) and most_picks(part):
-                    rest = statements[place + 1 :]
+                    rest = statements[index + 1 :]
                     inner = (part.body, *rest) if rest else (part.body,)
                     body = _nested(inner[0] if len(inner) == 1 else ir.Sequence(inner))
                     last = replace(part, body=body)
-                    before = tuple(_nested(one) for one in statements[:place])
+                    before = tuple(_nested(part) for part in statements[:index])
                     return ir.Sequence((*before, last)) if before else last
                 if isinstance(part, ir.Sequence):
                     return _nested(
                         ir.Sequence(
-                            (*statements[:place], *part.statements, *statements[place + 1 :])
+                            (*statements[:index], *part.statements, *statements[index + 1 :])
                         )
                     )
             return ir.Sequence(tuple(_nested(part) for part in statements))
@@ -88,18 +88,18 @@ def _nested_part(part: object) -> object:
 
 
 def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
-    """Whether some choice is made where more follows than its own body.
+    """Whether some choice is followed by more than its own body.
 
-    Choices at the end (``last``) become loops; looking below one of those is the business of its
-    own body, so they are not searched.
+    Choices at the end (``last``) become loops. They are not searched, since their bodies are
+    analysed separately.
     """
     match statement:
         case ir.Pick():
             return not last
         case ir.Sequence(statements):
             return any(
-                has_inner_pick(part, last and place == len(statements) - 1)
-                for place, part in enumerate(statements)
+                has_inner_pick(part, last and index == len(statements) - 1)
+                for index, part in enumerate(statements)
             )
         case ir.Bind(body=body) | ir.Block(body=body):
             return has_inner_pick(body, last)
@@ -114,7 +114,7 @@ def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
 
 
 def most_picks(statement: ir.Statement) -> int:
-    """How many choices one run of ``statement`` can make at most."""
+    """Maximum number of choices in one run of ``statement``."""
     match statement:
         case ir.Pick(body=body):
             return 1 + most_picks(body)
@@ -128,7 +128,7 @@ def most_picks(statement: ir.Statement) -> int:
 
 
 def most_elements(domain: ir.Expr) -> int:
-    """How many elements a collection can have at most."""
+    """Maximum number of elements of a collection."""
     match domain.type:
         case Set(element, None):
             return cardinality(element)

@@ -1,11 +1,11 @@
 # pyright: basic
 # mypy: allow-subclassing-any
 # llvmlite has no types of its own: everything untyped about it stays here and in `emitter`.
-"""The instructions that machine code is mostly made of, written down as they are made.
+"""Emits the most common machine instructions directly as text.
 
-The text is that of llvmlite's instructions; but llvmlite makes an object of each, and takes four
-times as long, which is most of the time of a check of few states. It does not check the types of
-operands: LLVM does, when it reads the module.
+The text equals that of llvmlite's instructions, but llvmlite creates an object for each and takes
+four times as long, which dominates the time of a check of few states. Operand types are not checked
+here: LLVM checks them when it reads the module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": 
 
 
 class _Value:
-    """What an instruction makes, as those that use it see it."""
+    """The result of an instruction, as its users see it."""
 
     __slots__ = ("_reference", "type")
 
@@ -53,7 +53,7 @@ def _cast(opname: str) -> Callable[..., LLVM]:
 
 
 class Builder(ir.IRBuilder):
-    """Adds instructions to blocks of a function, of which it is the only one to add these."""
+    """Adds instructions to blocks of a function; it must be the only builder of the function."""
 
     def __init__(self, block: LLVM) -> None:
         super().__init__(block)
@@ -66,7 +66,7 @@ class Builder(ir.IRBuilder):
     zext, trunc = _cast("zext"), _cast("trunc")
 
     def put(self, kind: LLVM, text: str) -> LLVM:
-        """Adds an instruction that makes a value here; no block is called like the value."""
+        """Adds an instruction with a result. Block names never equal the result's name."""
         reference = f"%v{next(self._numbers)}"
         self._insert(f"{reference} = {text}")
         return _Value(kind, reference)
@@ -80,17 +80,17 @@ class Builder(ir.IRBuilder):
     def icmp_unsigned(self, cmpop: str, lhs: LLVM, rhs: LLVM) -> LLVM:
         return self._compared("u", cmpop, lhs, rhs)
 
-    def _compared(self, sign: str, how: str, left: LLVM, right: LLVM) -> LLVM:
+    def _compared(self, sign: str, sign_of: str, left: LLVM, right: LLVM) -> LLVM:
         kind = left.type
         if isinstance(kind, ir.VectorType):
-            return super()._icmp(sign, how, left, right, "")
-        op = _COMPARISONS[how] if how in ("==", "!=") else sign + _COMPARISONS[how]
+            return super()._icmp(sign, sign_of, left, right, "")
+        op = _COMPARISONS[sign_of] if sign_of in ("==", "!=") else sign + _COMPARISONS[sign_of]
         written = "i64" if kind is _I64 else kind
         text = f"icmp {op} {written} {left.get_reference()}, {right.get_reference()}"
         return self.put(_I1, text)
 
     def select(self, cond: LLVM, lhs: LLVM, rhs: LLVM) -> LLVM:
-        condition, then, other = (one.get_reference() for one in (cond, lhs, rhs))
+        condition, then, other = (operand.get_reference() for operand in (cond, lhs, rhs))
         kind = lhs.type
         return self.put(kind, f"select i1 {condition}, {kind} {then}, {kind} {other}")
 
@@ -104,14 +104,14 @@ class Builder(ir.IRBuilder):
         self._insert(f"store {value.type} {value.get_reference()}, ptr {target}{aligned}")
 
     def gep(self, ptr: LLVM, indices: Sequence[LLVM], *, source_etype: LLVM) -> LLVM:
-        places = ", ".join([f"{one.type} {one.get_reference()}" for one in indices])
-        text = f"getelementptr {source_etype}, ptr {ptr.get_reference()}, {places}"
+        offsets = ", ".join([f"{index.type} {index.get_reference()}" for index in indices])
+        text = f"getelementptr {source_etype}, ptr {ptr.get_reference()}, {offsets}"
         return self.put(ptr.type, text)
 
     def call(self, fn: LLVM, args: Sequence[LLVM]) -> LLVM:
         kind = fn.function_type
         assert len(args) == len(kind.args), fn
-        values = ", ".join([f"{one.type} {one.get_reference()}" for one in args])
+        values = ", ".join([f"{argument.type} {argument.get_reference()}" for argument in args])
         text = f"call {kind.return_type} {fn.get_reference()}({values})"
         if isinstance(kind.return_type, ir.VoidType):
             self._insert(text)
@@ -119,17 +119,17 @@ class Builder(ir.IRBuilder):
         return self.put(kind.return_type, text)
 
     def call_address(self, address: LLVM, argument: LLVM) -> None:
-        """Calls the function at an address, one that takes one argument and gives nothing back."""
-        given = f"{argument.type} {argument.get_reference()}"
-        self._insert(f"call void {address.get_reference()}({given})")
+        """Calls the function at an address, which takes one argument and returns nothing."""
+        operand = f"{argument.type} {argument.get_reference()}"
+        self._insert(f"call void {address.get_reference()}({operand})")
 
     def branch(self, target: LLVM) -> None:
         self._set_terminator(f"br label {target.get_reference()}")
 
     def cbranch(self, cond: LLVM, truebr: LLVM, falsebr: LLVM) -> None:
-        condition, then, other = (one.get_reference() for one in (cond, truebr, falsebr))
+        condition, then, other = (operand.get_reference() for operand in (cond, truebr, falsebr))
         self._set_terminator(f"br i1 {condition}, label {then}, label {other}")
 
     def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
-        """Like `cbranch`, where ``then`` is rare."""
+        """Like `cbranch`, but ``then`` is rare."""
         super().cbranch(condition, then, other).set_weights([1, 1000])

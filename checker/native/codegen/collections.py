@@ -1,6 +1,6 @@
 """Sets, sequences and bags as machine words: adding, removing, searching, converting.
 
-Operations with a loop become functions of their own, one for each type, so that code stays small.
+Operations with a loop become separate functions, one per type, so that the code stays small.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from fencepost.spec.core.types import (
 )
 
 MOST_BUILT = 1 << 16
-"""A set of all values of a type is built only if it has at most this many."""
+"""Maximum number of values of a type whose universe is built as a set."""
 
 
 def machine(kind: Type) -> LLVM:
-    """How a helper function takes a value of ``kind``."""
+    """The LLVM type of a helper function's argument of type ``kind``."""
     if isinstance(shape(kind), Large):
         return PTR
     return I64
 
 
 class Collections(Gaps):
-    """Operations on collections, emitted where the emitter stands."""
+    """Operations on collections, emitted at the emitter's position."""
 
     # ------------------------------------------------------------ helper functions
 
@@ -62,9 +62,9 @@ class Collections(Gaps):
         others: list[Val | LLVM],
         body: Callable[[Collections, Val, list[LLVM]], None],
     ) -> Val:
-        """A new value of ``value``'s type, by a helper that starts from a copy and changes it.
+        """A new value of ``value``'s type, computed by a helper that changes a copy.
 
-        The body works on a value in memory: for a small one, a cell that holds its code.
+        The body operates on a value in memory; a small one is in a cell that holds its code.
         """
         kind = value.type
         arguments = [self.passed(x) if isinstance(x, Val) else x for x in others]
@@ -86,14 +86,14 @@ class Collections(Gaps):
             e.ret()
 
         helper = self.e.unit.helper((name, kind, keys), VOID, [PTR, *kinds], large)
-        made = self.copied(value)
-        self.e.call(helper, [made.word, *arguments])
-        return made
+        changed = self.copied(value)
+        self.e.call(helper, [changed.word, *arguments])
+        return changed
 
     # ------------------------------------------------------------ building sets
 
     def materialized(self, value: V) -> Val:
-        """The set itself, where only its bounds are known."""
+        """The set itself, even if only its bounds are known."""
         if isinstance(value, Val):
             return value
         kind = value.type
@@ -108,27 +108,29 @@ class Collections(Gaps):
             if isinstance(size, Small):
                 return Val(kind, word(words[0]))
             return Val(kind, self.e.unit.table(words))
-        made = self.constant((), kind)
-        place = self._placed(made)
-        self.over(value, lambda element, _, __: self.set_bit(place, element, True))
-        return self.now(place)
+        result = self.constant((), kind)
+        target = self._placed(result)
+        self.over(value, lambda element, _, __: self.set_bit(target, element, True))
+        return self.now(target)
 
     def _placed(self, value: Val) -> Val:
-        """A place to change that holds a value at first."""
+        """A mutable location that initially holds a value."""
         if isinstance(shape(value.type), Small):
             cell = self.e.cell()
             self.e.store(value.word, cell)
             return Val(value.type, cell)
         return self.copied(value)
 
-    def set_bit(self, place: Val, element: Val, on: bool) -> None:
+    def set_bit(self, target: Val, element: Val, on: bool) -> None:
         e = self.e
         number = self.rank(element)
-        address = place.word
-        if isinstance(shape(place.type), Large):
-            assert isinstance(place.type, Set)
-            inside = e.select(e.ult(number, word(cardinality(place.type.element))), number, word(0))
-            address = e.index(place.word, e.shr(inside, 6))
+        address = target.word
+        if isinstance(shape(target.type), Large):
+            assert isinstance(target.type, Set)
+            inside = e.select(
+                e.ult(number, word(cardinality(target.type.element))), number, word(0)
+            )
+            address = e.index(target.word, e.shr(inside, 6))
         bit = e.shl(word(1), e.both(number, word(63)))
         old = e.load(address)
         e.store(e.either(old, bit) if on else e.both(old, e.invert(bit)), address)
@@ -136,7 +138,7 @@ class Collections(Gaps):
     # ------------------------------------------------------------ operations
 
     def added(self, value: Val, element: Val) -> Val:
-        """A collection with an element more; it fits."""
+        """A collection with one more element; it fits."""
         kind = value.type
         if isinstance(kind, Set) and kind.capacity is None:
             return self._with_bit(value, element, True)
@@ -151,16 +153,16 @@ class Collections(Gaps):
             if on:
                 return Val(value.type, e.either(value.word, bit))
             return Val(value.type, e.both(value.word, e.invert(bit)))
-        made = self.copied(value)
-        self.set_bit(made, element, on)
-        return made
+        changed = self.copied(value)
+        self.set_bit(changed, element, on)
+        return changed
 
     def _appended(self, value: Val, element: Val) -> Val:
-        place = self._placed(value)
+        target = self._placed(value)
         length = self.length(value)
-        self.set_at(place, length, element)
-        self.set_length(place, self.e.add(length, word(1)))
-        return self.now(place)
+        self.set_at(target, length, element)
+        self.set_length(target, self.e.add(length, word(1)))
+        return self.now(target)
 
     def removed(self, value: Val, element: Val) -> Val:
         """A set or bag without one such element."""
@@ -170,7 +172,7 @@ class Collections(Gaps):
         return self._changed("remove", value, [element], _remove_one)
 
     def inserted(self, value: Val, index: LLVM, element: Val) -> Val:
-        """A sequence with an element put at a position."""
+        """A sequence with an element inserted at a position."""
         return self._changed("insert", value, [index, element], _insert_at)
 
     def shortened(self, value: Val, index: LLVM) -> Val:
@@ -213,14 +215,14 @@ class Collections(Gaps):
 
         def body(emitter: Emitter) -> None:
             ops = Collections(emitter)
-            here = ops.received(kind, emitter.arguments[0])
-            sought = ops.received(element.type, emitter.arguments[1])
+            haystack = ops.received(kind, emitter.arguments[0])
+            needle = ops.received(element.type, emitter.arguments[1])
 
             def look(item: Val, _: LLVM, __: LLVM) -> None:
-                with when(emitter, ops.equal(item, sought)):
+                with when(emitter, ops.equal(item, needle)):
                     emitter.ret(flag(True))
 
-            ops.over(here, look)
+            ops.over(haystack, look)
             emitter.ret(flag(False))
 
         parameters = [machine(kind), machine(element.type)]
@@ -228,17 +230,17 @@ class Collections(Gaps):
         return e.call(helper, [self.passed(collection), self.passed(element)])
 
     def _contains_like(self, collection: Val, element: Val) -> LLVM:
-        """Whether an element occurs whose type differs in ranges or capacities inside."""
+        """Whether an element occurs whose type differs in ranges or capacities of its parts."""
         e = self.e
         inner = as_collection(collection.type).element
         target = join(inner, element.type)
         assert target is not None
-        sought = self.converted(element, target)
+        needle = self.converted(element, target)
         result = e.cell(I1)
         e.store(flag(False), result)
 
         def look(item: Val, _: LLVM, end: LLVM) -> None:
-            with when(e, self.equal(self.converted(item, target), sought)):
+            with when(e, self.equal(self.converted(item, target), needle)):
                 e.store(flag(True), result)
                 e.goto(end)
 
@@ -260,8 +262,8 @@ class Collections(Gaps):
         if isinstance(size, Small):
             return e.count_ones(collection.word)
         total = word(0)
-        for place in range(size.words):
-            total = e.add(total, e.count_ones(e.get(collection.word, place)))
+        for index in range(size.words):
+            total = e.add(total, e.count_ones(e.get(collection.word, index)))
         return total
 
     def combined(self, operator: SetOperator, left: V, right: V, kind: Type) -> Val:
@@ -271,11 +273,11 @@ class Collections(Gaps):
         a, b = self.materialized(left), self.materialized(right)
         if a.type == b.type == kind and kind.capacity is None:
             return self._bitwise(operator, a, b, kind)
-        place = self._placed(self.constant((), kind))
+        target = self._placed(self.constant((), kind))
 
         def put(element: Val) -> None:
-            grown = self.added(self.now(place), self.converted(element, kind.element))
-            self._replace(place, grown)
+            grown = self.added(self.now(target), self.converted(element, kind.element))
+            self._replace(target, grown)
 
         def keep(element: Val, _: LLVM, __: LLVM) -> None:
             inside = self.contains(b, element)
@@ -289,80 +291,81 @@ class Collections(Gaps):
             self.over(b, lambda element, _, __: put(element))
         else:
             self.over(a, keep)
-        return self.now(place)
+        return self.now(target)
 
-    def _replace(self, place: Val, new: Val) -> None:
-        size = shape(place.type)
+    def _replace(self, target: Val, new: Val) -> None:
+        size = shape(target.type)
         if isinstance(size, Small):
-            self.e.store(new.word, place.word)
+            self.e.store(new.word, target.word)
         else:
-            self.e.copy(place.word, new.word, size.words)
+            self.e.copy(target.word, new.word, size.words)
 
     def _bitwise(self, operator: SetOperator, left: Val, right: Val, kind: Set) -> Val:
         e = self.e
 
-        def one(a: LLVM, b: LLVM) -> LLVM:
+        def combine(a: LLVM, b: LLVM) -> LLVM:
             if operator is SetOperator.UNION:
                 return e.either(a, b)
             return e.both(a, b if operator is SetOperator.INTERSECTION else e.invert(b))
 
         size = shape(kind)
         if isinstance(size, Small):
-            return Val(kind, one(left.word, right.word))
-        made = e.words(size.words)
-        for place in range(size.words):
-            e.put(made, place, one(e.get(left.word, place), e.get(right.word, place)))
-        return Val(kind, made)
+            return Val(kind, combine(left.word, right.word))
+        result = e.words(size.words)
+        for index in range(size.words):
+            e.put(result, index, combine(e.get(left.word, index), e.get(right.word, index)))
+        return Val(kind, result)
 
     # ------------------------------------------------------------ conversion
 
     def converted(self, value: V, target: Type) -> Val:
-        """A value, which fits, as one of a type of the same shape."""
+        """A value, which fits, converted to a type of the same shape."""
         if isinstance(value, Val) and value.type == target:
             return value
         if isinstance(target, Int | Machine):
             assert isinstance(value, Val)
             return Val(target, value.word)
         if isinstance(target, Set | Seq | Bag):
-            place = self._placed(self.constant((), target))
+            location = self._placed(self.constant((), target))
 
             def grow(element: Val, _: LLVM, __: LLVM) -> None:
-                grown = self.added(self.now(place), self.converted(element, target.element))
-                self._replace(place, grown)
+                grown = self.added(self.now(location), self.converted(element, target.element))
+                self._replace(location, grown)
 
             self.over(value, grow)
-            return self.now(place)
+            return self.now(location)
         assert isinstance(value, Val)
         if isinstance(target, Option):
             return self._converted_option(value, target)
         if isinstance(target, Map):
             source = value
             return self.mapped(
-                target, lambda place: self.converted(self.at_rank(source, place), target.value)
+                target,
+                lambda location: self.converted(self.at_rank(source, location), target.value),
             )
         raise AssertionError(f"{value.type} as {target}")
 
     def _converted_option(self, value: Val, target: Option) -> Val:
         e = self.e
-        place = self._placed(self.constant((), target))
+        location = self._placed(self.constant((), target))
         with when(e, e.as_flag(self.tag(value))):
             content = self.converted(self.part(value, 1, 0), target.element)
-            self._replace(place, self.built(target, 1, [content]))
-        return self.now(place)
+            self._replace(location, self.built(target, 1, [content]))
+        return self.now(location)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
-        """The map whose value at the key of each rank is ``body`` of the rank."""
-        place = self._placed(self._zero(kind))
+        """The map with ``body`` of the rank as the value at the key of each rank."""
+        target = self._placed(self._zero(kind))
 
         def put(rank: LLVM, _: LLVM) -> None:
             new = body(rank)
             if isinstance(shape(kind), Large):
-                self.put_at(place, rank, new)
+                self.put_at(target, rank, new)
             else:
-                self._replace(place, self.with_element(self.now(place), rank, new))
+                self._replace(target, self.with_element(self.now(target), rank, new))
 
         self.counted(word(cardinality(kind.key)), put)
-        return self.now(place)
+        return self.now(target)
 
     def _zero(self, kind: Type) -> Val:
         size = shape(kind)
@@ -374,65 +377,65 @@ class Collections(Gaps):
 # ---------------------------------------------------------------- bodies of helpers
 
 
-def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    kind = as_collection(place.type)
+def _insert_sorted(ops: Collections, target: Val, arguments: list[LLVM]) -> None:
+    kind = as_collection(target.type)
     e = ops.e
     element = ops.received(kind.element, arguments[0])
-    length = ops.length(ops.now(place))
+    length = ops.length(ops.now(target))
     position = e.cell()
     e.store(length, position)
     head, test, lower, found = e.block(), e.block(), e.block(), e.block()
     e.goto(head)
     e.at(head)
-    here = e.load(position)
-    e.branch(e.as_flag(here), test, found)
+    current = e.load(position)
+    e.branch(e.as_flag(current), test, found)
     e.at(test)
-    before = ops.at(ops.now(place), e.sub(here, word(1)))
+    before = ops.at(ops.now(target), e.sub(current, word(1)))
     if isinstance(kind, Set):
         with when(e, ops.equal(before, element)):
-            _return(ops, place)
+            _return(ops, target)
     e.branch(ops.less(element, before), lower, found)
     e.at(lower)
-    e.store(e.sub(here, word(1)), position)
+    e.store(e.sub(current, word(1)), position)
     e.goto(head)
     e.at(found)
     index = e.load(position)
-    ops.open_gap(place, index, length)
-    ops.set_at(place, index, element)
-    ops.set_length(place, e.add(length, word(1)))
+    ops.open_gap(target, index, length)
+    ops.set_at(target, index, element)
+    ops.set_length(target, e.add(length, word(1)))
 
 
-def _return(ops: Collections, place: Val) -> None:
-    """Leaves a helper of `Collections._changed` early."""
-    if isinstance(shape(place.type), Small):
-        ops.e.ret(ops.e.load(place.word))
+def _return(ops: Collections, target: Val) -> None:
+    """Returns early from a helper of `Collections._changed`."""
+    if isinstance(shape(target.type), Small):
+        ops.e.ret(ops.e.load(target.word))
     else:
         ops.e.ret()
 
 
-def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    kind = as_collection(place.type)
+def _remove_one(ops: Collections, target: Val, arguments: list[LLVM]) -> None:
+    kind = as_collection(target.type)
     e = ops.e
     element = ops.received(kind.element, arguments[0])
-    length = ops.length(ops.now(place))
+    length = ops.length(ops.now(target))
 
     def look(index: LLVM, _: LLVM) -> None:
-        with when(e, ops.equal(ops.at(ops.now(place), index), element)):
-            ops.close_gap(place, index, length)
-            _return(ops, place)
+        with when(e, ops.equal(ops.at(ops.now(target), index), element)):
+            ops.close_gap(target, index, length)
+            _return(ops, target)
 
     ops.counted(length, look)
 
 
-def _insert_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    kind = place.type
+def _insert_at(ops: Collections, target: Val, arguments: list[LLVM]) -> None:
+    kind = target.type
     assert isinstance(kind, Seq)
-    length = ops.length(ops.now(place))
-    ops.open_gap(place, arguments[0], length)
-    ops.set_at(place, arguments[0], ops.received(kind.element, arguments[1]))
-    ops.set_length(place, ops.e.add(length, word(1)))
+    length = ops.length(ops.now(target))
+    ops.open_gap(target, arguments[0], length)
+    ops.set_at(target, arguments[0], ops.received(kind.element, arguments[1]))
+    ops.set_length(target, ops.e.add(length, word(1)))
 
 
-def _remove_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    length = ops.length(ops.now(place))
-    ops.close_gap(place, arguments[0], length)
+def _remove_at(ops: Collections, target: Val, arguments: list[LLVM]) -> None:
+    length = ops.length(ops.now(target))
+    ops.close_gap(target, arguments[0], length)

@@ -1,9 +1,9 @@
-"""Colours of the values of a symmetric type in a packed state: words that say what the state says
-of a value, whichever it is.
+"""Colours of the values of a symmetric type in a packed state: words that describe the occurrences
+of a value, independent of its name.
 
-Where an exchange turns one state into another one, it takes the colour of each value to that of the
-value that it becomes. So values of different colours are told apart without any exchange. Values
-of one colour may still be told apart by what colours leave out.
+An exchange that maps one state to another maps the colour of each value to that of its image. So
+values of different colours are distinguished without trying exchanges. Values of the same colour
+may still be distinguishable, since colours omit details.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass
 
 MOST_ENTRIES = 8
-"""The largest map whose entries are told apart."""
+"""Maximum number of map entries that are distinguished."""
 MIXER = 0x1E3779B97F4A7C15
-"""Any odd number without pattern."""
+"""An arbitrary odd number without a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A word of which only the lowest ``bits`` bits may be set."""
+    """A word with only the lowest ``bits`` bits possibly set."""
 
     word: LLVM
     bits: int
@@ -55,18 +55,18 @@ class Colour:
         self.one = one
 
     def of_state(self, layout: Layout, state: LLVM, plain: bool) -> LLVM | None:
-        """What the variables say of the value; ``plain``: those of which this is told at once, else
-        the others. None: there are none.
+        """The contribution of the variables: with ``plain``, those whose contribution takes no
+        loop, else the others. None if there are none.
         """
         said: list[Said] = []
-        for kind, place in zip(layout.types, layout.places, strict=True):
+        for kind, slot in zip(layout.types, layout.places, strict=True):
             if self.enum in symmetric_types([kind]) and plain is self._is_plain(kind):
-                value = self.ops.read(state, place.word, place.shift, kind)
+                value = self.ops.read(state, slot.word, slot.shift, kind)
                 said.append(self._of(value, True))
         return self._joined(said).word if said else None
 
     def _is_plain(self, kind: Type) -> bool:
-        """Whether what a value of ``kind`` says takes no loop."""
+        """Whether the contribution of a value of ``kind`` takes no loop."""
         match view(kind):
             case Numbers():
                 return True
@@ -89,7 +89,7 @@ class Colour:
         return e.differ(mixed, e.shr(mixed, 29))
 
     def _joined(self, parts: Sequence[Said]) -> Said:
-        """All that some parts say: side by side as long as there is room for it in a word."""
+        """The combination of several parts: side by side while a word has room."""
         full, total, bits = word(0), word(0), 0
         mixed = False
         for part in parts:
@@ -100,26 +100,28 @@ class Colour:
         return Said(self._mixed(full, total), WORD) if mixed else Said(total, bits)
 
     def _summed(self, go: Callable[[Callable[[Said], None]], None]) -> Said:
-        """What does not depend on the order in which ``go`` gives its parts."""
-        found = self.e.cell()
-        self.e.store(word(0), found)
+        """A combination that does not depend on the order of the parts from ``go``."""
+        total = self.e.cell()
+        self.e.store(word(0), total)
 
         def add(part: Said) -> None:
             mixed = self._mixed(word(1), part.word)
-            self.e.store(self.e.add(self.e.load(found), mixed), found)
+            self.e.store(self.e.add(self.e.load(total), mixed), total)
 
         go(add)
-        return Said(self.e.load(found), WORD)
+        return Said(self.e.load(total), WORD)
 
     # ------------------------------------------------------------ what parts say
 
     def _of(self, value: Val, deep: bool) -> Said:
-        """What a part of the state says; ``deep``: of the entries of maps for other values, too."""
+        """The contribution of a part of the state; with ``deep``, also of map entries for other
+        values.
+        """
         e, ops, kind = self.e, self.ops, value.type
         size = shape(kind)
         if not is_symmetric(kind):
             if isinstance(size, Large):
-                words = [e.get(value.word, place) for place in range(size.words)]
+                words = [e.get(value.word, index) for index in range(size.words)]
                 return Said(hashed_words(e, words), WORD)
             return Said(ops.code(value), size.bits)
         match view(kind):
@@ -136,14 +138,14 @@ class Colour:
                 number = Said(e.count_ones(value.word), size.bits.bit_length())
                 return self._joined([Said(member, 1), number])
             case Elements() if isinstance(kind, Seq):
-                found = e.cell()
-                e.store(ops.length(value), found)
+                total = e.cell()
+                e.store(ops.length(value), total)
 
                 def look(x: Val, _: LLVM, __: LLVM) -> None:
-                    e.store(self._mixed(e.load(found), self._of(x, deep).word), found)
+                    e.store(self._mixed(e.load(total), self._of(x, deep).word), total)
 
                 ops.over(value, look)
-                return Said(e.load(found), WORD)
+                return Said(e.load(total), WORD)
             case Elements() | Flags():
                 return self._summed(
                     lambda add: ops.over(value, lambda x, _, __: add(self._of(x, deep)))
@@ -153,8 +155,8 @@ class Colour:
                 return self._of_map(value, key, parts[0].type, deep)
 
     def _of_parts(self, value: Val, case: int, deep: bool) -> Said:
-        places = range(len(parts_of(value.type, case)))
-        return self._joined([self._of(self.ops.part(value, case, n), deep) for n in places])
+        indices = range(len(parts_of(value.type, case)))
+        return self._joined([self._of(self.ops.part(value, case, n), deep) for n in indices])
 
     def _of_cases(self, value: Val, form: Sum, deep: bool) -> Said:
         e, tag = self.e, self.ops.tag(value)
@@ -173,13 +175,13 @@ class Colour:
         ops, count = self.ops, word(cardinality(key))
 
         def entries(add: Callable[[Said], None]) -> None:
-            ops.counted(count, lambda place, _: add(self._of(ops.at_rank(value, place), False)))
+            ops.counted(count, lambda rank, _: add(self._of(ops.at_rank(value, rank), False)))
 
         if not is_symmetric(key):
             if cardinality(key) <= MOST_ENTRIES:
-                places = map(word, range(cardinality(key)))
-                return self._joined([self._of(ops.at_rank(value, p), deep) for p in places])
-            # Which entry is whose matters little where there are many.
+                ranks = map(word, range(cardinality(key)))
+                return self._joined([self._of(ops.at_rank(value, p), deep) for p in ranks])
+            # The assignment of entries to keys matters little if there are many.
             return self._summed(entries)
         if key != self.enum:
             return self._summed(entries)

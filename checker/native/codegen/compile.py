@@ -1,8 +1,8 @@
-"""From a model to machine code: one function for each action and property, and those that a search
-calls for a state.
+"""Compiles a model to machine code: one function for each action and property, and those that a
+search calls for a state.
 
-It knows where variables lie while a step runs; how states are kept and found is the business of the
-kernels, whose ``emit``, ``report`` and ``fail`` it calls.
+This module places variables while a step runs. Storing and finding states is up to the kernels,
+whose ``emit``, ``report`` and ``fail`` the code calls.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
 MOST_STACK = 1 << 20
-"""The most bytes of a thread's stack that the code may take; nothing guards it."""
+"""Maximum stack use of the code in bytes; the stack has no guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What the search needs to know of the code: room for the odometer, and whether steps are
-    checked. ``behaviours``: it can make the graph of the states; ``ghosts``: there are ghosts in
-    them. ``refined``: the words for what refinements keep.
+    """Facts about the code for the search: the size of the odometer, and whether steps are checked.
+    ``behaviours``: it can build the state graph; ``ghosts``: the state has ghosts. ``refined``: the
+    number of words that refinements keep.
     """
 
     scratch: int
@@ -85,19 +85,19 @@ def generate(
 ) -> Generated:
     """Adds the functions of a model to ``unit``.
 
-    ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
-    guard is false, and not only one of kind "capacity"; ``symmetric``: one state stands for all of
-    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for; ``single``:
-    each step is looked at by itself (see `SingleStepFrame`).
+    ``properties`` are those searched for. ``every_guard`` counts failures of every guard, not only
+    of those of kind "capacity". ``symmetric``: one state represents its orbit. ``graph``: the state
+    graph is needed, regardless of the properties. ``single``: each step is reported separately (see
+    `SingleStepFrame`).
 
-    Raises `Unsupported` for what the engine cannot run.
+    Raises `Unsupported` for features that the engine cannot run.
     """
     return _Model(model, layout, unit, properties, every_guard, symmetric, graph, single).run()
 
 
 @contextmanager
 def _asked_by(span: Span) -> Generator[None]:
-    """Says of what is not supported which part of the spec asks for it."""
+    """Adds the span of the current part of the spec to `Unsupported` errors."""
     try:
         yield
     except Unsupported as unsupported:
@@ -159,7 +159,9 @@ class _Model:
         self._state_less()
         if self.symmetric:
             orbits.define(self, self.unit)
-        ghosts = any(one.ghost or has_ghost(one.type) for one in self.model.variables)
+        ghosts = any(
+            variable.ghost or has_ghost(variable.type) for variable in self.model.variables
+        )
         if self.searched.behaviours:
             self._refuse_units()
         if self.behaviours:
@@ -171,28 +173,28 @@ class _Model:
         return Generated(scratch, steps, self.behaviours, ghosts, self.refined)
 
     def _scratch(self, body: ir.Statement) -> int:
-        """The room for the odometer of a step."""
+        """The size of the odometer of a step."""
         scratch = 2 * most_picks(body) if has_odometer(body) else 0
         if scratch > MOST_SCRATCH:
             raise Unsupported("it does not make so many choices in one step")
         return scratch
 
     def _limit_stack(self) -> None:
-        """Nothing calls itself: at worst a step is held against a step of another model, or a
-        property asks a probe, and helpers call each other.
+        """Nothing is recursive: in the worst case a step is compared with a step of another model,
+        or a property calls a probe, and helpers call each other.
         """
         rooms = self.unit.rooms
-        helpers = {made.name for made in self.unit.helpers.values()}
+        helpers = {helper.name for helper in self.unit.helpers.values()}
         among_helpers = sum(size for name, size in rooms.items() if name in helpers)
-        most = max((size for name, size in rooms.items() if name not in helpers), default=0)
-        if 3 * most + among_helpers > MOST_STACK:
+        largest = max((size for name, size in rooms.items() if name not in helpers), default=0)
+        if 3 * largest + among_helpers > MOST_STACK:
             raise Unsupported("it has no room for so many large values in one action or property")
 
     # ------------------------------------------------------------ functions of the model
 
     def _action(self, number: int) -> LLVM:
-        made = self.unit.function(f"action{number}", VOID, [PTR, PTR])
-        e = Emitter(self.unit, made)
+        function = self.unit.function(f"action{number}", VOID, [PTR, PTR])
+        e = Emitter(self.unit, function)
         context, state = e.arguments
         action = self.model.actions[number]
         body = self.bodies[number]
@@ -202,26 +204,26 @@ class _Model:
                 kind, marks = SingleStepFrame, step_marks(body)
             frame = kind(self, e, state, assigned(body), number, context, marks)
             frame.emit_all(body, e.ret)
-        return made
+        return function
 
     def _initial(self) -> None:
-        made = self.unit.function("initial_states", VOID, [PTR])
-        e = Emitter(self.unit, made)
+        function = self.unit.function("initial_states", VOID, [PTR])
+        e = Emitter(self.unit, function)
         every = frozenset(range(len(self.model.variables)))
         frame = StepFrame(self, e, None, every, -1, e.arguments[0], ())
         frame.emit_all(self.initial, e.ret)
 
-    def probe(self, action: int, given: int) -> LLVM:
+    def probe(self, action: int, count: int) -> LLVM:
         """See `Generation`."""
-        key = action, given
+        key = action, count
         if key not in self._probes:
             body = self.bodies[action]
-            picks = first_picks(body, given)
+            picks = first_picks(body, count)
             kinds = [shape(as_collection(pick.domain.type).element) for pick in picks]
             parameters = [PTR if isinstance(kind, Large) else I64 for kind in kinds]
-            made = self.unit.function(f"probe{action}_{given}", I1, [PTR, PTR, *parameters])
-            self._probes[key] = made
-            e = Emitter(self.unit, made)
+            function = self.unit.function(f"probe{action}_{count}", I1, [PTR, PTR, *parameters])
+            self._probes[key] = function
+            e = Emitter(self.unit, function)
             context, state, *values = e.arguments
             chosen = {pick.slot: value for pick, value in zip(picks, values, strict=True)}
             frame = ProbeFrame(self, e, context, state, assigned(body), chosen)
@@ -248,29 +250,29 @@ class _Model:
         number: int,
         body: ir.Expr,
         step: bool = False,
-        asked: Sequence[int] = (),
+        early_actions: Sequence[int] = (),
     ) -> LLVM:
-        """The function (context, state, of a step also the state after it) for a condition that is
-        part of property ``number``: 0, 1, or 2 where it has no value. ``asked``: the actions of
-        which it asks early whether they can be taken.
+        """The function (context, state, and for a step the next state) of a condition that is part
+        of property ``number``. It returns 0, 1, or 2 if undefined. ``early_actions`` are those
+        whose enabledness it tests early.
         """
         parameters = [PTR, PTR, PTR] if step else [PTR, PTR]
-        made = self.unit.function(name, I64, parameters, aliasing=True)
-        e = Emitter(self.unit, made)
+        function = self.unit.function(name, I64, parameters, aliasing=True)
+        e = Emitter(self.unit, function)
         after = e.arguments[2] if step else None
         frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
-        if asked:
-            frame.receiving = Receiving(e, self.layout, frame.state, self.bodies, asked)
+        if early_actions:
+            frame.receiving = Receiving(e, self.layout, frame.state, self.bodies, early_actions)
         result = evaluate(NativeDomain(frame), {}, body)
         assert isinstance(result, Val)
         e.ret(e.as_word(result.word))
-        return made
+        return function
 
     # ------------------------------------------------------------ functions for the search
 
     def _step_state(self, actions: Sequence[LLVM]) -> None:
         e = Emitter(self.unit, self.unit.function("step_state", VOID, [PTR, PTR]))
-        # Where it is counted how often guards are false, every action is tried.
+        # When failures of guards are counted, every action is tried.
         tried = () if self.every_guard else range(len(actions))
         receiving = Receiving(e, self.layout, e.arguments[1], self.bodies, tried)
         for number, action in enumerate(actions):
@@ -280,16 +282,16 @@ class _Model:
 
     @contextmanager
     def _looked_at(
-        self, e: Emitter, number: int, wanted: bool, function: LLVM = None
+        self, e: Emitter, number: int, value: bool, function: LLVM = None
     ) -> Generator[None]:
-        """What is emitted inside runs where property ``number`` is still looked at, and its value
-        (by another ``function`` than its own, if one is given) is ``wanted``.
+        """A context for code that runs if property ``number`` is still active and its value (by
+        another ``function`` than its own, if given) is ``value``.
         """
         active = e.pointer(e.arguments[0], Word.ACTIVE)
         byte = e.load(e.index(active, number, I8), I8)
         with when(e, e.is_byte_set(byte)):
             result = e.call(self.properties[number] if function is None else function, e.arguments)
-            with when(e, e.eq(result, word(int(wanted))), rare=True):
+            with when(e, e.eq(result, word(int(value))), rare=True):
                 yield
 
     def _examine_state(self) -> None:
@@ -305,7 +307,7 @@ class _Model:
         e.at(tested)
         self._examine_invariants(e)
         for number in self.searched.predicates:
-            # What has no value is reported; what the value is matters later.
+            # Undefined predicates are reported; the value matters later.
             e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
@@ -314,16 +316,16 @@ class _Model:
         e.ret(e.load(inside))
 
     def _examine_invariants(self, e: Emitter) -> None:
-        """Reports the state of ``e`` where invariants are false.
+        """Reports the state of ``e`` if invariants are false.
 
-        Where several begin with the same question, as in `quiescent implies`, it is asked once, and
-        as a rule the answer is that there is nothing to look at.
+        If several begin with the same test, as in `quiescent implies`, it is evaluated once, and
+        usually nothing else needs to be evaluated.
         """
         properties = self.model.properties
         numbers = self.searched.invariants
         states = [number for number in numbers if properties[number].abstract is None]
-        asked = Counter(one for number in states for one in antecedents(properties[number].body))
-        shared = next((one for one, times in asked.most_common(1) if times > 1), None)
+        tests = Counter(test for number in states for test in antecedents(properties[number].body))
+        shared = next((test for test, times in tests.most_common(1) if times > 1), None)
         answer: LLVM = None
         for number in numbers:
             body = properties[number].body
@@ -333,19 +335,19 @@ class _Model:
                 continue
             if answer is None:
                 asks = [node.action for node in walk(shared) if isinstance(node, ir.Enabled)]
-                function = self._predicate("antecedent", number, shared, asked=asks)
+                function = self._predicate("antecedent", number, shared, early_actions=asks)
                 answer = e.as_flag(e.call(function, e.arguments))
-            true, false, behind = e.block(), e.block(), e.block()
+            true, false, after = e.block(), e.block(), e.block()
             e.branch(answer, true, false)
             e.at(true)
             self._examine_invariant(e, number, self.properties[number])
-            e.goto(behind)
+            e.goto(after)
             e.at(false)
             if rest is not None:
-                made = self._predicate(f"rest{number}", number, rest)
-                self._examine_invariant(e, number, made)
-            e.goto(behind)
-            e.at(behind)
+                rest_function = self._predicate(f"rest{number}", number, rest)
+                self._examine_invariant(e, number, rest_function)
+            e.goto(after)
+            e.at(after)
 
     def _examine_invariant(self, e: Emitter, number: int, function: LLVM) -> None:
         context, state = e.arguments
@@ -354,12 +356,12 @@ class _Model:
             e.call(self.report, [context, slot, word(0), state, NULL])
 
     def _check_step(self) -> None:
-        made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
-        e = Emitter(self.unit, made)
+        function = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, function)
         context, before, after = e.arguments
         every = self.searched.step_invariants
         kinds = {number: self.model.properties[number].kind for number in every}
-        # Before an initial state there is none.
+        # An initial state has no predecessor.
         first = [number for number in every if kinds[number].of_initial_states]
         for number in (*first, *(number for number in every if number not in first)):
             if first and number not in first:
@@ -373,7 +375,7 @@ class _Model:
     def _terminal_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
         for number in self.searched.terminals:
-            # A terminal condition without a value (2) has been reported, and counts as true.
+            # An undefined terminal condition (2) has been reported, and counts as true.
             true = e.as_flag(e.call(self.properties[number], e.arguments))
             with when(e, true, rare=True):
                 e.ret(word(1))
@@ -382,7 +384,7 @@ class _Model:
     # ------------------------------------------------------------ functions for behaviours
 
     def _refuse_units(self) -> None:
-        """They have numbers before it is known which of them are possible."""
+        """Units are numbered before it is known which of them are possible."""
         for number, action in enumerate(self.model.actions):
             if action.fairness is None:
                 continue
@@ -399,22 +401,22 @@ class _Model:
         numbers = self.searched.predicates
         for first in range(0, len(numbers), 64):
             total = word(0)
-            for place, number in enumerate(numbers[first : first + 64]):
+            for bit, number in enumerate(numbers[first : first + 64]):
                 true = e.as_word(e.eq(e.call(self.properties[number], [context, state]), word(1)))
-                total = e.either(total, e.shl(true, place))
+                total = e.either(total, e.shl(true, bit))
             e.put(out, first // 64, total)
         e.ret()
 
     def _changes(self) -> None:
-        """changes(ctx, before, after): whether anything changes that is no ghost."""
-        made = self.unit.function("changes", I64, [PTR, PTR, PTR], aliasing=True)
-        e = Emitter(self.unit, made)
+        """changes(ctx, before, after): whether anything but ghosts changes."""
+        function = self.unit.function("changes", I64, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, function)
         _, before, after = e.arguments
         ops = Collections(e)
-        for variable, place in zip(self.model.variables, self.layout.places, strict=True):
+        for variable, slot in zip(self.model.variables, self.layout.places, strict=True):
             if not variable.ghost:
                 left, right = (
-                    ops.read(state, place.word, place.shift, variable.type)
+                    ops.read(state, slot.word, slot.shift, variable.type)
                     for state in (before, after)
                 )
                 with when(e, e.invert(ops.alike(left, right))):
@@ -422,12 +424,12 @@ class _Model:
         e.ret(word(0))
 
     def _state_less(self) -> None:
-        made = self.unit.function("state_less", I1, [PTR, PTR], aliasing=True)
-        e = Emitter(self.unit, made)
+        function = self.unit.function("state_less", I1, [PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, function)
         ops = Collections(e)
-        for kind, place in zip(self.layout.types, self.layout.places, strict=True):
-            left, right = (ops.read(p, place.word, place.shift, kind) for p in e.arguments)
-            found = ops.compared(left, right)
-            with when(e, e.as_flag(found)):
-                e.ret(e.slt(found, word(0)))
+        for kind, slot in zip(self.layout.types, self.layout.places, strict=True):
+            left, right = (ops.read(p, slot.word, slot.shift, kind) for p in e.arguments)
+            order = ops.compared(left, right)
+            with when(e, e.as_flag(order)):
+                e.ret(e.slt(order, word(0)))
         e.ret(flag(False))

@@ -1,9 +1,9 @@
 """The native domain: statements and choices, emitted as machine code while the fold runs.
 
-Statements run in one of two modes. *Last*: nothing of the action follows, so a choice is a loop
-around its body, and whoever ends, ends the step. Otherwise more follows, and a choice reads its
-alternative from a vector of indices, the *odometer*, with which the region around it is run again
-and again.
+Statements run in one of two modes. In mode *last* nothing of the action follows, so a choice is a
+loop around its body, and the end of the body ends the step. Otherwise more follows, and a choice
+reads its alternative from a vector of indices, the *odometer*; the enclosing region runs once per
+vector.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
 MOST_FLAGS = 1 << 20
-"""A choice whose condition may fail is made from at most this many values."""
+"""Maximum number of candidates of a choice whose condition may fail."""
 
 
 class NativeDomain(NativeExpressions):
-    """See `Domain`: V is `values.V`, C is None (code is emitted on the way)."""
+    """See `Domain`: V is `values.V`, C is None (code is emitted as a side effect)."""
 
     def __init__(self, frame: Frame) -> None:
         super().__init__(frame)
@@ -51,7 +51,7 @@ class NativeDomain(NativeExpressions):
             self._done()
 
     def _done(self) -> None:
-        """A statement is complete; at the end of the action so is the step."""
+        """Completes a statement; at the end of the action also the step."""
         if self.last and not self.e.ended:
             self.frame.finish()
 
@@ -66,7 +66,7 @@ class NativeDomain(NativeExpressions):
         self._done()
 
     def bind(self, value: V, body: Callable[[V], None]) -> None:
-        # What points into a variable would change with it.
+        # A value that points into a variable would change with it.
         if isinstance(value, Val) and value.moving:
             value = self.ops.copied(value)
         body(value)
@@ -98,7 +98,7 @@ class NativeDomain(NativeExpressions):
             e.goto(end)
         e.at(end)
         if self.last:
-            # Both arms ended the step, so this block is never reached.
+            # Both arms ended the step, so this block is unreachable.
             e.goto(self.frame.next_vector())
 
     def each(self, collection: V, body: Callable[[V], None]) -> None:
@@ -128,7 +128,7 @@ class NativeDomain(NativeExpressions):
             self.frame.finish()
         else:
             self.e.goto(end)
-        # Whatever is emitted behind a leave is dead, and needs a block all the same.
+        # Code after a leave is dead, but still needs a block.
         self.e.at(self.e.block("dead"))
         if self.last:
             self.e.goto(self.frame.next_vector())
@@ -162,8 +162,8 @@ class NativeDomain(NativeExpressions):
             self._indexed(collection, offer, chosen, pick)
 
     def _narrowed(self, collection: V, pick: ir.Pick) -> V:
-        """A set of bits without those elements of which the condition asks nothing but what variant
-        they are: they are passed by together.
+        """For a set of bits, the elements that pass a test of the variant, if the condition begins
+        with one; the others are skipped together.
         """
         if not isinstance(collection, Val) or pick.condition is None:
             return collection
@@ -174,17 +174,17 @@ class NativeDomain(NativeExpressions):
             case ir.HasTag(union=ir.Local(slot=slot), tag=tag), (Set(Union(), None) as kind) if (
                 slot == pick.slot
             ):
-                wanted = self.ops.variant(kind, tag)
-                return self.ops.combined(ir.SetOperator.INTERSECTION, collection, wanted, kind)
+                members = self.ops.variant(kind, tag)
+                return self.ops.combined(ir.SetOperator.INTERSECTION, collection, members, kind)
             case _:
                 return collection
 
     def _offer(
         self, collection: V, condition: Callable[[V], V] | None, pick: ir.Pick
     ) -> Callable[[Val, LLVM], LLVM]:
-        """Whether an element is offered, as code to be emitted for each element (and ordinal).
+        """Whether an element is offered, as code to be emitted for each element and ordinal.
 
-        Where the condition may fail, it is evaluated for all elements before any is chosen.
+        A condition that may fail is evaluated for all elements before any is chosen.
         """
         e = self.e
         distinct = self._distinct(collection)
@@ -204,25 +204,25 @@ class NativeDomain(NativeExpressions):
         if most > MOST_FLAGS:
             raise Unsupported("it does not choose from so many values")
         flags = e.bytes(most)
-        asked = condition
+        evaluated = condition
 
         def ask(element: Val, ordinal: LLVM, _: LLVM) -> None:
-            truth = self._flag(asked(element))
-            place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
-            e.store(e.as_byte(truth), e.index(flags, place, I8))
+            truth = self._flag(evaluated(element))
+            index = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            e.store(e.as_byte(truth), e.index(flags, index, I8))
 
         self.ops.over(collection, ask)
 
         def noted(element: Val, ordinal: LLVM) -> LLVM:
-            place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
-            stored = e.byte_as_word(e.load(e.index(flags, place, I8), I8))
+            index = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            stored = e.byte_as_word(e.load(e.index(flags, index, I8), I8))
             first = e.both(self.frame.permitted(pick, element), distinct(element, ordinal))
             return e.both(first, e.as_flag(stored))
 
         return noted
 
     def _distinct(self, collection: V) -> Callable[[Val, LLVM], LLVM]:
-        """In a bag, equal elements stand together and are one choice."""
+        """Equal elements of a bag are adjacent and count as one choice."""
         if not isinstance(collection, Val) or not isinstance(collection.type, Bag):
             return lambda element, ordinal: flag(True)
         bag, e = collection, self.e
@@ -241,7 +241,7 @@ class NativeDomain(NativeExpressions):
         body: Callable[[V], None],
         pick: ir.Pick,
     ) -> None:
-        """The choice is the last thing but its body: each alternative runs it to the end."""
+        """The choice is last except for its body: each alternative runs the body to the end."""
         e, frame = self.e, self.frame
         outer = frame.next_vector()
         restore = frame.save()
@@ -249,18 +249,18 @@ class NativeDomain(NativeExpressions):
         e.store(flag(False), some)
 
         def alternative(element: Val, ordinal: LLVM, _: LLVM) -> None:
-            take, taken, on = e.block(), e.block(), e.block()
-            e.branch(offer(element, ordinal), take, on)
+            take, done, next_one = e.block(), e.block(), e.block()
+            e.branch(offer(element, ordinal), take, next_one)
             e.at(take)
             e.store(flag(True), some)
-            frame.set_next_vector(taken)
+            frame.set_next_vector(done)
             self.region(pick.body, lambda: body(element))
-            e.goto(taken)
-            e.at(taken)
-            # What is offered depends on the state before the choice, so that comes back.
+            e.goto(done)
+            e.at(done)
+            # The offers depend on the state before the choice, so it is restored.
             restore()
-            e.goto(on)
-            e.at(on)
+            e.goto(next_one)
+            e.at(next_one)
 
         self.ops.over(collection, alternative)
         frame.set_next_vector(outer)
@@ -269,7 +269,9 @@ class NativeDomain(NativeExpressions):
         e.goto(outer)
 
     def region(self, statement: ir.Statement, body: Callable[[], None]) -> None:
-        """Emits code that ends every vector; with choices inside it, once for each of theirs."""
+        """Emits code that ends every vector. If it contains choices, it runs once for each of their
+        vectors.
+        """
         if not has_inner_pick(statement):
             body()
             return
@@ -314,7 +316,7 @@ class NativeDomain(NativeExpressions):
         body: Callable[[V], None],
         pick: ir.Pick,
     ) -> None:
-        """More follows behind the choice: the odometer says which alternative this run takes."""
+        """More follows after the choice: the odometer determines the alternative of this run."""
         self.frame.begin()
         e, odometer = self.e, self.frame.odometer()
         position = e.load(odometer.position)
@@ -329,7 +331,7 @@ class NativeDomain(NativeExpressions):
         e.at(old)
         e.goto(at)
         e.at(at)
-        wanted = e.load(cell)
+        selected = e.load(cell)
         kind = as_collection(collection.type).element
         size = shape(kind)
         machine = I1 if isinstance(kind, Bool) else I64
@@ -343,7 +345,7 @@ class NativeDomain(NativeExpressions):
             e.at(yes)
             number = e.load(count)
             e.store(e.add(number, word(1)), count)
-            e.branch(e.eq(number, wanted), take, skip)
+            e.branch(e.eq(number, selected), take, skip)
             e.at(take)
             if isinstance(size, Large):
                 e.copy(room, element.word, size.words)
@@ -351,16 +353,16 @@ class NativeDomain(NativeExpressions):
                 e.store(element.word, room)
             e.goto(on)
             e.at(skip)
-            # One more than the wanted one is all that there is to know.
-            e.branch(e.ult(wanted, number), end, on)
+            # It suffices to know that there is one more after the selected one.
+            e.branch(e.ult(selected, number), end, on)
             e.at(on)
 
         self.ops.over(collection, look)
-        found = e.load(count)
-        with when(e, e.invert(e.ult(wanted, found))):
-            # An empty offer leaves no index behind.
+        offered = e.load(count)
+        with when(e, e.invert(e.ult(selected, offered))):
+            # An empty offer has no index.
             e.store(position, odometer.depth)
             self.frame.refuse(pick.guard)
-        e.put(cell, 1, e.as_word(e.ult(e.add(wanted, word(1)), found)))
+        e.put(cell, 1, e.as_word(e.ult(e.add(selected, word(1)), offered)))
         e.store(e.add(position, word(1)), odometer.position)
         body(Val(kind, room if isinstance(size, Large) else e.load(room, machine)))

@@ -1,9 +1,10 @@
 # pyright: basic
 # llvmlite has no types of its own: everything untyped about it stays in this module.
-"""One function of machine code under construction: instructions, blocks, cells; in words and flags.
+"""One function of machine code under construction: instructions, blocks and cells, on words and
+flags.
 
-A word is an ``i64``, a flag an ``i1``. What is known while emitting is folded at once, which keeps
-the text that LLVM has to read short. It does not know what the words mean.
+A word is an ``i64``, a flag an ``i1``. Constants are folded at once, which keeps the text for LLVM
+short.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fencepost.checker.native.codegen.builder import Builder
 from fencepost.spec.core.operators import Operator
 
 LLVM: TypeAlias = Any
-"""A value of llvmlite: a word, a flag or a pointer; or a block or function."""
+"""An llvmlite value: a word, a flag or a pointer; or a block or function."""
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -31,7 +32,7 @@ MASK = (1 << 64) - 1
 
 
 def signed(number: int) -> int:
-    """The signed number that has the same 64 bits."""
+    """The signed number with the same 64 bits."""
     number &= MASK
     return number - (1 << 64) if number >> 63 else number
 
@@ -53,14 +54,14 @@ NULL = ir.Constant(PTR, None)
 
 def known(value: LLVM) -> int | None:
     """The number (unsigned) or truth of a constant; None for anything else."""
-    # Asked of every operand, most of which are no constants: so in this order.
+    # Called for every operand; most are not constants, so the tests are in this order.
     if type(value) is not ir.Constant or not isinstance(value.constant, int):
         return None
     return value.constant & (MASK if value.type is I64 or value.type != I1 else 1)
 
 
 def _bytes(kind: LLVM) -> int:
-    """How much memory a number, or an array of numbers, takes at most."""
+    """Maximum size in bytes of a number or an array of numbers."""
     if isinstance(kind, ir.ArrayType):
         return int(kind.count) * _bytes(kind.element)
     return 1 if kind == I8 else 8
@@ -69,7 +70,7 @@ def _bytes(kind: LLVM) -> int:
 class Unit:
     """A module of machine code: its functions and constant tables.
 
-    ``rooms`` are the bytes that each function takes on the stack for what it keeps in memory.
+    ``rooms`` are the stack bytes of each function's local memory.
     """
 
     def __init__(self, name: str) -> None:
@@ -80,14 +81,16 @@ class Unit:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Data that nobody uses, for which LLVM takes a page when it loads the code. The addresses
-        of library functions get what is left of it, since LLVM forgets to ask for their room.
+        """Unused data for which LLVM allocates a page when it loads the code. The addresses of
+        library functions go to the rest of the page, since LLVM forgets to allocate space for them.
         """
         room: LLVM = ir.GlobalVariable(self.module, I64, "room")
         room.initializer = ir.Constant(I64, 0)
 
     def text(self) -> str:
-        """The module as LLVM reads it. It is empty then: its many parts refer to each other."""
+        """The module as text for LLVM. This empties it, since its many parts refer to each
+        other.
+        """
         text = str(self.module)
         for function in self.module.functions:
             for block in function.blocks:
@@ -95,27 +98,27 @@ class Unit:
         return text
 
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
-        """The function of this name, declared if it is not known yet."""
-        found = self.module.globals.get(name)
-        if found is not None:
-            return found
+        """The function with this name, declared if it is new."""
+        known_function = self.module.globals.get(name)
+        if known_function is not None:
+            return known_function
         return ir.Function(self.module, ir.FunctionType(result, list(parameters)), name)
 
     def function(
         self, name: str, result: LLVM, parameters: Sequence[LLVM], aliasing: bool = False
     ) -> LLVM:
-        """A function with internal linkage, to be filled; its pointers do not overlap unless
+        """A function with internal linkage, to be filled. Its pointers do not overlap unless
         ``aliasing``.
         """
-        made = self.declare(name, result, parameters)
-        made.linkage = "internal"
-        made.attributes.add("nounwind")
+        function = self.declare(name, result, parameters)
+        function.linkage = "internal"
+        function.attributes.add("nounwind")
         if not aliasing:
-            # Not the first: it is the context, which Python changes when a block is full.
-            for argument in made.args[1:]:
+            # Not the first argument: it is the context, which Python changes when a block is full.
+            for argument in function.args[1:]:
                 if argument.type == PTR:
                     argument.add_attribute("noalias")
-        return made
+        return function
 
     def helper(
         self,
@@ -124,11 +127,13 @@ class Unit:
         parameters: Sequence[LLVM],
         body: Callable[[Emitter], None],
     ) -> LLVM:
-        """A function made once for each key."""
+        """A function created once per key."""
         if key not in self.helpers:
-            made = self.function(f"helper{len(self.helpers)}", result, parameters, aliasing=True)
-            self.helpers[key] = made
-            body(Emitter(self, made))
+            function = self.function(
+                f"helper{len(self.helpers)}", result, parameters, aliasing=True
+            )
+            self.helpers[key] = function
+            body(Emitter(self, function))
         return self.helpers[key]
 
     def table(self, words: Sequence[int]) -> LLVM:
@@ -136,20 +141,20 @@ class Unit:
         key = tuple(words)
         if key not in self._tables:
             kind = ir.ArrayType(I64, max(len(key), 1))
-            made: LLVM = ir.GlobalVariable(self.module, kind, f"table{len(self._tables)}")
-            made.linkage = "internal"
-            made.global_constant = True
-            made.initializer = ir.Constant(kind, [signed(item) for item in key] or [0])
-            self._tables[key] = made
+            variable: LLVM = ir.GlobalVariable(self.module, kind, f"table{len(self._tables)}")
+            variable.linkage = "internal"
+            variable.global_constant = True
+            variable.initializer = ir.Constant(kind, [signed(item) for item in key] or [0])
+            self._tables[key] = variable
         return self._tables[key]
 
     def number(self, name: str) -> LLVM:
-        """A word in memory that others may change between two calls, 0 at first."""
-        found: LLVM = self.module.globals.get(name)
-        if found is None:
-            found = ir.GlobalVariable(self.module, I64, name)
-            found.initializer = ir.Constant(I64, 0)
-        return found
+        """A word in memory that may change between two calls, initially 0."""
+        variable: LLVM = self.module.globals.get(name)
+        if variable is None:
+            variable = ir.GlobalVariable(self.module, I64, name)
+            variable.initializer = ir.Constant(I64, 0)
+        return variable
 
     def intrinsic(
         self, name: str, types: Sequence[LLVM], result: LLVM, parameters: Sequence[LLVM]
@@ -160,7 +165,7 @@ class Unit:
 
 
 class Emitter:
-    """Emits the body of one function, instruction after instruction."""
+    """Emits the body of one function, instruction by instruction."""
 
     def __init__(self, unit: Unit, function: LLVM) -> None:
         self.unit = unit
@@ -177,29 +182,29 @@ class Emitter:
 
     @property
     def here(self) -> LLVM:
-        """The block being filled."""
+        """The current block."""
         return self.builder.block
 
     @property
     def ended(self) -> bool:
-        """Whether the block being filled has its last instruction."""
+        """Whether the current block is terminated."""
         return bool(self.here.is_terminated)
 
     def block(self, name: str = "b") -> LLVM:
-        """A new block, still empty."""
+        """A new empty block."""
         return self.function.append_basic_block(name)
 
     def at(self, block: LLVM) -> None:
-        """Goes on in ``block``."""
+        """Continues in ``block``."""
         self.builder.position_at_end(block)
 
     def goto(self, block: LLVM) -> None:
-        """Ends the block, unless it has ended."""
+        """Terminates the block with a jump, unless it is terminated."""
         if not self.ended:
             self.builder.branch(block)
 
     def branch(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
-        """Ends the block by a condition."""
+        """Terminates the block with a conditional branch."""
         truth = known(condition)
         if truth is None:
             self.builder.cbranch(condition, then, otherwise)
@@ -207,7 +212,7 @@ class Emitter:
             self.builder.branch(then if truth else otherwise)
 
     def unlikely(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
-        """Like `branch`, where ``then`` is rare."""
+        """Like `branch`, but ``then`` is rare."""
         truth = known(condition)
         if truth is None:
             self.builder.unlikely(condition, then, otherwise)
@@ -215,41 +220,41 @@ class Emitter:
             self.builder.branch(then if truth else otherwise)
 
     def ret(self, value: LLVM | None = None) -> None:
-        """Returns."""
+        """Returns from the function."""
         if value is None:
             self.builder.ret_void()
         else:
             self.builder.ret(value)
 
     def phi(self, incoming: Sequence[tuple[LLVM, LLVM]]) -> LLVM:
-        """One of several values, by the block that control came from."""
+        """One of several values, selected by the preceding block."""
         if len(incoming) == 1:
             return incoming[0][0]
-        made = self.builder.phi(incoming[0][0].type)
+        node = self.builder.phi(incoming[0][0].type)
         for value, block in incoming:
-            made.add_incoming(value, block)
-        return made
+            node.add_incoming(value, block)
+        return node
 
     # ------------------------------------------------------------ memory
 
     def cell(self, kind: LLVM = I64) -> LLVM:
-        """Room for one value, for the whole function."""
+        """Memory for one value, for the whole function."""
         return self._room(kind)
 
     def words(self, count: int) -> LLVM:
-        """Room for ``count`` words, for the whole function; not cleared."""
+        """Memory for ``count`` words, for the whole function; not cleared."""
         return self._room(ir.ArrayType(I64, max(count, 1)))
 
     def bytes(self, count: int) -> LLVM:
-        """Room for ``count`` bytes, for the whole function; not cleared."""
+        """Memory for ``count`` bytes, for the whole function; not cleared."""
         return self._room(ir.ArrayType(I8, max(count, 1)))
 
     def _room(self, kind: LLVM) -> LLVM:
-        made = self._cells.alloca(kind)
-        made.type = PTR  # LLVM knows no other pointers.
+        pointer = self._cells.alloca(kind)
+        pointer.type = PTR  # LLVM has only one pointer type.
         rooms, name = self.unit.rooms, self.function.name
         rooms[name] = rooms.get(name, 0) + _bytes(kind)
-        return made
+        return pointer
 
     def load(self, pointer: LLVM, kind: LLVM = I64) -> LLVM:
         return self.builder.load(pointer, typ=kind)
@@ -258,52 +263,52 @@ class Emitter:
         self.builder.store(value, pointer)
 
     def load_unaligned(self, pointer: LLVM) -> LLVM:
-        """A word that begins where a half of one may."""
+        """Loads a word that is aligned to half a word."""
         return self.builder.load(pointer, align=4, typ=I64)
 
     def store_unaligned(self, value: LLVM, pointer: LLVM) -> None:
-        """Stores a word where a half of one may begin."""
+        """Stores a word that is aligned to half a word."""
         self.builder.store(value, pointer, align=4)
 
-    def index(self, pointer: LLVM, place: LLVM | int, kind: LLVM = I64) -> LLVM:
-        """The address of element ``place`` of an array of words (or of ``kind``)."""
-        if isinstance(place, int):
-            place = word(place)
-        if known(place) == 0:
+    def index(self, pointer: LLVM, offset: LLVM | int, kind: LLVM = I64) -> LLVM:
+        """The address of element ``offset`` of an array of words (or of ``kind``)."""
+        if isinstance(offset, int):
+            offset = word(offset)
+        if known(offset) == 0:
             return pointer
-        return self.builder.gep(pointer, [place], source_etype=kind)
+        return self.builder.gep(pointer, [offset], source_etype=kind)
 
-    def get(self, pointer: LLVM, place: LLVM | int) -> LLVM:
-        """Word number ``place`` behind a pointer."""
-        return self.load(self.index(pointer, place))
+    def get(self, pointer: LLVM, offset: LLVM | int) -> LLVM:
+        """Word number ``offset`` from a pointer."""
+        return self.load(self.index(pointer, offset))
 
-    def put(self, pointer: LLVM, place: LLVM | int, value: LLVM) -> None:
+    def put(self, pointer: LLVM, offset: LLVM | int, value: LLVM) -> None:
         """Stores a word."""
-        self.store(value, self.index(pointer, place))
+        self.store(value, self.index(pointer, offset))
 
-    def pointer(self, pointer: LLVM, place: LLVM | int) -> LLVM:
-        """The pointer that word number ``place`` holds."""
-        return self.load(self.index(pointer, place), PTR)
+    def pointer(self, pointer: LLVM, offset: LLVM | int) -> LLVM:
+        """The pointer in word number ``offset``."""
+        return self.load(self.index(pointer, offset), PTR)
 
     def copy(self, target: LLVM, source: LLVM, count: int) -> None:
-        """Copies words; the two may overlap."""
+        """Copies words; the two areas may overlap."""
         if count <= 8:
-            moved = [self.get(source, place) for place in range(count)]
-            for place, value in enumerate(moved):
-                self.put(target, place, value)
+            moved = [self.get(source, offset) for offset in range(count)]
+            for offset, value in enumerate(moved):
+                self.put(target, offset, value)
             return
         self.move(target, source, word(count))
 
     def move(self, target: LLVM, source: LLVM, count: LLVM) -> None:
-        """Copies a number of words that is known when it runs; the two may overlap."""
+        """Copies a number of words that is determined at run time; the two areas may overlap."""
         move = self.unit.intrinsic("llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1])
         self.builder.call(move, [target, source, self.shl(count, 3), flag(False)])
 
     def clear(self, target: LLVM, count: int) -> None:
-        """Makes words zero."""
+        """Clears words."""
         if count <= 8:
-            for place in range(count):
-                self.put(target, place, word(0))
+            for offset in range(count):
+                self.put(target, offset, word(0))
             return
         fill = self.unit.intrinsic("llvm.memset", [PTR, I64], VOID, [PTR, I8, I64, I1])
         self.builder.call(fill, [target, ir.Constant(I8, 0), word(8 * count), flag(False)])
@@ -333,7 +338,7 @@ class Emitter:
         return left if b == 1 else self.builder.mul(left, right)
 
     def arithmetic(self, operator: Operator, left: LLVM, right: LLVM, natural: bool) -> LLVM:
-        """``left operator right``, wrapped; ``natural``: neither operand is negative."""
+        """``left operator right``, wrapped. ``natural``: neither operand is negative."""
         row = operator.row
         if row.native is None:
             assert row.lowered is not None, operator
@@ -373,18 +378,18 @@ class Emitter:
         return self.builder.xor(left, right)
 
     def invert(self, value: LLVM) -> LLVM:
-        """Bitwise not; of a flag, the opposite."""
+        """Bitwise not; for a flag, the negation."""
         a = known(value)
         if a is not None:
             return flag(not a) if value.type == I1 else word(~a)
         return self.builder.not_(value)
 
     def shl(self, value: LLVM, by: LLVM | int) -> LLVM:
-        """Shift up by 0 to 63; more than that yields what 63 & the number does."""
+        """Shifts left by 0 to 63; a larger number is taken modulo 64."""
         return self._shift(value, by, self.builder.shl, lambda a, n: a << n)
 
     def shr(self, value: LLVM, by: LLVM | int) -> LLVM:
-        """Shift down, filling with zeros, by 0 to 63."""
+        """Shifts right by 0 to 63, filling with zeros."""
         return self._shift(value, by, self.builder.lshr, lambda a, n: a >> n)
 
     def _shift(
@@ -406,25 +411,25 @@ class Emitter:
         return emit(value, by)
 
     def sar(self, value: LLVM, by: int) -> LLVM:
-        """Shift down, keeping the sign, by a constant of 0 to 63."""
+        """Shifts right by a constant of 0 to 63, keeping the sign."""
         return value if by == 0 else self.builder.ashr(value, word(by))
 
     def udiv(self, left: LLVM, right: LLVM) -> LLVM:
-        """Unsigned quotient; the divisor is known not to be zero."""
+        """Unsigned quotient; the divisor must not be zero."""
         a, b = known(left), known(right)
         if a is not None and b:
             return word(a // b)
         return left if b == 1 else self.builder.udiv(left, right)
 
     def urem(self, left: LLVM, right: LLVM) -> LLVM:
-        """Unsigned remainder; the divisor is known not to be zero."""
+        """Unsigned remainder; the divisor must not be zero."""
         a, b = known(left), known(right)
         if a is not None and b:
             return word(a % b)
         return word(0) if b == 1 else self.builder.urem(left, right)
 
     def floordiv(self, left: LLVM, right: LLVM, natural: bool) -> LLVM:
-        """Floor quotient; for a zero divisor, whose quotient is never used, any word.
+        """Floor quotient; any word for a zero divisor, whose quotient is never used.
 
         ``natural``: neither operand is negative.
         """
@@ -508,7 +513,7 @@ class Emitter:
         return self.builder.trunc(value, kind)
 
     def is_natural(self, half: LLVM) -> LLVM:
-        """Whether a half of a word, read with its sign, is not negative."""
+        """Whether a half word, read as signed, is not negative."""
         return self.builder.icmp_signed(">=", half, ir.Constant(I32, 0))
 
     def is_byte_set(self, byte: LLVM) -> LLVM:

@@ -1,4 +1,4 @@
-"""Expressions in the native domain: their meaning, emitted as machine code while the fold runs."""
+"""Expressions in the native domain: machine code emitted while the fold runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 
 def symbol_name(index: int) -> str:
-    """The number in memory that is the value of a symbolic constant."""
+    """The name of the number in memory that holds the value of a symbolic constant."""
     return f"symbol{index}"
 
 
@@ -59,7 +59,7 @@ class NativeExpressions:
         return body()
 
     def _unless(self, condition: V, failed: Callable[[], None]) -> None:
-        """Goes on where the condition holds; ``failed`` ends the other block."""
+        """Continues if the condition holds; ``failed`` ends the other block."""
         truth = self._flag(condition)
         if known(truth) == 1:
             return
@@ -117,13 +117,13 @@ class NativeExpressions:
                 incoming.append((truth, e.here))
                 e.goto(end)
                 break
-            on = e.block()
+            next_part = e.block()
             if known(truth) is None:
                 incoming.append((flag(not unit), e.here))
-                e.branch(truth, *((on, end) if unit else (end, on)))
+                e.branch(truth, *((next_part, end) if unit else (end, next_part)))
             else:
-                e.goto(on)
-            e.at(on)
+                e.goto(next_part)
+            e.at(next_part)
         if not parts:
             return Val(ir.BOOL, flag(unit))
         e.at(end)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Control flow in machine code: what runs only if, what runs again."""
+"""Control flow in machine code: conditional and repeated code."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ def named(unit: Unit, name: str) -> LLVM:
 
 
 def exported(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    """A function that others than the unit call, to be filled."""
-    made = unit.declare(name, VOID, parameters)
-    made.attributes.add("nounwind")
-    return Emitter(unit, made)
+    """A function called from outside the unit, to be filled."""
+    function = unit.declare(name, VOID, parameters)
+    function.attributes.add("nounwind")
+    return Emitter(unit, function)
 
 
 @contextmanager
 def when(e: Emitter, condition: LLVM, rare: bool = False) -> Generator[None]:
-    """What is emitted inside runs only where ``condition`` holds."""
-    then, behind = e.block("then"), e.block("behind")
+    """A context for code that runs only if ``condition`` holds."""
+    then, after = e.block("then"), e.block("behind")
     if rare:
-        e.unlikely(condition, then, behind)
+        e.unlikely(condition, then, after)
     else:
-        e.branch(condition, then, behind)
+        e.branch(condition, then, after)
     e.at(then)
     yield
-    e.goto(behind)
-    e.at(behind)
+    e.goto(after)
+    e.at(after)
 
 
 @contextmanager
 def each(e: Emitter, count: LLVM) -> Generator[LLVM]:
-    """What is emitted inside runs for each number below ``count``."""
+    """A context for code that runs for each number below ``count``."""
     number = e.cell()
     e.store(word(0), number)
-    head, body, behind = e.block("each"), e.block("one"), e.block("behind")
+    head, body, after = e.block("each"), e.block("one"), e.block("behind")
     e.goto(head)
     e.at(head)
     now = e.load(number)
-    e.branch(e.ult(now, count), body, behind)
+    e.branch(e.ult(now, count), body, after)
     e.at(body)
     yield now
     if e.ended:
         e.at(e.block("more"))
     e.store(e.add(now, word(1)), number)
     e.goto(head)
-    e.at(behind)
+    e.at(after)
 
 
-def count_up(e: Emitter, ctx: LLVM, place: Word) -> None:
-    """Adds one to a word of the context."""
-    e.put(ctx, place, e.add(e.get(ctx, place), word(1)))
+def count_up(e: Emitter, ctx: LLVM, index: Word) -> None:
+    """Increments a word of the context."""
+    e.put(ctx, index, e.add(e.get(ctx, index), word(1)))

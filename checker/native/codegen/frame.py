@@ -1,4 +1,4 @@
-"""What a function under construction works on, as the domain sees it."""
+"""The function under construction, as the domain sees it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fencepost.spec.semantics.domain import Place
 
 
 class Frame:
-    """What the function under construction works on. What a kind of function has no use for (a
-    property makes no choice) its frame leaves out.
+    """The context of the function under construction. Frames omit operations that their kind of
+    function does not use (a property makes no choice).
     """
 
     ops: Collections
@@ -23,7 +23,7 @@ class Frame:
         raise NotImplementedError
 
     def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
-        """Changes a variable in place; False where the whole value must be given instead."""
+        """Changes a variable in place. Returns False if the whole value is needed instead."""
         raise NotImplementedError
 
     def fail(self, site: int, assertion: bool) -> None:
@@ -31,15 +31,15 @@ class Frame:
         raise NotImplementedError
 
     def witness(self, mark: int) -> None:
-        """Sets a coverage mark at once."""
+        """Sets a coverage mark immediately."""
         raise NotImplementedError
 
     def mark(self, mark: int) -> None:
-        """Sets a coverage mark if the step is completed."""
+        """Sets a coverage mark if the step completes."""
         raise NotImplementedError
 
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
-        """Passes to the observer what a search has seen: at most four words."""
+        """Passes at most four words to the observer."""
         raise NotImplementedError
 
     def refuse(self, guard: int) -> None:
@@ -51,17 +51,17 @@ class Frame:
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Says that variables may be assigned from here on: the code behind this place is reached
-        by more ways than one.
+        """Declares that variables may be assigned from here on, since the code that follows has
+        several predecessors.
         """
         raise NotImplementedError
 
     def save(self) -> Callable[[], None]:
-        """Remembers the variables as they are; the result makes them so again."""
+        """Saves the variables; the result restores them."""
         raise NotImplementedError
 
     def next_vector(self) -> LLVM:
-        """The block in which the next vector of choices is tried."""
+        """The block that tries the next vector of choices."""
         raise NotImplementedError
 
     def set_next_vector(self, block: LLVM) -> None:
@@ -72,7 +72,7 @@ class Frame:
         raise NotImplementedError
 
     def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
-        """Whether an action can be taken, as a flag."""
+        """Whether an action is enabled, as a flag."""
         raise NotImplementedError
 
     def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
@@ -80,11 +80,13 @@ class Frame:
         raise NotImplementedError
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
-        """Takes note of the element that a choice has taken."""
+        """Records the element that a choice has taken."""
 
 
 class Odometer:
-    """Cells and scratch memory of the choices that are not loops: index and "there is more"."""
+    """Cells and scratch memory of the choices that are not loops: the index, and whether there is
+    more.
+    """
 
     def __init__(self, e: Emitter, scratch: LLVM) -> None:
         self.position = e.cell()

@@ -1,7 +1,7 @@
-"""Where the variables lie while a step runs, and what becomes of the step.
+"""Placement of variables while a step runs, and completion of the step.
 
-A step keeps what it assigns apart from the state that it starts from; completed, it is packed again
-and handed to ``emit``.
+A step keeps its assignments separate from the state that it starts from; when it completes, the
+result is packed and passed to ``emit``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fencepost.spec.semantics.fold import execute, updated
 
 
 class Generation(Protocol):
-    """What frames need to know of the model, and the kernels that they call."""
+    """The data about the model that frames need, and the kernels that they call."""
 
     model: ir.Model
     layout: Layout
@@ -39,30 +39,30 @@ class Generation(Protocol):
     see: LLVM
 
     every_guard: bool
-    """Whether it is counted how often any guard is false."""
+    """Whether failures of every guard are counted."""
     symmetric: bool
-    """Whether one state stands for all of its orbit."""
+    """Whether one state represents its orbit."""
     units: Mapping[int, tuple[int, ...]]
-    """The slots of the choices that tell units of an action apart, where they matter."""
+    """The slots of the choices that distinguish units of an action, where they matter."""
     stoppable: set[tuple[int, int]]
-    """The probes that may return before they know."""
+    """The probes that may return before they have an answer."""
 
     def probe(self, action: int, given: int) -> LLVM:
-        """The function (context, state, first choices) that tells whether an action can be taken
-        in a state; ``given`` says how many choices it is given, each as `probed`.
+        """The function (context, state, first choices) that returns whether an action is enabled in
+        a state; ``given`` is the number of its choices, each passed as by `probed`.
         """
         ...
 
 
 def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
-    """Returns ``result`` if the search is to stop; it makes no use of what this state gives."""
+    """Returns ``result`` if the search is stopping, which ignores the results for this state."""
     with when(e, e.as_flag(watched(e, e.index(context, Word.STOP))), rare=True):
         e.ret(result)
 
 
-def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
-    """Sets coverage marks of one word."""
-    address = e.index(e.pointer(context, Word.MARKS), place)
+def set_marks(e: Emitter, context: LLVM, index: int, bits: LLVM) -> None:
+    """Sets coverage marks in one word."""
+    address = e.index(e.pointer(context, Word.MARKS), index)
     e.store(e.either(e.load(address), bits), address)
 
 
@@ -74,8 +74,8 @@ def call_see(
     values: Sequence[LLVM],
     result: LLVM | None,
 ) -> None:
-    """Passes what was seen to the observer, which may stop the search: then the function
-    returns at once, with ``result``, before what was seen has any consequence.
+    """Passes an observation to the observer, which may stop the search: then the function returns
+    ``result`` at once, before the observation has any effect.
     """
     rest = [word(0)] * (MOST_SEEN - len(values))
     kind = word(seen_as(number, len(values)))
@@ -84,24 +84,25 @@ def call_see(
 
 
 def probed(ops: Collections, choice: Val) -> LLVM:
-    """A choice as a probe takes it: the code of a small value, a pointer to a large one."""
+    """A choice as a probe's argument: the code of a small value, a pointer to a large one."""
     return choice.word if isinstance(shape(choice.type), Large) else ops.code(choice)
 
 
 class Changing(Frame):
-    """Variables while a step runs: those that it assigns are kept apart, the rest is read as is.
+    """Variables while a step runs: those that it assigns are kept separately, the rest is read from
+    the state.
 
-    Small ones live in copies of their words, large ones in room of their own, from `begin` on: what
-    a step looks at before it assigns anything is read from the state, and most steps end there. The
-    kinds of these frames differ in where a step ends, well or not.
+    Small variables are copies of their words, large ones have memory of their own, from `begin` on.
+    Before its first assignment a step reads from the state, and most steps end there. The kinds of
+    these frames differ in what happens at the end of a step.
     """
 
     fresh = True
-    """Whether the code that comes next runs before anything is assigned. What takes more than one
-    way to the code behind it begins before they part.
+    """Whether the next code runs before any assignment. Constructs with several paths to the code
+    that follows call `begin` before they branch.
     """
     unfinished: LLVM | None = None
-    """What the function returns when the search is being stopped."""
+    """The result of the function when the search is stopping."""
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class Changing(Frame):
         self._rooms: dict[int, tuple[LLVM, int]] = {}
         layout = generation.layout
         if state is None:
-            # Words that no variable shares must be right as well.
+            # Words without variables must be correct as well.
             self._cells[0] = e.cell()
         for variable in sorted(changing):
             place = layout.places[variable]
@@ -138,8 +139,8 @@ class Changing(Frame):
             self.begin()
 
     def begin(self) -> None:
-        """From here on variables that the step assigns are kept apart; so far they are as they
-        were.
+        """From here on, variables that the step assigns are kept separately, initialized from the
+        state.
         """
         if not self.fresh:
             return
@@ -155,7 +156,7 @@ class Changing(Frame):
                 e.copy(room, e.index(state, layout.places[variable].word), count)
 
     def emit_all(self, body: ir.Statement, end: Callable[[], None]) -> None:
-        """Emits the whole step, all its vectors of choices; ``end`` returns at last."""
+        """Emits the whole step with all its vectors of choices; ``end`` returns at the end."""
         e = self.e
         final = e.block("final")
         self._next = final
@@ -206,7 +207,7 @@ class Changing(Frame):
         return True
 
     def _edit(self, base: LLVM, kind: Type, path: Sequence[Place[V]], value: Val) -> None:
-        """Changes what lies at ``path`` in a large value that stands at ``base``."""
+        """Changes the part at ``path`` of a large value at ``base``."""
         place, shift, inner = self._into(kind, path[0])
         if isinstance(shape(inner), Large) and len(path) > 1:
             self._edit(self.e.index(base, place), inner, path[1:], value)
@@ -272,32 +273,32 @@ class Changing(Frame):
         return self._odometer
 
     def new_odometer(self) -> Odometer:
-        """Where the odometer of this function lies."""
+        """Allocates the odometer of this function."""
         if self.scratch_words > MOST_SCRATCH:
             raise Unsupported("it does not make so many choices in one step")
         return Odometer(self.e, self.e.words(self.scratch_words))
 
     def packed(self) -> LLVM:
-        """The state as it is now, in room of its own."""
+        """The current state, packed into separate memory."""
         self.begin()
         e, layout = self.e, self.generation.layout
         out = e.words(layout.words)
-        taken = dict(self._cells)
+        cells = dict(self._cells)
         rooms = {layout.places[v].word: room for v, room in self._rooms.items()}
-        place = 0
-        while place < layout.words:
-            if place in rooms:
-                room, count = rooms[place]
-                e.copy(e.index(out, place), room, count)
-                place += count
+        index = 0
+        while index < layout.words:
+            if index in rooms:
+                room, count = rooms[index]
+                e.copy(e.index(out, index), room, count)
+                index += count
                 continue
-            if place in taken:
-                e.put(out, place, e.load(taken[place]))
+            if index in cells:
+                e.put(out, index, e.load(cells[index]))
             elif self.state is None:
-                e.put(out, place, word(0))
+                e.put(out, index, word(0))
             else:
-                e.put(out, place, e.get(self.state, place))
-            place += 1
+                e.put(out, index, e.get(self.state, index))
+            index += 1
         return out
 
     # ------------------------------------------------------------ what a step leaves behind
@@ -309,13 +310,13 @@ class Changing(Frame):
         return flag(True)
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
-        """Which one it is matters to fairness only."""
+        """Only fairness depends on the element."""
 
     def witness(self, mark: int) -> None:
-        """Marks count in a search only."""
+        """Marks count only in a search."""
 
     def mark(self, mark: int) -> None:
-        """Marks count in a search only."""
+        """Marks count only in a search."""
 
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
         call_see(self.generation, self.e, self.context, number, values, self.unfinished)
@@ -370,11 +371,11 @@ class StepFrame(Changing):
         slots = self.generation.units.get(self.number, ())
         if pick.slot not in slots:
             return
-        e, place = self.e, slots.index(pick.slot)
+        e, position = self.e, slots.index(pick.slot)
         rank = self.ops.rank(element)
-        if place:
-            rank = e.add(e.mul(self._ranks[place - 1], word(cardinality(element.type))), rank)
-        self._ranks[place:] = [rank]
+        if position:
+            rank = e.add(e.mul(self._ranks[position - 1], word(cardinality(element.type))), rank)
+        self._ranks[position:] = [rank]
         e.put(self.context, Word.OF_ACTION, rank)
 
     def refuse(self, guard: int) -> None:
@@ -394,7 +395,7 @@ class StepFrame(Changing):
 
     def finish(self) -> None:
         self.begin()
-        # One copy of the code for each place at which the next vector is tried.
+        # One copy of the code for each block that tries the next vector.
         target = self._next
         if id(target) not in self._finishers:
             e, here = self.e, self.e.here
@@ -412,8 +413,8 @@ class StepFrame(Changing):
 
 
 class ProbeFrame(Changing):
-    """Whether an action can be taken: the first step that completes or fails decides. ``given`` are
-    the values of the first choices, by their slots and as `probed`.
+    """Whether an action is enabled: the first step that completes or fails decides. ``given`` are
+    the values of the first choices, by slot and as passed by `probed`.
     """
 
     unfinished = flag(True)
@@ -432,12 +433,12 @@ class ProbeFrame(Changing):
         self.ops.polling.leave = partial(leave_if_stopped, e, context, flag(False))
 
     def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
-        wanted = self.given.get(pick.slot)
-        if wanted is None:
+        given_code = self.given.get(pick.slot)
+        if given_code is None:
             return flag(True)
         if isinstance(shape(element.type), Large):
-            return self.ops.equal(element, Val(element.type, wanted))
-        return self.e.eq(self.ops.code(element), wanted)
+            return self.ops.equal(element, Val(element.type, given_code))
+        return self.e.eq(self.ops.code(element), given_code)
 
     def fail(self, site: int, assertion: bool) -> None:
         self.e.ret(flag(True))

@@ -1,6 +1,4 @@
-"""Sequences, bags and sets with a capacity as they are changed in memory, where elements move up or
-down.
-"""
+"""In-place changes of sequences, bags and sets with a capacity, which shift elements."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import as_collection
 
 MOST_WORDS = 12
-"""In a value of more words than this elements move one by one."""
+"""Maximum size in words of values whose elements are shifted word by word."""
 
 
 class Gaps(Order):
@@ -19,76 +17,76 @@ class Gaps(Order):
     its words.
     """
 
-    def now(self, place: Val) -> Val:
-        """The value that a place holds at this moment."""
-        if isinstance(shape(place.type), Small):
-            return Val(place.type, self.e.load(place.word))
-        return place
+    def now(self, target: Val) -> Val:
+        """The current value of a location."""
+        if isinstance(shape(target.type), Small):
+            return Val(target.type, self.e.load(target.word))
+        return target
 
-    def set_at(self, place: Val, index: LLVM, new: Val) -> None:
-        if isinstance(shape(place.type), Large):
-            self.put_at(place, index, new)
+    def set_at(self, target: Val, index: LLVM, new: Val) -> None:
+        if isinstance(shape(target.type), Large):
+            self.put_at(target, index, new)
             return
-        kind = as_collection(place.type)
+        kind = as_collection(target.type)
         width = tight(kind.element)
         if width == 0 or isinstance(shape(kind.element), Large):
-            return  # Large elements have no room only where the capacity is 0.
+            return  # Large elements have no room only if the capacity is 0.
         start = word(length_bits(kind))
         shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
-        code = self.e.load(place.word)
-        self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
+        code = self.e.load(target.word)
+        self.e.store(self.merged(code, shift, width, self.code(new)), target.word)
 
-    def clear_at(self, place: Val, index: LLVM) -> None:
-        kind = as_collection(place.type)
+    def clear_at(self, target: Val, index: LLVM) -> None:
+        kind = as_collection(target.type)
         size = shape(kind.element)
         if isinstance(size, Small):
-            self.set_at(place, index, self.of_code(kind.element, word(0)))
+            self.set_at(target, index, self.of_code(kind.element, word(0)))
         elif isinstance(shape(kind), Large):
             word_of, _ = self.slot(kind, index)
-            self.e.clear(self.e.index(place.word, word_of), size.words)
+            self.e.clear(self.e.index(target.word, word_of), size.words)
 
-    def set_length(self, place: Val, length: LLVM) -> None:
-        kind = as_collection(place.type)
+    def set_length(self, target: Val, length: LLVM) -> None:
+        kind = as_collection(target.type)
         width = length_bits(kind)
         if width == 0:
             return
-        # The length stands lowest, in the code as in the first word.
-        old = self.e.load(place.word)
-        self.e.store(self.merged(old, 0, width, length), place.word)
+        # The length is in the lowest bits, both in the code and in the first word.
+        old = self.e.load(target.word)
+        self.e.store(self.merged(old, 0, width, length), target.word)
 
-    def open_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
-        """Moves the elements from ``index`` on one up; the last one of a full value is lost. What
-        is at ``index`` now has to be replaced.
+    def open_gap(self, location: Val, index: LLVM, length: LLVM) -> None:
+        """Shifts the elements from ``index`` on up by one; the last one of a full value is lost.
+        The caller must overwrite the element at ``index``.
         """
         e = self.e
-        if self._moved(place, index, True):
+        if self._moved(location, index, True):
             return
 
         def move(step: LLVM, _: LLVM) -> None:
             target = e.sub(length, step)
-            self.set_at(place, target, self.at(self.now(place), e.sub(target, word(1))))
+            self.set_at(location, target, self.at(self.now(location), e.sub(target, word(1))))
 
         self.counted(e.sub(length, index), move)
 
-    def close_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
-        """Moves the elements behind ``index`` one down and forgets the last."""
+    def close_gap(self, location: Val, index: LLVM, length: LLVM) -> None:
+        """Shifts the elements after ``index`` down by one and removes the last."""
         e = self.e
         last = e.sub(length, word(1))
-        if not self._moved(place, index, False):
+        if not self._moved(location, index, False):
 
             def move(step: LLVM, _: LLVM) -> None:
                 target = e.add(index, step)
-                self.set_at(place, target, self.at(self.now(place), e.add(target, word(1))))
+                self.set_at(location, target, self.at(self.now(location), e.add(target, word(1))))
 
             self.counted(e.sub(last, index), move)
-            self.clear_at(place, last)
-        self.set_length(place, last)
+            self.clear_at(location, last)
+        self.set_length(location, last)
 
-    def _moved(self, place: Val, index: LLVM, up: bool) -> bool:
-        """Moves all from ``index`` on to the next element, or to the one before, word by word, and
-        behind the last come zeros; False where they have to move one by one.
+    def _moved(self, target: Val, index: LLVM, up: bool) -> bool:
+        """Shifts all elements from ``index`` on up or down by one, word by word, with zeros after
+        the last. Returns False if they must be moved one by one.
         """
-        e, kind = self.e, as_collection(place.type)
+        e, kind = self.e, as_collection(target.type)
         assert kind.capacity is not None
         size = shape(kind)
         if isinstance(size, Small):
@@ -99,15 +97,15 @@ class Gaps(Order):
             at, shift = word(0), e.add(e.mul(index, word(width)), word(first))
             used = [first + kind.capacity * width]
         else:
-            where = array(kind)
-            if not where.per_word or size.words > MOST_WORDS:
+            layout_of = array(kind)
+            if not layout_of.per_word or size.words > MOST_WORDS:
                 return False
-            width, per = where.bits, where.per_word
-            number = e.add(index, word(where.first))
+            width, per = layout_of.bits, layout_of.per_word
+            number = e.add(index, word(layout_of.first))
             at, shift = e.udiv(number, word(per)), e.mul(e.urem(number, word(per)), word(width))
-            slots = where.first + where.count
+            slots = layout_of.first + layout_of.count
             used = [min(slots - per * n, per) * width for n in range(size.words)]
-        old = [e.get(place.word, n) for n in range(len(used))]
+        old = [e.get(target.word, n) for n in range(len(used))]
         below = e.sub(e.shl(word(1), shift), word(1))
         last = (per - 1) * width
         for n, bits in enumerate(used):
@@ -121,8 +119,8 @@ class Gaps(Order):
                 moved = e.either(moved, e.shl(self.bits(old[n + 1], 0, width), last))
             if up:
                 moved = self.bits(moved, 0, bits)
-            here = e.select(e.eq(at, word(n)), below, word(0))
-            stays = e.select(e.ult(word(n), at), word(-1), here)
+            boundary = e.select(e.eq(at, word(n)), below, word(0))
+            stays = e.select(e.ult(word(n), at), word(-1), boundary)
             kept = e.either(e.both(old[n], stays), e.both(moved, e.invert(stays)))
-            e.put(place.word, n, kept)
+            e.put(target.word, n, kept)
         return True

@@ -1,9 +1,9 @@
-"""Whether words are a packed state, emitted as machine code: for states that come from a file,
-since all other machine code trusts its states.
+"""Checks that words are a packed state, emitted as machine code, for states that come from a file;
+all other machine code trusts its states.
 
-What a state is, `layout` says: words that it writes for some value of every variable. Here the same
-is found from the words themselves. Bits that belong to no part of a value are zero, every part is
-in its range, and the elements of sets and bags stand in order.
+`layout` defines packed states: words that it writes for some value of every variable. This module
+decides the same from the words: bits that belong to no part of a value are zero, every part is in
+its range, and the elements of sets and bags are in order.
 """
 
 from __future__ import annotations
@@ -47,48 +47,46 @@ from fencepost.spec.core.types import (
 
 def define(unit: Unit, layout: Layout) -> None:
     """Adds `lawful`."""
-    one = Emitter(unit, unit.function("is_state", I1, [PTR]))
-    _is_state(one, layout)
+    checker = Emitter(unit, unit.function("is_state", I1, [PTR]))
+    _is_state(checker, layout)
     e = exported(unit, "lawful", [PTR, I64, PTR])
-    states, count, found = e.arguments
+    states, count, first_bad = e.arguments
     with each(e, count) as number:
         state = e.index(states, e.mul(number, word(layout.words)))
-        with when(e, e.invert(e.call(one.function, [state])), rare=True):
-            e.put(found, 0, number)
+        with when(e, e.invert(e.call(checker.function, [state])), rare=True):
+            e.put(first_bad, 0, number)
             e.ret()
-    e.put(found, 0, count)
+    e.put(first_bad, 0, count)
     e.ret()
 
 
 def _is_state(e: Emitter, layout: Layout) -> None:
     """is_state(words): whether they are a state."""
     (state,) = e.arguments
-    taken = [0] * layout.words
-    for kind, place in zip(layout.types, layout.places, strict=True):
-        _take(taken, kind, place)
+    used = [0] * layout.words
+    for kind, slot in zip(layout.types, layout.places, strict=True):
+        _take(used, kind, slot)
     look = Lawful(e)
-    for number, mask in enumerate(taken):
+    for number, mask in enumerate(used):
         rest = OCCUPIED if number == 0 else 0
         if mask != MASK:
             free = e.both(e.get(state, number), word(MASK & ~mask))
             look.demand(e.eq(free, word(rest)))
-    for kind, place in zip(layout.types, layout.places, strict=True):
-        look.value(look.read(state, place.word, place.shift, kind))
+    for kind, slot in zip(layout.types, layout.places, strict=True):
+        look.value(look.read(state, slot.word, slot.shift, kind))
     e.ret(flag(True))
 
 
 class Lawful(Order):
-    """What is emitted returns false, from a function that answers whether words are right, where
-    they are not.
-    """
+    """Emits code that returns false from a checking function if words are wrong."""
 
     def demand(self, truth: LLVM) -> None:
-        """Goes on only where this is true."""
+        """Continues only if this is true."""
         with when(self.e, self.e.invert(truth), rare=True):
             self.e.ret(flag(False))
 
     def value(self, value: Val) -> None:
-        """Goes on only where these words are how a value of the type is packed."""
+        """Continues only if these words are a packed value of the type."""
         e, kind, size = self.e, value.type, shape(value.type)
         if isinstance(kind, Scalar):
             if cardinality(kind) < 1 << tight(kind):
@@ -123,8 +121,8 @@ class Lawful(Order):
                 left = cardinality(element) % WORD
                 size = shape(kind)
                 if isinstance(size, Large) and left:
-                    taken = [MASK] * (size.words - 1) + [(1 << left) - 1]
-                    self._zero(value, taken)
+                    used = [MASK] * (size.words - 1) + [(1 << left) - 1]
+                    self._zero(value, used)
             case Elements() as form:
                 self._elements(value, form)
             case Product(parts) as form:
@@ -132,10 +130,10 @@ class Lawful(Order):
             case Numbers():
                 raise AssertionError(kind)
 
-    def _zero(self, value: Val, taken: Sequence[int]) -> None:
-        """All bits are zero but for those that are taken, a mask for each word."""
+    def _zero(self, value: Val, used: Sequence[int]) -> None:
+        """All bits are zero except the used ones, a mask for each word."""
         e, size = self.e, shape(value.type)
-        for number, mask in enumerate(taken):
+        for number, mask in enumerate(used):
             if isinstance(size, Large):
                 if mask != MASK:
                     free = e.both(e.get(value.word, number), word(MASK & ~mask))
@@ -145,17 +143,17 @@ class Lawful(Order):
                 self.demand(e.eq(free, word(0)))
 
     def _parts(self, value: Val, case: int) -> None:
-        """The parts of a record, of a variant, or of an option; and nothing else but the tag."""
+        """The parts of a record, a variant or an option, with nothing else but the tag."""
         size, head, parts = shape(value.type), head_bits(value.type), parts_of(value.type, case)
         if isinstance(size, Small):
             used = head + sum(tight(part.type) for part in parts)
-            taken = [((1 << used) - 1) << size.bits - used]
+            masks = [((1 << used) - 1) << size.bits - used]
         else:
-            taken = [0] * size.words
-            taken[0] = (1 << head) - 1
-            for part, place in zip(parts, place_fields(parts, head)[0], strict=True):
-                _take(taken, part.type, place)
-        self._zero(value, taken)
+            masks = [0] * size.words
+            masks[0] = (1 << head) - 1
+            for part, slot in zip(parts, place_fields(parts, head)[0], strict=True):
+                _take(masks, part.type, slot)
+        self._zero(value, masks)
         for number in range(len(parts)):
             self.value(self.part(value, case, number))
 
@@ -183,18 +181,21 @@ class Lawful(Order):
             self._zero_behind(value, length)
 
     def _zero_behind(self, value: Val, length: LLVM) -> None:
-        """Behind the elements of a large collection, and between them, there is nothing."""
-        e, size, where = self.e, shape(value.type), array(value.type)
+        """There is nothing after the elements of a large collection, and between them."""
+        e, size, layout_of = self.e, shape(value.type), array(value.type)
         assert isinstance(size, Large)
         self._zero(value, _slots(value.type, size.words))
-        if where.per_word:
-            slot, per = e.add(length, word(where.first)), word(where.per_word)
-            place, shift = e.udiv(slot, per), e.mul(e.urem(slot, per), word(where.bits))
+        if layout_of.per_word:
+            slot, per = e.add(length, word(layout_of.first)), word(layout_of.per_word)
+            index, shift = e.udiv(slot, per), e.mul(e.urem(slot, per), word(layout_of.bits))
         else:
-            place, shift = e.add(e.mul(length, word(where.words)), word(where.start)), word(0)
-        with each(e, e.sub(word(size.words), place)) as number:
-            found = e.get(value.word, e.add(place, number))
-            rest = e.shr(found, e.select(e.as_flag(number), word(0), shift))
+            index, shift = (
+                e.add(e.mul(length, word(layout_of.words)), word(layout_of.start)),
+                word(0),
+            )
+        with each(e, e.sub(word(size.words), index)) as number:
+            content = e.get(value.word, e.add(index, number))
+            rest = e.shr(content, e.select(e.as_flag(number), word(0), shift))
             self.demand(e.eq(rest, word(0)))
 
     def _values(self, value: Val, element: Type, count: int) -> None:
@@ -209,24 +210,24 @@ class Lawful(Order):
                 self.value(self.at_rank(value, number))
 
 
-def _take(taken: list[int], kind: Type, place: Part) -> None:
-    """Takes the bits at a place for a value of some type."""
+def _take(used: list[int], kind: Type, part: Part) -> None:
+    """Marks the bits of a part as used by a value of some type."""
     size = shape(kind)
     if isinstance(size, Small):
-        taken[place.word] |= ((1 << size.bits) - 1) << place.shift
+        used[part.word] |= ((1 << size.bits) - 1) << part.shift
     else:
-        taken[place.word : place.word + size.words] = [MASK] * size.words
+        used[part.word : part.word + size.words] = [MASK] * size.words
 
 
 def _slots(kind: Type, words: int) -> list[int]:
-    """The bits of a large collection or map that its length and its elements may have."""
-    where = array(kind)
-    taken = [0] * words
-    taken[0] = (1 << length_bits(kind)) - 1
-    if not where.per_word:
-        taken[where.start :] = [MASK] * (words - where.start)
-        return taken
-    own = (1 << where.bits) - 1
-    for slot in range(where.first, where.first + where.count):
-        taken[slot // where.per_word] |= own << slot % where.per_word * where.bits
-    return taken
+    """The bits of a large collection or map that its length and its elements may use."""
+    layout_of = array(kind)
+    used = [0] * words
+    used[0] = (1 << length_bits(kind)) - 1
+    if not layout_of.per_word:
+        used[layout_of.start :] = [MASK] * (words - layout_of.start)
+        return used
+    own = (1 << layout_of.bits) - 1
+    for slot in range(layout_of.first, layout_of.first + layout_of.count):
+        used[slot // layout_of.per_word] |= own << slot % layout_of.per_word * layout_of.bits
+    return used

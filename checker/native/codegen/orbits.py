@@ -1,9 +1,8 @@
 """The orbits of packed states under exchanges of values of symmetric types, as machine code.
 
-Exchanges are made of those of two neighbouring values, so there is one function for each such pair.
-Which state of an orbit is visited is decided by the colours of the values: they ascend. Only where
-some have the same colour exchanges of these are tried, one after the other. It does not know which
-states there are, nor what they mean.
+Exchanges are composed of exchanges of two neighbouring values, with one function for each such
+pair. The visited state of an orbit is the one in which the colours of the values ascend. Exchanges
+are tried one by one only among values of the same colour.
 """
 
 from __future__ import annotations
@@ -24,64 +23,63 @@ from fencepost.spec.core.symmetry import symmetric_types
 
 
 def define(generation: Generation, unit: Unit) -> None:
-    """Adds `orbit`, `least_of_orbit`, `least_step` and `least_lead` to a unit in which
-    `state_less` is known.
+    """Adds `orbit`, `least_of_orbit`, `least_step` and `least_lead` to a unit that contains
+    `state_less`.
     """
     _Orbits(generation, unit).define()
 
 
 def tour(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Exchanges of neighbours, each a type and the first of the two, that go from one arrangement
-    of the values of every type to the next, through all of them. ``sizes``: how many values each
-    type has.
+    """Exchanges of neighbours, each a type and the first of the two, that visit all arrangements of
+    the values of every type, one after the other. ``sizes`` are the numbers of values of the types.
     """
     every: list[tuple[int, int]] = []
     for number, size in enumerate(sizes):
-        # There and back again: so what comes before is gone through between any two.
-        inner, way = every, list(every)
-        for turn, place in enumerate(_changes(size)):
-            way.append((number, place))
-            way += inner if turn % 2 else inner[::-1]
-        every = way
+        # Back and forth: all earlier exchanges run between any two of these.
+        inner, steps = every, list(every)
+        for turn, position in enumerate(_changes(size)):
+            steps.append((number, position))
+            steps += inner if turn % 2 else inner[::-1]
+        every = steps
     return every
 
 
 def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
     """For each set of ties between neighbours, as bits of a number, the exchanges of neighbours
-    that go through all arrangements of values that are tied; and where those of each begin, and
-    those of the last one end.
+    that visit all arrangements of tied values; and the start of each sequence, followed by the end
+    of the last one.
     """
-    pairs = [place for size in sizes for place in [*range(1, size), 0]]
-    ways: list[int] = []
+    pairs = [position for size in sizes for position in [*range(1, size), 0]]
+    steps: list[int] = []
     begins = [0]
     for ties in range(1 << sum(size - 1 for size in sizes)):
         blocks: list[list[int]] = [[]]
         pair = 0
         for inner in pairs:
-            # After the last value of a type, another block begins in any case.
+            # Another block always begins after the last value of a type.
             if inner and ties >> pair & 1:
                 blocks[-1].append(pair)
             else:
                 blocks.append([])
             pair += inner > 0
-        ways += [blocks[b][place] for b, place in tour([len(block) + 1 for block in blocks])]
-        begins.append(len(ways))
-    return ways, begins
+        steps += [blocks[b][position] for b, position in tour([len(block) + 1 for block in blocks])]
+        begins.append(len(steps))
+    return steps, begins
 
 
 def _changes(size: int) -> list[int]:
-    """The places of neighbours to exchange, through all arrangements of ``size`` values: the last
-    value goes down through the others and up again, between two of their own exchanges.
+    """The positions of neighbours to exchange, through all arrangements of ``size`` values: the
+    last value moves down through the others and up again, between two of their own exchanges.
     """
     if size < 2:
         return []
-    made: list[int] = []
-    for turn, place in enumerate([*_changes(size - 1), None]):
+    positions: list[int] = []
+    for turn, position in enumerate([*_changes(size - 1), None]):
         down = turn % 2 == 0
-        made += range(size - 2, -1, -1) if down else range(size - 1)
-        if place is not None:
-            made.append(place + 1 if down else place)
-    return made
+        positions += range(size - 2, -1, -1) if down else range(size - 1)
+        if position is not None:
+            positions.append(position + 1 if down else position)
+    return positions
 
 
 class _Orbits:
@@ -92,7 +90,9 @@ class _Orbits:
         self.enums = symmetric_types(generation.layout.types)
         sizes = [len(enum.members) for enum in self.enums]
         self.count = prod(map(factorial, sizes))
-        pairs = [(number, place) for number, size in enumerate(sizes) for place in range(size - 1)]
+        pairs = [
+            (number, position) for number, size in enumerate(sizes) for position in range(size - 1)
+        ]
         self.way = [pairs.index(pair) for pair in tour(sizes)]
         self.exchanges = [self._exchange(*pair) for pair in pairs]
 
@@ -105,139 +105,143 @@ class _Orbits:
     def _function(self, name: str, result: LLVM, parameters: int) -> LLVM:
         return self.unit.function(name, result, [PTR] * parameters, aliasing=True)
 
-    def _exchange(self, number: int, place: int) -> LLVM:
-        """exchange(ctx, state, out): writes a state with two values exchanged; both places may be
-        the same.
+    def _exchange(self, number: int, position: int) -> LLVM:
+        """exchange(ctx, state, out): writes a state with two values exchanged; both addresses may
+        be equal.
         """
-        made = self._function(f"exchange{number}_{place}", VOID, 3)
-        e = Emitter(self.unit, made)
+        function = self._function(f"exchange{number}_{position}", VOID, 3)
+        e = Emitter(self.unit, function)
         ctx, state, out = e.arguments
         kinds, slots = self.generation.layout.types, self.generation.model.slots
-        exchanging = Exchanging(kinds, slots, self.enums[number], place, place + 1)
+        exchanging = Exchanging(kinds, slots, self.enums[number], position, position + 1)
         body = nested(exchanging.statement())
         frame = _ExchangeFrame(self.generation, e, ctx, state, assigned(body), out)
         frame.emit_all(body, e.ret)
-        return made
+        return function
 
     @contextmanager
     def _walked(
         self, e: Emitter, ctx: LLVM, states: Sequence[LLVM], way: tuple[LLVM, LLVM] | None = None
     ) -> Generator[None]:
-        """What is emitted inside runs for each exchange but the one that changes nothing; the
-        ``states`` are what it has made of them, all by the same exchange. ``way`` is where the
-        neighbours to exchange stand, and how often that is done; None: all exchanges are made.
+        """A context for code that runs for each exchange except the identity; the ``states`` have
+        been changed by the same exchange. ``way`` is the address of the neighbours to exchange, and
+        their number; None for all exchanges.
         """
         table, count = way or (self.unit.table(self.way), word(len(self.way)))
         with each(e, count) as step:
             number = e.get(table, step)
-            for place, exchange in enumerate(self.exchanges):
-                with when(e, e.eq(number, word(place))):
+            for position, exchange in enumerate(self.exchanges):
+                with when(e, e.eq(number, word(position))):
                     for state in states:
                         e.call(exchange, [ctx, state, state])
             yield
 
     def _room(self, e: Emitter, state: LLVM) -> LLVM:
-        """A copy of a state, to be changed."""
+        """A mutable copy of a state."""
         room = e.words(self.words)
         copy(e, self.words, room, state)
         return room
 
     def _colours(self, number: int) -> tuple[LLVM | None, LLVM | None]:
         """plain(ctx, state, value) and other(ctx, state, value): the halves of the colour of a
-        value of a symmetric type, by its position. None: there is nothing to tell.
+        value of a symmetric type, by its position. None if a half is empty.
         """
         halves: list[LLVM | None] = []
         for name, plain in (("plain", True), ("other", False)):
-            made = self.unit.function(f"{name}{number}", I64, [PTR, PTR, I64], aliasing=True)
-            e = Emitter(self.unit, made)
-            _, state, one = e.arguments
-            colour = Colour(e, self.enums[number], one)
+            function = self.unit.function(f"{name}{number}", I64, [PTR, PTR, I64], aliasing=True)
+            e = Emitter(self.unit, function)
+            _, state, position = e.arguments
+            colour = Colour(e, self.enums[number], position)
             said = colour.of_state(self.generation.layout, state, plain)
             e.ret(word(0) if said is None else said)
-            halves.append(None if said is None else made)
+            halves.append(None if said is None else function)
         return halves[0], halves[1]
 
     def _orbit(self, e: Emitter) -> None:
-        """orbit(ctx, state, found): writes the state that stands for the orbit; how many states
-        there are in it.
+        """orbit(ctx, state, found): writes the representative of the orbit; returns the size of the
+        orbit.
         """
-        ctx, state, found = e.arguments
+        ctx, state, best = e.arguments
         sizes = [len(enum.members) for enum in self.enums]
-        # Of each value the half of its colour that is told at once, and the other half.
+        # For each value, the half of its colour that takes no loop, and the other half.
         colours = e.words(sum(sizes)), e.words(sum(sizes))
-        copy(e, self.words, found, state)
+        copy(e, self.words, best, state)
         ties, first, pair = word(0), 0, 0
         for number, size in enumerate(sizes):
             self._tell(e, number, [e.index(half, first) for half in colours])
             for last in range(size - 1, 0, -1):
-                for place in range(last):
-                    left, right = ([e.get(h, first + place + n) for h in colours] for n in (0, 1))
+                for position in range(last):
+                    left, right = (
+                        [e.get(h, first + position + n) for h in colours] for n in (0, 1)
+                    )
                     later = e.both(e.as_word(e.eq(left[0], right[0])), _below(e, right[1], left[1]))
                     with when(e, e.as_flag(e.either(_below(e, right[0], left[0]), later))):
-                        for half, one, other in zip(colours, left, right, strict=True):
-                            e.put(half, first + place, other)
-                            e.put(half, first + place + 1, one)
-                        e.call(self.exchanges[pair + place], [ctx, found, found])
-            for place in range(size - 1):
+                        for half, left_colour, right_colour in zip(
+                            colours, left, right, strict=True
+                        ):
+                            e.put(half, first + position, right_colour)
+                            e.put(half, first + position + 1, left_colour)
+                        e.call(self.exchanges[pair + position], [ctx, best, best])
+            for position in range(size - 1):
                 tie = word(1)
                 for half in colours:
-                    left, right = (e.get(half, first + place + more) for more in (0, 1))
+                    left, right = (e.get(half, first + position + more) for more in (0, 1))
                     tie = e.both(tie, e.as_word(e.eq(left, right)))
-                ties = e.either(ties, e.shl(tie, pair + place))
+                ties = e.either(ties, e.shl(tie, pair + position))
             first, pair = first + size, pair + size - 1
         with when(e, e.eq(ties, word(0))):
             e.ret(word(self.count))
-        self._try_ties(e, ctx, found, ties, sizes)
+        self._try_ties(e, ctx, best, ties, sizes)
 
     def _tell(self, e: Emitter, number: int, colours: Sequence[LLVM]) -> None:
-        """Finds the colours of the values of a type; the other halves only where the halves that
-        are told at once leave a tie.
+        """Computes the colours of the values of a type; the other halves only if the plain halves
+        leave a tie.
         """
         ctx, state, _ = e.arguments
         size = len(self.enums[number].members)
         plain, other = self._colours(number)
         tied = word(0)
-        for place in range(size):
-            told = word(0) if plain is None else e.call(plain, [ctx, state, word(place)])
-            e.put(colours[0], place, told)
-            e.put(colours[1], place, word(0))
-            for before in range(place):
-                tied = e.either(tied, e.as_word(e.eq(e.get(colours[0], before), told)))
+        for position in range(size):
+            colour = word(0) if plain is None else e.call(plain, [ctx, state, word(position)])
+            e.put(colours[0], position, colour)
+            e.put(colours[1], position, word(0))
+            for before in range(position):
+                tied = e.either(tied, e.as_word(e.eq(e.get(colours[0], before), colour)))
         if other is not None:
             with when(e, e.as_flag(tied)):
-                for place in range(size):
-                    e.put(colours[1], place, e.call(other, [ctx, state, word(place)]))
+                for position in range(size):
+                    e.put(colours[1], position, e.call(other, [ctx, state, word(position)]))
 
     def _try_ties(
-        self, e: Emitter, ctx: LLVM, found: LLVM, ties: LLVM, sizes: Sequence[int]
+        self, e: Emitter, ctx: LLVM, best: LLVM, ties: LLVM, sizes: Sequence[int]
     ) -> None:
-        """Returns from `orbit`, where neighbours of one colour are the bits of ``ties``."""
+        """Returns from `orbit`; the bits of ``ties`` are neighbours of the same colour."""
         ways, begins = tours_among_ties(sizes)
-        table, where = self.unit.table(ways), self.unit.table(begins)
-        begin, end = e.get(where, ties), e.get(where, e.add(ties, word(1)))
-        now, times = self._room(e, found), e.cell()
-        e.store(word(1), times)
+        table, offsets = self.unit.table(ways), self.unit.table(begins)
+        begin, end = e.get(offsets, ties), e.get(offsets, e.add(ties, word(1)))
+        now, repetitions = self._room(e, best), e.cell()
+        e.store(word(1), repetitions)
         with self._walked(e, ctx, [now], (e.index(table, begin), e.sub(end, begin))):
             better, onward = e.block("better"), e.block("onward")
-            for place in range(self.words):
-                one, other = e.get(now, place), e.get(found, place)
-                with when(e, e.ult(one, other)):
+            for indexion in range(self.words):
+                mine, theirs = e.get(now, indexion), e.get(best, indexion)
+                with when(e, e.ult(mine, theirs)):
                     e.goto(better)
-                with when(e, e.ult(other, one)):
+                with when(e, e.ult(theirs, mine)):
                     e.goto(onward)
-            e.store(e.add(e.load(times), word(1)), times)
+            e.store(e.add(e.load(repetitions), word(1)), repetitions)
             e.goto(onward)
             e.at(better)
-            copy(e, self.words, found, now)
-            e.store(word(1), times)
+            copy(e, self.words, best, now)
+            e.store(word(1), repetitions)
             e.goto(onward)
             e.at(onward)
-        # Exchanges that change nothing make each of the others come up as often.
-        e.ret(e.udiv(word(self.count), e.load(times)))
+        # Exchanges that change nothing make each of the others occur equally often.
+        e.ret(e.udiv(word(self.count), e.load(repetitions)))
 
     def _least(self, e: Emitter) -> None:
         """least_of_orbit(ctx, state, least): writes the least state of the orbit, in the order of
-        the language; both places may be the same.
+        the language; both addresses may be equal.
         """
         ctx, state, least = e.arguments
         now = self._room(e, state)
@@ -247,36 +251,36 @@ class _Orbits:
         e.ret()
 
     def _least_step(self, e: Emitter) -> None:
-        """least_step(ctx, before, after, least_before, least_after): writes the least of what
-        exchanges make of a step, by the state behind it, then by the one before.
+        """least_step(ctx, before, after, least_before, least_after): writes the least image of a
+        step, by the state after it, then by the one before.
         """
         ctx, before, after, least_before, least_after = e.arguments
-        first, behind = self._room(e, before), self._room(e, after)
+        first, second = self._room(e, before), self._room(e, after)
         copy(e, self.words, least_before, before)
         copy(e, self.words, least_after, after)
-        with self._walked(e, ctx, [first, behind]):
+        with self._walked(e, ctx, [first, second]):
             better, onward = e.block("better"), e.block("onward")
-            with when(e, call(e, "state_less", behind, least_after)):
+            with when(e, call(e, "state_less", second, least_after)):
                 e.goto(better)
-            with when(e, same(e, self.words, behind, least_after)):
+            with when(e, same(e, self.words, second, least_after)):
                 e.branch(call(e, "state_less", first, least_before), better, onward)
             e.goto(onward)
             e.at(better)
             copy(e, self.words, least_before, first)
-            copy(e, self.words, least_after, behind)
+            copy(e, self.words, least_after, second)
             e.goto(onward)
             e.at(onward)
         e.ret()
 
     def _least_lead(self, e: Emitter) -> None:
-        """least_lead(ctx, before, after, target, best): keeps at ``best`` the least state from
-        which what some exchange makes of a step leads to ``target``; zeros stand for none.
+        """least_lead(ctx, before, after, target, best): stores at ``best`` the least state from
+        which some image of a step leads to ``target``; zeros if there is none.
         """
         ctx, before, after, target, best = e.arguments
-        first, behind = self._room(e, before), self._room(e, after)
+        first, second = self._room(e, before), self._room(e, after)
 
         def look() -> None:
-            with when(e, same(e, self.words, behind, target), rare=True):
+            with when(e, same(e, self.words, second, target), rare=True):
                 better, onward = e.block("better"), e.block("onward")
                 with when(e, e.eq(e.get(best, 0), word(0))):
                     e.goto(better)
@@ -287,17 +291,17 @@ class _Orbits:
                 e.at(onward)
 
         look()
-        with self._walked(e, ctx, [first, behind]):
+        with self._walked(e, ctx, [first, second]):
             look()
         e.ret()
 
 
-def _below(e: Emitter, one: LLVM, other: LLVM) -> LLVM:
-    return e.as_word(e.ult(one, other))
+def _below(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
+    return e.as_word(e.ult(left, right))
 
 
 class _ExchangeFrame(Changing):
-    """An exchange writes the state that it makes; nothing in it fails, and it is never stopped."""
+    """An exchange writes its result; nothing in it fails, and it is never stopped."""
 
     def __init__(
         self,

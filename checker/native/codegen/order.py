@@ -1,7 +1,7 @@
 """The order and equality of values, emitted as machine code.
 
-Codes that ascend as the values do are compared as they are; for other types there is one function
-each, which compares part by part.
+Codes that ascend with the values are compared directly; every other type has a function that
+compares part by part.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from fencepost.spec.core.types import (
 
 
 class Order(Ranks):
-    """Comparisons, emitted where the emitter stands."""
+    """Comparisons, emitted at the emitter's position."""
 
     def equal(self, left: Val, right: Val) -> LLVM:
-        """Whether two values of one type are the same."""
+        """Whether two values of one type are equal."""
         size = shape(left.type)
         if isinstance(size, Small):
             return self.e.eq(left.word, right.word)
         same: LLVM = flag(True)
         if size.words <= 8:
-            for place in range(size.words):
-                one = self.e.eq(self.e.get(left.word, place), self.e.get(right.word, place))
-                same = self.e.both(same, one)
+            for index in range(size.words):
+                equal_words = self.e.eq(self.e.get(left.word, index), self.e.get(right.word, index))
+                same = self.e.both(same, equal_words)
             return same
         compare = self.e.unit.helper(("same", size.words), I1, [PTR, PTR], _same(size.words))
         return self.e.call(compare, [left.word, right.word])
 
     def alike(self, left: Val, right: Val) -> LLVM:
-        """Whether two values of one type are the same but for their ghost fields."""
+        """Whether two values of one type are equal up to their ghost fields."""
         kind = left.type
         if not has_ghost(kind):
             return self.equal(left, right)
@@ -63,7 +63,7 @@ class Order(Ranks):
         return self.e.call(compare, [left.word, right.word])
 
     def liken(self, left: Val, right: Val) -> None:
-        """The body of `alike`: returns where two values differ."""
+        """The body of `alike`: returns false if two values differ."""
         e, kind = self.e, left.type
         match view(kind):
             case Product(_, None):
@@ -82,7 +82,7 @@ class Order(Ranks):
                     self.length(left), lambda i: (self.at(left, i), self.at(right, i))
                 )
             case Elements() if isinstance(kind, Bag):
-                # Without their ghosts, elements may stand in another order.
+                # Without their ghosts, elements may be in another order.
                 self._demand(e.eq(self.length(left), self.length(right)))
                 self.counted(
                     self.length(left),
@@ -101,16 +101,16 @@ class Order(Ranks):
             self.e.ret(flag(False))
 
     def _liken_parts(self, left: Val, right: Val, case: int) -> None:
-        for place, part in enumerate(parts_of(left.type, case)):
+        for index, part in enumerate(parts_of(left.type, case)):
             if not part.ghost:
-                pair = (self.part(value, case, place) for value in (left, right))
+                pair = (self.part(value, case, index) for value in (left, right))
                 self._demand(self.alike(*pair))
 
     def _liken_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
         self.counted(count, lambda index, _: self._demand(self.alike(*pair(index))))
 
     def _occurs(self, bag: Val, element: Val) -> LLVM:
-        """How many elements of a bag are like this one."""
+        """The number of elements of a bag that are alike to this one."""
         e, count = self.e, self.e.cell()
         e.store(word(0), count)
         self.counted(
@@ -122,7 +122,7 @@ class Order(Ranks):
         return e.load(count)
 
     def less(self, left: Val, right: Val) -> LLVM:
-        """Whether ``left`` comes before ``right`` in the order of values (of one type)."""
+        """Whether ``left`` precedes ``right`` in the order of values (of one type)."""
         kind = left.type
         if is_scalar(kind) and not isinstance(kind, Bool):
             return self.e.slt(left.word, right.word)
@@ -131,7 +131,7 @@ class Order(Ranks):
         return self.e.slt(self.compared(left, right), word(0))
 
     def compared(self, left: Val, right: Val) -> LLVM:
-        """-1, 0 or 1: how ``left`` stands to ``right`` in the order of values."""
+        """-1, 0 or 1: the comparison of ``left`` with ``right`` in the order of values."""
         kind = left.type
         if ordered(kind):
             low, high = self.less(left, right), self.less(right, left)
@@ -174,23 +174,25 @@ class Order(Ranks):
                 raise AssertionError(kind)
 
     def _first_difference(self, left: LLVM, right: LLVM) -> None:
-        """Returns -1 or 1 where two (unsigned) words differ."""
+        """Returns -1 or 1 if two (unsigned) words differ."""
         e = self.e
         with when(e, e.ne(left, right)):
             e.ret(e.select(e.ult(left, right), word(-1), word(1)))
 
     def _compare_parts(self, left: Val, right: Val, case: int) -> None:
-        """Returns how two records, or two values of one case, stand to each other."""
-        places = range(len(parts_of(left.type, case)))
-        self._lexicographic([(self.part(left, case, n), self.part(right, case, n)) for n in places])
+        """Returns the comparison of two records, or of two values of one case."""
+        indices = range(len(parts_of(left.type, case)))
+        self._lexicographic(
+            [(self.part(left, case, n), self.part(right, case, n)) for n in indices]
+        )
         self.e.ret(word(0))
 
     def _lexicographic(self, pairs: Sequence[tuple[Val, Val]]) -> None:
         e = self.e
         for left, right in pairs:
-            found = self.compared(left, right)
-            with when(e, e.as_flag(found)):
-                e.ret(found)
+            result = self.compared(left, right)
+            with when(e, e.as_flag(result)):
+                e.ret(result)
 
     def _compare_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
         def body(index: LLVM, _: LLVM) -> None:
@@ -199,30 +201,30 @@ class Order(Ranks):
         self.counted(count, body)
 
     def _compare_bits(self, left: Val, right: Val) -> None:
-        """Sets as sorted sequences: decided by the least element that only one of them has.
+        """Compares sets as sorted sequences: the least element that only one of them has decides.
 
-        The set that has it comes first, unless the other has nothing greater: then the other is
-        a prefix.
+        The set that has it is less, unless the other has nothing greater: then the other is a
+        prefix.
         """
         e = self.e
         size = shape(left.type)
         count = size.words if isinstance(size, Large) else 1
 
-        def at(value: Val, place: int) -> LLVM:
-            return e.get(value.word, place) if isinstance(size, Large) else value.word
+        def at(value: Val, index: int) -> LLVM:
+            return e.get(value.word, index) if isinstance(size, Large) else value.word
 
-        for place in range(count):
-            a, b = at(left, place), at(right, place)
+        for index in range(count):
+            a, b = at(left, index), at(right, index)
             with when(e, e.ne(a, b)):
                 apart = e.differ(a, b)
                 lowest = e.both(apart, e.sub(word(0), apart))
                 above = e.invert(e.either(e.sub(lowest, word(1)), lowest))
                 in_left = e.as_flag(e.both(a, lowest))
                 rest = e.both(e.select(in_left, b, a), above)
-                for later in range(place + 1, count):
+                for later in range(index + 1, count):
                     rest = e.either(rest, e.select(in_left, at(right, later), at(left, later)))
                 more = e.as_flag(rest)
-                # The one with the element is less if the other goes on.
+                # The one with the element is less if the other one continues.
                 less = e.select(in_left, more, e.invert(more))
                 e.ret(e.select(less, word(-1), word(1)))
         e.ret(word(0))
@@ -232,8 +234,8 @@ def _same(count: int) -> Callable[[Emitter], None]:
     def body(e: Emitter) -> None:
         left, right = e.arguments
 
-        def look(place: LLVM, _: LLVM) -> None:
-            with when(e, e.ne(e.get(left, place), e.get(right, place))):
+        def look(index: LLVM, _: LLVM) -> None:
+            with when(e, e.ne(e.get(left, index), e.get(right, index))):
                 e.ret(flag(False))
 
         Ranks(e).counted(word(count), look)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Packed states in machine code: copied, compared, hashed and placed, whatever they mean."""
+"""Operations on packed states in machine code: copying, comparing, hashing and placing."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from llvmlite import ir
 from fencepost.checker.native.codegen.emitter import I32, I64, LLVM, PTR, VOID, Emitter, word
 
 INLINE, UNROLLED = 8, 40
-"""States of more words than this are compared and hashed by functions; and of more than that, by
-loops.
+"""States with more words than the first number are compared and hashed by functions; those with
+more than the second, by loops.
 """
 LANES = 4
-"""Such functions hash so many parts of a state side by side, since each product waits for the one
-before.
+"""Number of parts of a state that such functions hash side by side, since each product waits for
+the previous one.
 """
 
 I128 = ir.IntType(128)
 
 DIGEST = "digest"
-"""The name of 32 bytes in the memory of salted code: what the digest of its text was before."""
+"""The name of 32 bytes in the memory of salted code: the digest of its text before salting."""
 
 SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}
-"""The names of two words in the memory of the code that hashes depend on, and what they are before
-others are drawn (see `salted`): any odd numbers without pattern do; these are digits of pi.
+"""The names of two words in memory that hashes depend on, and their values before salting (see
+`salted`). Any odd numbers without a pattern work; these are digits of pi.
 """
 
 
@@ -37,31 +37,31 @@ def _salts(e: Emitter) -> list[LLVM]:
 
 
 def _salt(e: Emitter, name: str, number: int) -> LLVM:
-    found: LLVM = e.unit.module.globals.get(name)
-    if found is None:
-        found = ir.GlobalVariable(e.unit.module, I64, name)
-        found.linkage = "internal"
-        found.global_constant = True
-        found.initializer = word(number)
-    return e.load(found)
+    variable: LLVM = e.unit.module.globals.get(name)
+    if variable is None:
+        variable = ir.GlobalVariable(e.unit.module, I64, name)
+        variable.linkage = "internal"
+        variable.global_constant = True
+        variable.initializer = word(number)
+    return e.load(variable)
 
 
 def salted(text: str) -> str:
-    """The text of a module, its salts drawn from all that stands in it.
+    """The text of a module with salts derived from the whole text.
 
-    So a search hashes alike in every run and on every machine, and no spec can aim at a hash: the
-    states that it would have to aim with are part of what the salts are drawn from.
+    So a search hashes identically in every run and on every machine, and no spec can target a hash:
+    the states for that would change the salts.
     """
     digest = hashlib.sha256(text.encode()).digest()
-    # For what depends on the text where it has not been written: see `build.digest`.
+    # For data that depends on the text where the text is not stored: see `build.digest`.
     parts = ", ".join(f"i64 {part}" for part in struct.unpack("<4q", digest))
     text += f'\n@"{DIGEST}" = constant [4 x i64] [{parts}]\n'
-    for place, (name, number) in enumerate(SALTS.items()):
-        drawn = int.from_bytes(digest[8 * place : 8 * place + 8], "little", signed=True) | 1
+    for index, (name, number) in enumerate(SALTS.items()):
+        salt = int.from_bytes(digest[8 * index : 8 * index + 8], "little", signed=True) | 1
         line = f'\n@"{name}" = internal constant i64 '
-        before, found, behind = text.partition(f"{line}{number}\n")
-        assert found, "a module that hashes nothing"
-        text = f"{before}{line}{drawn}\n{behind}"
+        before, line_found, rest = text.partition(f"{line}{number}\n")
+        assert line_found, "a module that hashes nothing"
+        text = f"{before}{line}{salt}\n{rest}"
     return text
 
 
@@ -70,18 +70,18 @@ def copy(e: Emitter, words: int, target: LLVM, source: LLVM) -> None:
     e.copy(target, source, words)
 
 
-def same(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
+def same(e: Emitter, words: int, left: LLVM, right: LLVM) -> LLVM:
     """Whether two states are equal."""
     if words > INLINE:
         function = e.unit.helper(
             ("same", words), ir.IntType(1), [PTR, PTR], lambda inner: _same(inner, words)
         )
-        return e.call(function, [one, other])
-    return _alike(e, words, one, other)
+        return e.call(function, [left, right])
+    return _alike(e, words, left, right)
 
 
-def _alike(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
-    differences = [e.differ(e.get(one, place), e.get(other, place)) for place in range(words)]
+def _alike(e: Emitter, words: int, left: LLVM, right: LLVM) -> LLVM:
+    differences = [e.differ(e.get(left, index), e.get(right, index)) for index in range(words)]
     total = differences[0]
     for difference in differences[1:]:
         total = e.either(total, difference)
@@ -89,19 +89,19 @@ def _alike(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
 
 
 def _same(e: Emitter, words: int) -> None:
-    one, other = e.arguments
+    left, right = e.arguments
     if words <= UNROLLED:
-        e.ret(_alike(e, words, one, other))
+        e.ret(_alike(e, words, left, right))
         return
-    place, head, equal, differ = e.cell(), e.block(), e.block(), e.block()
-    e.store(word(0), place)
+    index, head, equal, differ = e.cell(), e.block(), e.block(), e.block()
+    e.store(word(0), index)
     e.goto(head)
     e.at(head)
-    now = e.load(place)
-    e.store(e.add(now, word(1)), place)
-    onward = e.block()
-    e.branch(e.eq(e.get(one, now), e.get(other, now)), onward, differ)
-    e.at(onward)
+    now = e.load(index)
+    e.store(e.add(now, word(1)), index)
+    next_word = e.block()
+    e.branch(e.eq(e.get(left, now), e.get(right, now)), next_word, differ)
+    e.at(next_word)
     e.branch(e.eq(now, word(words - 1)), equal, head)
     for block, truth in ((equal, 1), (differ, 0)):
         e.at(block)
@@ -109,21 +109,21 @@ def _same(e: Emitter, words: int) -> None:
 
 
 def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
-    """The hash of a state: products of 128 bits, folded."""
+    """The hash of a state: folded 128-bit products."""
     if words > INLINE:
         function = e.unit.helper(("hashed", words), I64, [PTR], lambda inner: _hashed(inner, words))
         return e.call(function, [state])
-    return hashed_words(e, [e.get(state, place) for place in range(words)])
+    return hashed_words(e, [e.get(state, index) for index in range(words)])
 
 
 def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
     """The hash of some words."""
     total, other = _salts(e)
-    for place in range(0, len(words), 2):
-        first = e.differ(words[place], total)
+    for index in range(0, len(words), 2):
+        first = e.differ(words[index], total)
         second = other
-        if place + 1 < len(words):
-            second = e.differ(words[place + 1], second)
+        if index + 1 < len(words):
+            second = e.differ(words[index + 1], second)
         total = _fold(e, first, second)
     return total
 
@@ -131,12 +131,12 @@ def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
 def _hashed(e: Emitter, words: int) -> None:
     (state,) = e.arguments
     if words <= UNROLLED:
-        found = [e.get(state, place) for place in range(words)]
-        parts = [hashed_words(e, found[lane::LANES]) for lane in range(LANES)]
+        contents = [e.get(state, index) for index in range(words)]
+        parts = [hashed_words(e, contents[lane::LANES]) for lane in range(LANES)]
         e.ret(hashed_words(e, parts))
         return
-    place, total = e.cell(), e.cell()
-    e.store(word(words % 2), place)
+    index, total = e.cell(), e.cell()
+    e.store(word(words % 2), index)
     start, other = _salts(e)
     if words % 2:
         start = _fold(e, e.differ(e.load(state), start), other)
@@ -144,34 +144,34 @@ def _hashed(e: Emitter, words: int) -> None:
     head, end = e.block(), e.block()
     e.goto(head)
     e.at(head)
-    now = e.load(place)
+    now = e.load(index)
     first = e.differ(e.get(state, now), e.load(total))
     second = e.differ(e.get(state, e.add(now, word(1))), other)
     e.store(_fold(e, first, second), total)
     following = e.add(now, word(2))
-    e.store(following, place)
+    e.store(following, index)
     e.branch(e.eq(following, word(words)), end, head)
     e.at(end)
     e.ret(e.load(total))
 
 
-def _fold(e: Emitter, one: LLVM, other: LLVM) -> LLVM:
-    """The two halves of the product, one upon the other."""
+def _fold(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
+    """The exclusive or of the two halves of the product."""
     b = e.builder
-    product = b.mul(b.zext(one, I128), b.zext(other, I128))
+    product = b.mul(b.zext(left, I128), b.zext(right, I128))
     return b.xor(b.trunc(product, I64), b.trunc(b.lshr(product, ir.Constant(I128, 64)), I64))
 
 
-def prefetch(e: Emitter, place: LLVM) -> None:
-    """Asks for the memory at ``place``, to be written to soon."""
+def prefetch(e: Emitter, target: LLVM) -> None:
+    """Prefetches the memory at ``target`` for writing."""
     kind = ir.FunctionType(VOID, [PTR, I32, I32, I32])
     function = e.unit.module.declare_intrinsic("llvm.prefetch", [PTR], kind)
-    e.call(function, [place, ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)])
+    e.call(function, [target, ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)])
 
 
-def watched(e: Emitter, place: LLVM) -> LLVM:
-    """The word at ``place``, which another thread may write at any time."""
-    return e.builder.load_atomic(place, "monotonic", 8, typ=I64)
+def watched(e: Emitter, source: LLVM) -> LLVM:
+    """The word at ``source``, which another thread may write at any time."""
+    return e.builder.load_atomic(source, "monotonic", 8, typ=I64)
 
 
 def address(e: Emitter, pointer: LLVM) -> LLVM:
@@ -180,7 +180,7 @@ def address(e: Emitter, pointer: LLVM) -> LLVM:
 
 
 def call_pointer(e: Emitter, pointer: LLVM, argument: LLVM) -> None:
-    """Calls the function at an address: one that takes a word."""
+    """Calls the function at an address, which takes a word."""
     e.builder.call_address(pointer, argument)
 
 
@@ -193,10 +193,10 @@ def owner_of(e: Emitter, hash_: LLVM, owners: LLVM) -> LLVM:
 
 
 def table_of(e: Emitter, hash_: LLVM, count: LLVM) -> LLVM:
-    """The number of the table of its owner: bits 32 to 47 of the hash, scaled."""
+    """The number of its owner's table: bits 32 to 47 of the hash, scaled."""
     return e.shr(e.mul(e.both(e.shr(hash_, 32), word(0xFFFF)), count), 16)
 
 
 def home_of(e: Emitter, hash_: LLVM, capacity: LLVM) -> LLVM:
-    """Where in a table of fewer than 2^32 places it is looked for first: the low bits, scaled."""
+    """The first place to look in a table of fewer than 2^32 places: the low bits, scaled."""
     return e.shr(e.mul(e.both(hash_, word(0xFFFFFFFF)), capacity), 32)

@@ -1,7 +1,6 @@
-"""Where machine code asks whether it is to stop: in loops that may take long, and in no others.
+"""Polling for a stop request in machine code, only in loops that may take long.
 
-The search asks between states. One state is enough for minutes, where loops or choices stand
-inside each other.
+The search polls between states. Nested loops or choices can take minutes for one state.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 BUSY = 256
-"""A loop asks in each round if a round goes through this many rounds of inner loops."""
+"""A loop polls in each iteration if that includes this many iterations of inner loops."""
 LONG = 1 << 22
-"""So does a loop with this many rounds, those inside it included."""
+"""A loop with this many iterations, including inner ones, also polls."""
 
 
 class Polling:
-    """The loops of a function under construction. ``leave`` emits code that leaves the function if
-    the search is to stop; ``asks`` is whether there is such code.
+    """The loops of a function under construction. ``leave`` emits code that returns from the
+    function if the search is stopping; ``asks`` says whether there is such code.
     """
 
     def __init__(self) -> None:
@@ -26,14 +25,14 @@ class Polling:
         self._rounds = 1
 
     def ask(self) -> None:
-        """Leaves the function here if the search is to stop."""
+        """Returns from the function here if the search is stopping."""
         if self.leave is not None:
             self.leave()
             self.asks = True
 
     @contextmanager
     def loop(self, most: int) -> Generator[None]:
-        """Stands around the code of one round of a loop of at most ``most``."""
+        """A context for the code of one iteration of a loop of at most ``most`` iterations."""
         outer, self._rounds = self._rounds, 1
         yield
         inner = self._rounds

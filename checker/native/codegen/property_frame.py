@@ -1,4 +1,4 @@
-"""Where the variables lie while a property is evaluated."""
+"""Placement of variables while a property is evaluated."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fencepost.checker.native.codegen.values import Val
 
 
 class PropertyFrame(Frame):
-    """A property being evaluated: the function returns 0, 1, or 2 where it has no value."""
+    """A property being evaluated: the function returns 0, 1, or 2 if it is undefined."""
 
     receiving: Receiving | None = None
-    """What is known of messages when it begins."""
+    """The messages known to be present at the start."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PropertyFrame(Frame):
         self.state = state
         self.after = after
         self.number = number
-        # Without a value nothing follows from it.
+        # An undefined property has no consequences.
         self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
 
     def read(self, variable: int, next: bool) -> Val:
@@ -68,13 +68,13 @@ class PropertyFrame(Frame):
         possible = flag(True) if self.receiving is None else self.receiving.possible(action)
         probe = self.generation.probe(action, len(choices))
         given = [probed(self.ops, choice) for choice in choices]
-        before, ask, behind = e.here, e.block(), e.block()
-        e.branch(possible, ask, behind)
+        before, ask, after = e.here, e.block(), e.block()
+        e.branch(possible, ask, after)
         e.at(ask)
-        found = e.call(probe, [self.context, self.state, *given])
+        answer = e.call(probe, [self.context, self.state, *given])
         if (action, len(choices)) in self.generation.stoppable:
             self.ops.polling.ask()
-        answers = [(found, e.here)]
-        e.goto(behind)
-        e.at(behind)
+        answers = [(answer, e.here)]
+        e.goto(after)
+        e.at(after)
         return e.phi(answers if known(possible) else [(flag(False), before), *answers])

@@ -1,5 +1,5 @@
-"""Ranks: the position of a value among those of its type, ascending; and the elements of a
-collection in order, which a set of bits has by their ranks.
+"""Ranks: the position of a value among those of its type, ascending; and ordered iteration over
+collections, where a set of bits has its elements by rank.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ from fencepost.spec.core.types import (
 )
 
 MOST_TABLED = 1 << 12
-"""Types with a collection inside are numbered by tables of at most this many values."""
+"""Maximum number of values of a type that are ranked by a table, for types that contain
+collections.
+"""
 
 
 class Ranks(Values):
-    """Ranks, and loops over elements, emitted where the emitter stands."""
+    """Ranks, and loops over elements, emitted at the emitter's position."""
 
     # ------------------------------------------------------------ ranks
 
@@ -71,9 +73,9 @@ class Ranks(Values):
         if not all(_numbered(part.type) for part in parts):
             return self._searched(value)
         result: LLVM = word(0)
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             scaled = self.e.mul(result, word(cardinality(part.type)))
-            result = self.e.add(scaled, self.rank(self.part(value, case, place)))
+            result = self.e.add(scaled, self.rank(self.part(value, case, index)))
         return result
 
     def _searched(self, value: Val) -> LLVM:
@@ -95,57 +97,57 @@ class Ranks(Values):
         search = self.e.unit.helper(("rank", kind), I64, [I64], body)
         return self.e.call(search, [value.word])
 
-    def unrank(self, kind: Type, place: LLVM) -> Val:
+    def unrank(self, kind: Type, rank: LLVM) -> Val:
         """The value at a position among those of a type, ascending."""
         e = self.e
         if is_scalar(kind):
-            return self.of_code(kind, place)
+            return self.of_code(kind, rank)
         match kind:
             case Record() if _numbered(kind):
-                return self._of_rank(kind, 0, place)
+                return self._of_rank(kind, 0, rank)
             case Option() if _numbered(kind):
                 none = self.constant((), kind)
-                some = self._of_rank(kind, 1, e.sub(place, word(1)))
-                return self.chosen(e.eq(place, word(0)), none, some)
+                some = self._of_rank(kind, 1, e.sub(rank, word(1)))
+                return self.chosen(e.eq(rank, word(0)), none, some)
             case Union(variants=variants) if _numbered(kind):
                 result: Val | None = None
                 before = 0
                 for number, variant in enumerate(variants):
-                    own = self._of_rank(kind, number, e.sub(place, word(before)))
+                    own = self._of_rank(kind, number, e.sub(rank, word(before)))
                     if result is None:
                         result = own
                     else:
-                        result = self.chosen(e.ult(place, word(before)), result, own)
+                        result = self.chosen(e.ult(rank, word(before)), result, own)
                     before += cardinality(Record("", variant.fields))
                 assert result is not None
                 return result
             case _:
                 codes = _codes(kind)
-                inside = e.select(e.ult(place, word(len(codes))), place, word(0))
+                inside = e.select(e.ult(rank, word(len(codes))), rank, word(0))
                 return Val(kind, e.get(e.unit.table(codes), inside))
 
-    def _of_rank(self, kind: Type, case: int, place: LLVM) -> Val:
+    def _of_rank(self, kind: Type, case: int, rank: LLVM) -> Val:
         """A record, or a value of a case, by its position among those."""
         values: list[Val] = []
         for part in reversed(parts_of(kind, case)):
             count = word(cardinality(part.type))
-            values.insert(0, self.unrank(part.type, self.e.urem(place, count)))
-            place = self.e.udiv(place, count)
+            values.insert(0, self.unrank(part.type, self.e.urem(rank, count)))
+            rank = self.e.udiv(rank, count)
         return self.built(kind, case, values)
 
     def variant(self, kind: Set, tag: int) -> Val:
-        """All values of one variant, as a set of bits: their ranks follow one another."""
+        """All values of one variant, as a set of bits: their ranks are consecutive."""
         assert isinstance(kind.element, Union)
         counts = [cardinality(Record("", variant.fields)) for variant in kind.element.variants]
         bits = ((1 << counts[tag]) - 1) << sum(counts[:tag])
         size = shape(kind)
         if isinstance(size, Small):
             return Val(kind, word(bits))
-        words = [bits >> WORD * place & (1 << WORD) - 1 for place in range(size.words)]
+        words = [bits >> WORD * index & (1 << WORD) - 1 for index in range(size.words)]
         return Val(kind, self.e.unit.table(words))
 
     def chosen(self, condition: LLVM, then: Val, otherwise: Val) -> Val:
-        """One of two values; both exist."""
+        """One of two values; both are computed."""
         return Val(then.type, self.e.select(condition, then.word, otherwise.word))
 
     # ------------------------------------------------------------ elements in order
@@ -192,9 +194,9 @@ class Ranks(Values):
             return
         stopped = e.block()
 
-        def each(place: LLVM, end: LLVM) -> None:
-            base = e.shl(place, 6)
-            self._over_word(e.get(value.word, place), base, element, body, stopped)
+        def each(index: LLVM, end: LLVM) -> None:
+            base = e.shl(index, 6)
+            self._over_word(e.get(value.word, index), base, element, body, stopped)
 
         self.counted(word(size.words), each)
         e.goto(stopped)
@@ -214,23 +216,23 @@ class Ranks(Values):
         e.store(bits, cell)
         e.goto(head)
         e.at(head)
-        left = e.load(cell)
-        e.branch(e.as_flag(left), inside, end)
+        remaining = e.load(cell)
+        e.branch(e.as_flag(remaining), inside, end)
         e.at(inside)
-        e.store(e.both(left, e.sub(left, word(1))), cell)
-        place = e.add(base, e.lowest_one(left))
-        body(self.unrank(element, place), place, stopped or end)
+        e.store(e.both(remaining, e.sub(remaining, word(1))), cell)
+        rank = e.add(base, e.lowest_one(remaining))
+        body(self.unrank(element, rank), rank, stopped or end)
         e.goto(head)
         e.at(end)
 
 
 def _numbered(kind: Type) -> bool:
-    """Whether ranks of ``kind`` are computed from its parts."""
+    """Whether ranks of ``kind`` are computed from those of its parts."""
     return not isinstance(kind, Set | Seq | Bag | Map) and all(map(_numbered, components(kind)))
 
 
 def _codes(kind: Type) -> tuple[int, ...]:
-    """The codes of all values of a type, ascending by value."""
+    """The codes of all values of a type, in ascending order of the values."""
     if isinstance(shape(kind), Large) or cardinality(kind) > MOST_TABLED:
         raise Unsupported(
             "it does not go through all values of a type with so large collections inside"

@@ -1,4 +1,6 @@
-"""Which kinds of messages a state has, so that what receives another kind is not even tried."""
+"""The kinds of messages present in a state, so that actions that receive other kinds are not
+tried.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,20 @@ from fencepost.spec.core.types import Bag, Set, Union
 from fencepost.spec.records import dataclass
 
 MOST_MESSAGES = 64
-"""More messages than this are not looked at before they are wanted."""
+"""Maximum number of messages that are examined in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """An element of one of some kinds, bits by their tags, of a collection in a variable."""
+    """An element of a collection in a variable, of one of several kinds (bits by their tags)."""
 
     variable: int
     kinds: int
 
 
 def received(body: ir.Statement) -> Receipt | None:
-    """What an action has to receive: without it no vector of choices gets anywhere, nothing fails,
-    and nothing is left behind but a count of guards that were false.
+    """What an action has to receive: without it, no vector of choices completes or fails, and the
+    only effect is a count of false guards.
     """
     match body:
         case ir.Sequence((first, *_)):
@@ -48,13 +50,13 @@ def received(body: ir.Statement) -> Receipt | None:
 
 
 def _first(pick: ir.Pick) -> ir.Expr | None:
-    """What is asked first of an element."""
+    """The first condition on an element."""
     return pick.condition.parts[0] if isinstance(pick.condition, ir.And) else pick.condition
 
 
 class Receiving:
-    """The kinds of messages in a state, for those variables from which several of some actions
-    receive; found where the emitter stands.
+    """The kinds of messages in a state, for variables from which several of the actions receive;
+    computed at the emitter's position.
     """
 
     def __init__(
@@ -67,7 +69,9 @@ class Receiving:
     ) -> None:
         self._e = e
         receipts = {number: received(bodies[number]) for number in actions}
-        self._receipts = {number: one for number, one in receipts.items() if one is not None}
+        self._receipts = {
+            number: receipt for number, receipt in receipts.items() if receipt is not None
+        }
         times = Counter(receipt.variable for receipt in self._receipts.values())
         self._kinds = {
             variable: self._present(layout, state, variable)
@@ -77,8 +81,8 @@ class Receiving:
 
     def _present(self, layout: Layout, state: LLVM, variable: int) -> LLVM:
         e, ops = self._e, Collections(self._e)
-        place, kinds = layout.places[variable], e.cell()
-        messages = ops.read(state, place.word, place.shift, layout.types[variable])
+        slot, kinds = layout.places[variable], e.cell()
+        messages = ops.read(state, slot.word, slot.shift, layout.types[variable])
         e.store(word(0), kinds)
 
         def look(index: LLVM, _: LLVM) -> None:
@@ -89,7 +93,7 @@ class Receiving:
         return e.load(kinds)
 
     def possible(self, action: int) -> LLVM:
-        """Whether there may be what an action receives, as a flag."""
+        """Whether a message that the action receives may be present, as a flag."""
         receipt = self._receipts.get(action)
         if receipt is None or receipt.variable not in self._kinds:
             return flag(True)

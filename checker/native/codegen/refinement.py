@@ -1,9 +1,9 @@
 # pyright: basic
-"""A refinement in machine code: the images of the two states of a step, and whether the model that
-is refined can make that step.
+"""A refinement in machine code: the images of the two states of a step, and whether the refined
+model can take that step.
 
-Most steps have images that were compared not long ago: such pairs are kept, as many as fit. What is
-kept changes no answer. It does not know which steps there are.
+Most steps have recently compared images, so such pairs are cached. The cache never changes an
+answer.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from fencepost.spec.core.analysis import assigned
 from fencepost.spec.semantics.fold import evaluate
 
 PAIRS_BYTES = 1 << 19
-"""The room for pairs of images that were compared not long ago."""
+"""Size of the cache of compared image pairs, in bytes."""
 
 
 def pairs_kept(words: int) -> int:
-    """How many pairs of images of ``words`` words are kept, a power of two."""
+    """The number of cached pairs of images of ``words`` words, a power of two."""
     return 1 << max(4, (PAIRS_BYTES // (16 * words)).bit_length() - 1)
 
 
 class Refinement:
-    """The functions of refinement ``number``, made by `define`. In the room of a worker its words
+    """The functions of refinement ``number``, created by `define`. Its words in a worker's memory
     begin at ``start`` and end before ``end``: a state and its image, then pairs of images.
     """
 
@@ -62,35 +62,35 @@ class Refinement:
         self.end = start + self.states + self.images + 2 * self.images * self.pairs
 
     def define(self) -> LLVM:
-        """property(ctx, before, after): whether the step (of an initial state: ``before`` is null)
-        is one of the abstract model; 2 where there is no image.
+        """property(ctx, before, after): whether the step (for an initial state, ``before`` is null)
+        is one of the abstract model; 2 if an image is undefined.
         """
         name = f"property{self.number}"
-        made = self.unit.function(name, I64, [PTR, PTR, PTR], aliasing=True)
+        function = self.unit.function(name, I64, [PTR, PTR, PTR], aliasing=True)
         image, first = self._image(), self._aimed(None)
         actions = [self._aimed(k) for k in range(len(self.abstract.model.actions))]
-        e = Emitter(self.unit, made)
+        e = Emitter(self.unit, function)
         ctx, before, after = e.arguments
-        # The images of both states, one behind the other.
+        # The images of both states, one after the other.
         images = e.words(2 * self.images)
         image_before, image_after = images, e.index(images, self.images)
         with when(e, e.as_flag(e.call(image, [ctx, after, before, image_after]))):
             e.ret(word(2))
         with when(e, e.eq(before, NULL), rare=True):
-            found = e.call(first, [ctx, NULL, image_after])
+            is_initial = e.call(first, [ctx, NULL, image_after])
             self._unless_stopped(e, ctx)
-            e.ret(e.as_word(found))
+            e.ret(e.as_word(is_initial))
         room = e.index(e.pointer(ctx, Word.REFINED), self.start)
-        known = e.index(room, self.states)
+        cached_image = e.index(room, self.states)
         with when(e, e.eq(e.as_word(same(e, self.states, room, before)), word(0))):
-            with when(e, e.as_flag(e.call(image, [ctx, before, NULL, known]))):
+            with when(e, e.as_flag(e.call(image, [ctx, before, NULL, cached_image]))):
                 e.ret(word(2))
             copy(e, self.states, room, before)
-        with when(e, same(e, self.images, known, image_after)):
+        with when(e, same(e, self.images, cached_image, image_after)):
             e.ret(word(1))
-        copy(e, self.images, image_before, known)
-        place = e.both(e.shr(hashed(e, 2 * self.images, images), 16), word(self.pairs - 1))
-        pair = e.index(e.index(known, self.images), e.mul(place, word(2 * self.images)))
+        copy(e, self.images, image_before, cached_image)
+        bucket = e.both(e.shr(hashed(e, 2 * self.images, images), 16), word(self.pairs - 1))
+        pair = e.index(e.index(cached_image, self.images), e.mul(bucket, word(2 * self.images)))
         with when(e, same(e, 2 * self.images, pair, images)):
             e.ret(word(1))
         for action in actions:
@@ -99,19 +99,19 @@ class Refinement:
                 e.ret(word(1))
         self._unless_stopped(e, ctx)
         e.ret(word(0))
-        return made
+        return function
 
     def _unless_stopped(self, e: Emitter, ctx: LLVM) -> None:
-        """Where the search is being stopped, a step that was looked for may not have been found."""
+        """While the search is stopping, an existing step may not have been found."""
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret(word(2))
 
     def _image(self) -> LLVM:
-        """image(ctx, state, before, out): writes the image of a state; not 0 where it has none,
-        which is reported of the step from ``before``.
+        """image(ctx, state, before, out): writes the image of a state; not 0 if it is undefined,
+        which is reported for the step from ``before``.
         """
-        made = self.unit.function(f"image{self.number}", I64, [PTR] * 4, aliasing=True)
-        e = Emitter(self.unit, made)
+        function = self.unit.function(f"image{self.number}", I64, [PTR] * 4, aliasing=True)
+        e = Emitter(self.unit, function)
         ctx, state, before, out = e.arguments
         frame = _ImageFrame(self.generation, e, ctx, state, before, self.number)
         domain = NativeDomain(frame)
@@ -119,19 +119,19 @@ class Refinement:
         assert isinstance(self.property.body, ir.MakeRecord)
         e.clear(out, layout.words)
         e.put(out, 0, word(OCCUPIED))
-        for part, place in zip(self.property.body.fields, layout.places, strict=True):
+        for part, slot in zip(self.property.body.fields, layout.places, strict=True):
             value = frame.ops.materialized(evaluate(domain, {}, part))
-            frame.ops.write(out, place.word, place.shift, value)
+            frame.ops.write(out, slot.word, slot.shift, value)
         e.ret(word(0))
-        return made
+        return function
 
     def _aimed(self, action: int | None) -> LLVM:
         """aimed(ctx, state, target): whether a step of an action of the abstract model, or (None)
         the choice of its initial states, leads there.
         """
         name = f"refined{self.number}_{'initial' if action is None else action}"
-        made = self.unit.function(name, I1, [PTR, PTR, PTR], aliasing=True)
-        e = Emitter(self.unit, made)
+        function = self.unit.function(name, I1, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, function)
         ctx, state, target = e.arguments
         model = self.abstract.model
         body = nested(model.initial if action is None else model.actions[action].body)
@@ -143,7 +143,7 @@ class Refinement:
         )
         frame.scratch_words = 2 * most_picks(body)
         frame.emit_all(body, lambda: e.ret(flag(False)))
-        return made
+        return function
 
 
 class _Abstract:
@@ -165,7 +165,7 @@ class _Abstract:
 
 
 class _ImageFrame(PropertyFrame):
-    """The image of a state: without a value the function returns 2."""
+    """The image of a state: the function returns 2 if it is undefined."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""Steps of which each is looked at by itself: with the coverage marks of its own vector of choices,
-and with what is refused for want of room.
+"""Steps that are reported separately, each with the coverage marks of its own vector of choices,
+and with guards that failed for lack of room.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 
 ROOM = ("capacity", "budget")
-"""Kinds of guards that are false for want of room, and might not be in the real system."""
+"""Kinds of guards that fail for lack of room, and might not in the real system."""
 REFUSED_SLOT = 0
-"""What stands for the slot of a failure where a guard was refused: the slot of an initial choice.
-"""
+"""The failure slot that represents a failed guard: the slot of an initial choice."""
 
 
 def step_marks(body: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that a step may set, ascending."""
-    found = {node.mark for node in walk(body) if isinstance(node, ir.Mark | ir.Witness)}
-    return tuple(sorted(found))
+    marks = {node.mark for node in walk(body) if isinstance(node, ir.Mark | ir.Witness)}
+    return tuple(sorted(marks))
 
 
 class SingleStepFrame(StepFrame):
-    """An action. ``fail`` also hears of each guard that is refused for want of room."""
+    """An action. ``fail`` also reports each guard that failed for lack of room."""
 
     def __init__(
         self,
@@ -38,7 +37,7 @@ class SingleStepFrame(StepFrame):
         marks: Sequence[int],
     ) -> None:
         super().__init__(generation, e, state, changing, number, context, marks)
-        # What is looked at before anything is assigned sets marks, too.
+        # Code before the first assignment sets marks, too.
         for cell in self._marks.values():
             e.store(word(0), cell)
 
