@@ -6,11 +6,13 @@ every line of a part stands to the right of the part's sign, as TLA+ wants it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import assert_never
 
 from fencepost.checker.tla.tree import (
+    TRUE,
     Always,
     Apply,
     Assume,
@@ -133,17 +135,17 @@ def flat(node: Expr) -> str:
         case Junction(sign, parts):
             return f" {sign} ".join(_operand(node, part) for part in parts)
         case At(function, argument):
-            return f"{_operand(node, function)}[{flat(argument)}]"
+            return f"{_operand(node, function)}[{flat(_element(argument))}]"
         case Dot(record, field):
             return f"{_operand(node, record)}.{field}"
         case Tuple(parts):
             return f"<<{', '.join(map(flat, parts))}>>"
         case Listed(parts):
-            return f"{{{', '.join(map(flat, parts))}}}"
+            return f"{{{', '.join(flat(_element(part)) for part in parts)}}}"
         case Filter(name, domain, condition):
             return f"{{{name} \\in {_domain(domain)} : {flat(condition)}}}"
         case Image(element, name, domain):
-            return f"{{{flat(element)} : {name} \\in {_domain(domain)}}}"
+            return f"{{{flat(_element(element))} : {name} \\in {_domain(domain)}}}"
         case Function(name, domain, body):
             return f"[{name} \\in {_domain(domain)} |-> {flat(body)}]"
         case Functions(domain, codomain):
@@ -167,6 +169,12 @@ def flat(node: Expr) -> str:
             return f"[][{flat(body)}]_{names}"
         case _:
             assert_never(node)
+
+
+def _element(part: Expr) -> Expr:
+    r"""What stands behind a brace or square bracket, where ``x \in S`` would bind ``x``."""
+    binds = re.match(r"(\w+|<<[^<>]*>>) \\in ", flat(part))
+    return Infix("=", part, TRUE) if binds else part
 
 
 def quoted(text: str) -> str:
@@ -241,11 +249,11 @@ def lines(node: Expr, room: int) -> list[str]:
         case Tuple(parts):
             return _filled("<<", parts, ">>", room)
         case Listed(parts):
-            return _filled("{", parts, "}", room)
+            return _filled("{", [_element(part) for part in parts], "}", room)
         case Unchanged(names):
             return _led("UNCHANGED ", _filled("<<", [Name(n) for n in names], ">>", room - 10))
         case At(function, argument):
-            inside = _ended(_led("[", lines(argument, room - 5)), "]")
+            inside = _ended(_led("[", lines(_element(argument), room - 5)), "]")
             return [*_part(node, function, room), *_led("    ", inside)]
         case Dot(record, field):
             return _ended(_part(node, record, room), f".{field}")
@@ -254,7 +262,7 @@ def lines(node: Expr, room: int) -> list[str]:
         case Function(name, domain, body):
             return _comprehension("[", f"{name} \\in ", domain, " |->", body, "]", room)
         case Image(element, name, domain):
-            inside = _ended(_led("{", lines(element, room - 1)), " :")
+            inside = _ended(_led("{", lines(_element(element), room - 1)), " :")
             return [*inside, *_ended(_led(f"    {name} \\in ", lines(domain, room - 9)), "}")]
         case Functions(domain, codomain):
             return [

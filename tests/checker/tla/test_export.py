@@ -325,6 +325,10 @@ X, Y, Z = Name("x"), Name("y"), Name("z")
         (Infix("+", tree.If(X, Y, Z), X), "(IF x THEN y ELSE z) + x"),
         (tree.String('a "b" \\c'), '"a \\"b\\" \\\\c"'),
         (tree.Unchanged(("x",)), "UNCHANGED x"),
+        (tree.Listed((Infix("\\in", X, Y), Z)), "{(x \\in y) = TRUE, z}"),
+        (tree.Listed((Junction("\\/", (Infix("\\in", X, Y), Z)),)), "{(x \\in y \\/ z) = TRUE}"),
+        (tree.At(X, Infix("\\in", X, Y)), "x[(x \\in y) = TRUE]"),
+        (tree.Image(Infix("\\in", X, Y), "z", Z), "{(x \\in y) = TRUE : z \\in z}"),
         (tree.Unchanged(("x", "y")), "UNCHANGED <<x, y>>"),
     ],
 )
