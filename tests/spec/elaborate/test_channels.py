@@ -95,41 +95,6 @@ def test_each_channel_of_a_family_begins_by_its_indices() -> None:
     assert (result.verdict, result.states) == ("ok", 8)
 
 
-def test_a_message_is_taken_out_before_the_body_runs() -> None:
-    spec = """
-        channel net: bool capacity 1
-        var seen: 0..2 = 2
-        action start: require seen == 2 and net == []; send true to net
-        action take on true from net: seen = len(net)
-        action again on false from net: seen = len(net)
-        terminal: seen == 0
-        invariant I: seen != 1
-    """
-    assert verdict(spec) == "ok"
-    # So a handler may answer on a full channel.
-    answer = "channel net: bool capacity 1\nvar n: 0..1 = 0\n"
-    answer += "action start: require n == 0; n = 1; send true to net\n"
-    answer += (
-        "action answer on true from net: send false to net\naction end on false from net: skip\n"
-    )
-    assert verdict(answer + "terminal: n == 1 and net == []\n") == "ok"
-
-
-def test_a_false_require_leaves_the_message_and_a_handler_that_ignores_it_consumes_it() -> None:
-    spec = """
-        channel net: bool capacity 1
-        var n: 0..2 = 0
-        action start: require n == 0; n = 1; send true to net
-        action handle on true from net:
-            {}
-        terminal: n == 1
-        reachable Gone: n == 1 and net == []
-    """
-    assert verdict(spec.format("require n == 2")) == "unreached Gone"
-    assert verdict(spec.format("if n == 2: n = 0")) == "ok"
-    assert verdict(spec.format("skip")) == "ok"
-
-
 def test_families() -> None:
     spec = """
         type Id = 0..1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import codes, problems, ran, refused
+from tests.support.checked_specs import problems, ran, refused
 from tests.support.text_tables import tables
 
 from fencepost.spec.elaborate.claims import program
@@ -96,20 +96,6 @@ def test_which_properties_are_searched_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("lines", "code", "phrase"), TABLES["misuse"])
 def test_misuse(lines: str, code: str, phrase: str) -> None:
     refused(f"{SPEC}check c:\n    {lines}\n", code, phrase)
-
-
-def test_engine_and_depth_may_stand_on_two_lines() -> None:
-    assert codes(SPEC + "check c:\n    engine interpreter\n    depth 20\n") == []
-
-
-def test_problems_of_all_checks_come_at_once() -> None:
-    text = SPEC + "check a: const M = 1\ncheck b: expect violated Smal\ncheck a: expect ok\n"
-    assert codes(text) == ["F821", "F822", "F202"]
-
-
-def test_a_problem_of_the_spec_is_told_once_for_all_checks() -> None:
-    text = SPEC + "invariant Bad: y == 0\ncheck a: expect ok\ncheck b: const N = 2\n"
-    assert codes(text) == ["F201"]
 
 
 def test_values_from_the_command_line(tmp_path: Path) -> None:

@@ -173,11 +173,6 @@ def test_misuse(declaration: str, code: str, phrase: str) -> None:
     assert phrase in str(found[0])
 
 
-def test_unused_types_and_constants_are_checked() -> None:
-    refused("type T = 0..n\naction a: skip", "F201", 'no name "n"')
-    refused("record R: f: Colour\nenum Color: A\naction a: skip", "F201", 'did you mean "Color"?')
-
-
 # ---------------------------------------------------------------- integers
 
 

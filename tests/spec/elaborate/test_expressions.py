@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import codes, ran, refused, verdict, worth
+from tests.support.checked_specs import codes, ran, refused, worth
 from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
@@ -48,16 +48,6 @@ def test_worth(expression: str, expected: str) -> None:
     assert worth(expression, PRELUDE) == expected
 
 
-def test_block_of_lines_is_a_conjunction() -> None:
-    spec = "var x: 0..3 = 1\naction up: skip\ninvariant I:\n    x > 0\n    x < {}\n"
-    assert verdict(spec.format(2)) == "ok"
-    assert verdict(spec.format(1)) == "violated I"
-    assert (
-        verdict("var x: 0..3 = 1\ninvariant I:\n    x == 0\n    1 // (x - 1) == 0\n")
-        == "violated I"
-    )
-
-
 def test_a_finite_type_stands_where_a_set_is_expected() -> None:
     spec = """
         enum Color: Red, Green
@@ -69,59 +59,6 @@ def test_a_finite_type_stands_where_a_set_is_expected() -> None:
     result = ran(spec)
     assert result.verdict == "violated Few"
     assert result.depth == 2
-
-
-def test_order_of_values_decides_for_choose_min_and_for() -> None:
-    """bool, integers, enums by declaration, unions by tag then fields, the rest like tuples."""
-    spec = """
-        enum Color: Red, Amber, Green
-        union Reply: Late(at: 0..3), Soon, Now(at: 0..3)
-        record Pair: a: 0..3, b: Color
-        var bools: seq[bool, 2] = []
-        var colors: seq[Color, 3] = []
-        var replies: seq[Reply, 4] = []
-        var pairs: seq[Pair, 3] = []
-        var lists: seq[seq[0..3, 2], 4] = []
-        var sets: seq[set[0..2], 4] = []
-        var options: seq[(0..3)?, 3] = []
-        var numbers: seq[-2..3, 3] = []
-        action go:
-            require numbers == []
-            for b in {true, false}: bools.append(b)
-            for c in {Green, Red, Amber}: colors.append(c)
-            for r in {Now(0), Soon, Late(3), Late(1)}: replies.append(r)
-            for p in {Pair(1, Red), Pair(0, Green), Pair(1, Amber)}: pairs.append(p)
-            for l in {[1], [0, 3], [], [0]}: lists.append(l)
-            for s in {{1}, {0, 2}, {}, {0}}: sets.append(s)
-            for o in {2, none, 1}: options.append(o)
-            for n in {3, -2, 0}: numbers.append(n)
-        terminal: true
-        invariant Ordered:
-            numbers != [] implies bools == [false, true] and colors == [Red, Amber, Green]
-            numbers != [] implies replies == [Late(1), Late(3), Soon, Now(0)]
-            numbers != [] implies pairs == [Pair(0, Green), Pair(1, Red), Pair(1, Amber)]
-            numbers != [] implies lists == [[], [0], [0, 3], [1]]
-            numbers != [] implies sets == [{}, {0}, {0, 2}, {1}]
-            numbers != [] implies options == [none, 1, 2] and numbers == [-2, 0, 3]
-            numbers != [] implies min(colors) == Red and max(replies) == Now(0)
-            (choose r in {Now(0), Soon}) == Soon
-    """
-    assert verdict(spec) == "ok"
-
-
-def test_for_follows_a_sequence_in_its_own_order() -> None:
-    spec = """
-        var from_list: seq[0..3, 3] = []
-        var from_bag: seq[0..3, 3] = []
-        var pool: bag[0..3, 3] = [3, 1, 3]
-        action go:
-            require from_list == []
-            for x in [3, 1, 2]: from_list.append(x)
-            for x in pool: from_bag.append(x)
-        terminal: true
-        invariant I: from_list != [] implies from_list == [3, 1, 2] and from_bag == [1, 3, 3]
-    """
-    assert verdict(spec) == "ok"
 
 
 @pytest.mark.parametrize(("expression", "code", "phrase"), TABLES["misuse"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import codes, ran, refused, verdict
+from tests.support.checked_specs import codes, ran, refused
 from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
@@ -75,17 +75,6 @@ def test_declarations(declaration: str, code: str) -> None:
     refused(f"{PRELUDE}\n{declaration}\naction go: skip\n", code)
 
 
-def test_properties_read_ghosts() -> None:
-    spec = f"""{PRELUDE}
-invariant I: last == 0 and meta == Meta(1, 0) and forall m in net: m is Ask
-step invariant S: next(last) >= last
-terminal: last == 0
-constraint C: last < 2
-reachable R: seen == {{}}
-"""
-    assert verdict(spec) == "ok"
-
-
 def test_ghosts_are_part_of_the_state_and_its_counts() -> None:
     spec = "var x: 0..1 = 0\n{}var h: 0..3 = 0\naction a: x = 1 - x; h = (h + 1) % 4\n"
     assert ran(spec.format("ghost ")).states == 4
@@ -100,11 +89,6 @@ def test_ghosts_are_part_of_the_state_and_its_counts() -> None:
         action take on W from net: skip
     """
     assert ran(messages).states == 3
-
-
-def test_a_ghost_leaving_its_range_is_an_evaluation_error() -> None:
-    assert verdict("ghost var g: 0..2 = 0\naction a: g += 1\n") == "error F901"
-    assert verdict("ghost var g: seq[bool, 1] = []\naction a: g.append(true)\n") == "error F902"
 
 
 def test_the_message_says_why() -> None:

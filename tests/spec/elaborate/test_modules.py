@@ -161,33 +161,6 @@ def test_constants_and_who_wins() -> None:
     assert constants("", "const m.M = 3", {"m.N": "5"}) == {"m.N": 5, "m.M": 3}
 
 
-def test_a_constant_imported_by_name_is_overridden_by_it() -> None:
-    files = {"m.fence": "const N: int = 1\n"}
-    spec = "from m import N\naction a: skip\ninvariant I: N == 7\ncheck c: const N = 7\n"
-    assert verdict(spec, files) == "ok"
-
-
-def test_constants_of_one_module_are_overridden_by_whatever_import_names_them() -> None:
-    files = {"m.fence": "const N: int = 1\nconst M: int = 2\nparam const K: int\n"}
-    spec = "import m as b with K = 3\nfrom m import M with K = 3\nimport m with K = 4\n"
-    spec += "action a: skip\ninvariant I: b.N == 7 and M == 8 and b.M == 8\n"
-    spec += "invariant J: m.N == 1 and m.M == 2\n"
-    for order in ("const b.N = 7\n    const M = 8", "const M = 8\n    const b.N = 7"):
-        assert verdict(f"{spec}check c:\n    {order}\n", files) == "ok"
-    both = f"{spec}check c:\n    const b.M = 7\n    const M = 8\n"
-    refused(both, "F824", "it is one constant, and has one value", files=files)
-
-
-def test_a_constant_may_be_of_any_type() -> None:
-    files = {
-        "m.fence": "enum Mode: Slow, Fast\nconst How: Mode = Slow\nconst S: set[Mode] = {How}\n"
-    }
-    spec = "import m with How = Fast\naction a: skip\n"
-    spec += "invariant I: m.How == m.Slow and m.S == {m.How}\n"
-    assert verdict(spec, files) == "violated I"
-    assert verdict(spec + "check c: const m.How = Slow\n", files) == "ok"
-
-
 @pytest.mark.parametrize(("spec", "code", "phrase"), TABLES["misuse"])
 def test_misuse(spec: str, code: str, phrase: str) -> None:
     extra = "\nvar x: 0..1 = 0\nchannel n: bool capacity 1\naction a: x = 1\n"
@@ -207,21 +180,6 @@ def test_problems_in_a_module_are_told_with_its_place() -> None:
     assert [problem.code for problem in found] == ["F301"]
     assert found[0].span is not None
     assert found[0].span.source.name.endswith("bad.fence")
-
-
-def test_modules_that_import_each_other() -> None:
-    files = {
-        "one.fence": "import two\n",
-        "two.fence": "import three\n",
-        "three.fence": "import one\n",
-    }
-    refused(
-        "import one\naction a: skip\n",
-        "F602",
-        "one imports two imports three imports one",
-        files=files,
-    )
-    refused("import spec\naction a: skip\n", "F602", "spec imports spec")
 
 
 def test_imports_stay_inside_their_roots(tmp_path: Path) -> None:

@@ -167,15 +167,6 @@ def test_not_established(body: str) -> None:
     )
 
 
-def test_a_field_of_several_variants_is_read_from_the_one_that_is() -> None:
-    text = (
-        PRELUDE + "\naction go: require not done; done = true\nterminal: true\ninvariant I:\n    "
-    )
-    text += "forall r in [reply, other]: r is not Refused implies r.at in 1..2\n"
-    text += "    replies[0] is not Refused implies replies[0].at == 1\n"
-    assert verdict(text) == "ok"
-
-
 @pytest.mark.parametrize(
     ("value", "reads"),
     [
@@ -191,11 +182,6 @@ def test_the_variant_of_a_constant_is_known(value: str, reads: dict[str, bool]) 
         text += f"invariant I{number}: ({condition}) == {str(holds).lower()}\n"
     text += "invariant C: if K is Late then x <= K.n else x == 0\n"
     assert verdict(f"{text}terminal: true\n") == "ok"
-
-
-def test_a_field_that_a_constant_has_not() -> None:
-    text = "union U: Never, Late(n: 0..3)\nconst K: U = Never\nvar x: 0..3 = 0\n"
-    refused(f"{text}action go: x = K.n\n", "F315", "may be another variant here")
 
 
 def test_handlers() -> None:

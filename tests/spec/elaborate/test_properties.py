@@ -51,20 +51,6 @@ def test_kinds_of_properties(declaration: str, expected: str) -> None:
         assert verdict(text) == expected
 
 
-def test_deadlock_and_terminal() -> None:
-    assert verdict(COUNTER) == "deadlock"
-    assert verdict(COUNTER + "terminal: x == 3\n") == "ok"
-    assert verdict(COUNTER + "terminal: x == 2\n") == "deadlock"
-    # Several terminals: one suffices.
-    assert verdict(COUNTER + "terminal: x == 2\nterminal Full: x == 3\n") == "ok"
-    assert verdict(COUNTER + "terminal: true\n") == "ok"
-    # A state whose successors are all cut is no deadlock.
-    assert verdict(COUNTER + "constraint C: x < 3\n") == "ok"
-    # With `expect violated`, deadlock is not looked for.
-    text = COUNTER + "invariant I: x < 9\ncheck c: expect violated I\n"
-    assert verdict(text) == "ok"
-
-
 def test_a_constraint_is_counted_as_cut() -> None:
     result = ran(COUNTER + "constraint C: x < 2\n")
     assert (result.states, result.generated, result.outcome.coverage.cut) == (2, 4, 1)
@@ -94,34 +80,6 @@ def test_properties_of_roles_hold_for_each_process() -> None:
         )
         == "ok"
     )
-
-
-def test_enabled() -> None:
-    spec = """
-        type Id = 0..1
-        var turn: Id = 0
-        role Node[me: Id]:
-            var x: 0..2 = 0
-            action up(by in 1..2):
-                require turn == me and x + by <= 2
-                x += by
-                turn = 1 - me
-            invariant Own: enabled(up) implies turn == me and x < 2
-        role Clock:
-            var t: 0..1 = 0
-            action tick: require t == 0; t = 1
-            action fail: require t == 1; turn = t + 1
-        action idle: require turn == 5
-        invariant A: enabled(Clock.tick) iff Clock.t == 0
-        invariant B: forall i in Id: enabled(Node[i].up) iff turn == i and Node[i].x < 2
-        invariant C: enabled(Node.up) iff exists i in Id: enabled(Node[i].up)
-        invariant D: not enabled(idle)
-        invariant E: enabled(Clock.fail) iff Clock.t == 1
-        terminal: true
-    """
-    # A step that fails counts as enabled; it is an error all the same.
-    assert verdict(spec) == "error F901"
-    assert verdict(spec.replace("turn = t + 1", "turn = 0")) == "ok"
 
 
 def test_enabled_with_arguments() -> None:
@@ -156,25 +114,6 @@ def test_enabled_with_arguments() -> None:
     assert says("enabled(late(7))") == "violated E"
     # An argument is evaluated whatever the others are.
     assert says("enabled(late(2 // int(w - 1)))") == "error F904"
-
-
-def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
-    spec = """
-        enum M: Ping
-        channel net: M capacity 2 lossy duplicating
-        var x: 0..1 = 0
-        environment action crash: x = 0
-        action go: require x == 0 and net == []; x = 1; send Ping to net
-        action never on Ping from net: require x == 0
-        terminal: true
-        invariant Rest: quiescent iff x == 1 or net != []
-    """
-    assert verdict(spec.replace("iff x == 1 or net != []", "iff x == 1")) == "ok"
-    plain = spec.replace("environment action", "action")
-    assert (
-        verdict(plain.replace("Rest: quiescent iff x == 1 or net != []", "Rest: not quiescent"))
-        == "ok"
-    )
 
 
 @pytest.mark.parametrize(
@@ -265,11 +204,6 @@ def test_initial_states(declarations: str, states: int) -> None:
 )
 def test_misuse_of_initial_values(declarations: str, code: str, phrase: str) -> None:
     refused(f"{declarations}\naction a: skip\n", code, phrase)
-
-
-def test_an_initial_value_out_of_range_is_an_evaluation_error() -> None:
-    assert verdict("var x: 0..3 = any\nvar y: 0..3 = x + 1\naction a: skip") == "error F901"
-    assert verdict("var x: 0..3 in {1, 9}\naction a: skip\nterminal: true") == "error F901"
 
 
 def test_the_vacuity_of_the_outermost_implication_is_watched() -> None:

@@ -19,13 +19,6 @@ def test_misuse(steps: str, code: str, phrase: str) -> None:
     refused(f"{SPEC}scenario s: {steps}\n", code, phrase)
 
 
-def test_a_block_has_lines_of_steps() -> None:
-    text = (
-        "scenario s slow:\n    const N = 1\n    Client[a].ask(1); ...\n    tick\n    expect true\n"
-    )
-    assert codes(SPEC + text) == []
-
-
 def test_every_mistake_of_a_scenario_is_told() -> None:
     assert codes(f"{SPEC}scenario s: tik; Client[a].asc; expect y\n") == ["F322", "F322", "F201"]
 
@@ -41,20 +34,6 @@ def test_checks_and_scenarios_have_names_of_one_kind() -> None:
 )
 def test_dots_stand_for_values_in_scenarios_only(text: str) -> None:
     refused(SPEC + text, "F849", "in the steps of a scenario, and nowhere else")
-
-
-def test_a_range_has_two_points() -> None:
-    refused("var x: 0...3 = 0\n", "F111", 'there is no "..." here; write ".." for a range')
-
-
-def test_values_of_symmetric_types_may_be_named() -> None:
-    text = """
-    symmetric type S = {p, q}
-    var m: set[S] = {}
-    action add(s in S): m.add(s)
-    """
-    assert codes(f"{text}scenario s: add(p); add(q); expect p in m\n".replace("    ", "")) == []
-    refused(f"{text}invariant I: p in m\n".replace("    ", ""), "F803")
 
 
 def test_an_editor_sees_scenarios(tmp_path: Path) -> None:
