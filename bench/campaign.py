@@ -16,24 +16,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.strategies import grown
-from tests.support.agreement import bounded, loaded, outcome
-from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
-from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
+from tests.support import comparisons as by
+from tests.support.agreement import Run, bounded, runs_of
+from tests.support.comparisons import AGREES, CUT, REFUSED
 from tests.support.failing_places import place_of_error
 from tests.support.oracle_runs import ANSWERS, ORACLES
 from tests.support.oracle_runs import ENGINES as ORACLE_ENGINES
-from tests.support.whole_runs import assert_runs_agree_in_short
 
-from fencepost.checker.request import Limits
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate.claims import program
-from fencepost.spec.elaborate.claims.program import Check
 
 STATES = 400
 STEPS = 3
@@ -42,41 +38,36 @@ ENGINES = ("local", "bmc", "induction")
 
 def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
     """What came of a spec: of its first check everything, of the others what `local` finds."""
-    read = loaded(text)
     row: dict[str, Any] = {}
-    for place, check in enumerate(read.checks):
-        model = program.build(read, check)
-        assert not problems(model), problems(model)
+    for place, asked in enumerate(runs_of(text)):
+        assert not problems(asked.model), problems(asked.model)
         if not place:
-            limits = Limits(depth=check.depth, max_states=STATES)
-            found = outcome("interpreter", model, check, limits, keep_going=True)
+            found = replace(asked, keep_going=True).within(max_states=STATES).outcome("interpreter")
             row["verdict"] = found.verdict.value
-            row["place"] = place_of_error(model, found)
+            row["place"] = place_of_error(asked.model, found)
             row["depth"] = found.findings[0].depth if found.findings else None
         if "local" in engines:
-            limits = bounded("interpreter", model, check, STATES)
-            row["local"] = _tried(partial(_local, model, check, limits, turn))
+            row["local"] = _tried(partial(_local, bounded(asked, STATES), turn))
             if row["local"] != AGREES:
                 break
         if place:
             continue
-        every = program.select(model, check)
         if "bmc" in engines:
-            row["bmc"] = _tried(partial(_bmc, model, every))
+            row["bmc"] = _tried(partial(_bmc, asked))
         if "induction" in engines:
-            row["induction"] = _tried(partial(_induction, model, every))
+            row["induction"] = _tried(partial(_induction, asked))
     return row
 
 
 def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
     """What came of the random spec with a property of behaviours."""
-    spec = grown_behaved(seed)
-    wanted = spec.by("interpreter")
-    row: dict[str, Any] = {"verdict": _tried(partial(judged, spec, wanted))}
+    asked = by.random_behaviours(seed)
+    wanted = by.uninterrupted(asked, "interpreter")
+    row: dict[str, Any] = {"verdict": _tried(partial(by.lasso_is_genuine, asked, wanted))}
     if "local" in engines:
-        row["local"] = _tried(partial(local_agrees, spec, wanted))
+        row["local"] = _tried(partial(by.local_finds_lasso, asked, wanted))
     if "bmc" in engines:
-        row["bmc"] = _tried(partial(bounded_agrees, spec, wanted))
+        row["bmc"] = _tried(partial(by.bmc_finds_lasso, asked, wanted))
     return row
 
 
@@ -104,21 +95,21 @@ def _disagreement(error: Exception) -> str:
     return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
 
 
-def _local(model: Model, check: Check, limits: Limits, turn: int) -> str:
-    assert_runs_agree_in_short(model, check, limits, turn)
+def _local(asked: Run, turn: int) -> str:
+    by.local_agrees(asked, turn)
     return AGREES
 
 
-def _bmc(model: Model, every: frozenset[int]) -> str:
+def _bmc(asked: Run) -> str:
     words = [
-        agreed(Asked(model, every, STEPS, deadlock, going))
+        by.bmc_agrees(replace(asked, deadlock=deadlock, keep_going=going), STEPS)
         for deadlock, going in ((True, False), (True, True), (False, True))
     ]
     return next((word for word in (REFUSED, CUT) if word in words), AGREES)
 
 
-def _induction(model: Model, every: frozenset[int]) -> str:
-    return "/".join(proved(Asked(model, every, 0, True, False), k, 10) for k in (1, 2))
+def _induction(asked: Run) -> str:
+    return "/".join(by.induction_agrees(replace(asked, deadlock=True), k, 10) for k in (1, 2))
 
 
 def main() -> None:

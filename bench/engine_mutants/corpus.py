@@ -24,7 +24,7 @@ from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
 from tests.strategies.orbits import grown as grown_orbits
 from tests.support import random_values
-from tests.support.agreement import loaded, summary
+from tests.support.agreement import model_of, run_of_model, summary
 from tests.support.examples import EXAMPLES
 from tests.support.paths import ROOT
 from tests.support.random_core_models import grown_core
@@ -34,7 +34,7 @@ from tests.support.text_tables import blocks
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.reference.search import ENGINE as REFERENCE
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
@@ -91,7 +91,7 @@ class Entry:
 def small() -> Iterator[Entry]:
     """The entries that cost least."""
     for example in EXAMPLES:
-        model = probing(program.build(loaded(example.text), None))
+        model = probing(model_of(example.text))
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
     for block in SYMMETRIC:
         yield _orbits(f"orbits {block.name}", block.text)
@@ -105,7 +105,7 @@ def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
     yield from units()
     yield from small()
     for hostile in SPECS:
-        model = probing(program.build(loaded(hostile.text), None))
+        model = probing(model_of(hostile.text))
         yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
     yield from grown_entries(cores, random)
     for path in MODELS if models else ():
@@ -121,8 +121,7 @@ def grown_entries(cores: int, random: int) -> Iterator[Entry]:
     for seed in range(cores):
         yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
     for seed in range(random):
-        read = loaded(grown(seed))
-        model = probing(program.build(read, read.checks[0]))
+        model = probing(model_of(grown(seed)))
         yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
     for seed in range(random):
         # A loop may send to a channel that keeps an order, which is refused.
@@ -132,23 +131,22 @@ def grown_entries(cores: int, random: int) -> Iterator[Entry]:
 
 def _orbits(name: str, text: str) -> Entry:
     """A search of orbits, held to the interpreter's search of all states."""
-    read = loaded(text)
-    model = program.build(read, read.checks[0] if read.checks else None)
-    every = frozenset(range(len(model.properties)))
-    limits = Limits(depth=6, workers=1)
-    asked = Request(model, every, limits=limits, keep_going=True)
-    wanted = summary(model, REFERENCE.run(replace(asked, symmetry=False)))
-    visited = REFERENCE.run(asked).statistics.orbits
+    asked = run_of_model(model_of(text), limits=Limits(depth=6, workers=1), keep_going=True)
+    model = asked.model
+    wanted = replace(asked, symmetry=False).by(REFERENCE)
+    visited = asked.outcome(REFERENCE).statistics.orbits
 
     def run() -> None:
         # By its name, for a child has another module of this name.
-        found = importlib.import_module(SEARCH).Local("quick").run(asked)
+        found = asked.outcome(importlib.import_module(SEARCH).Local("quick"))
         assert summary(model, found) == wanted
         assert found.statistics.orbits == visited
 
     def reach() -> str:
         search = importlib.import_module(SEARCH)
-        text: str = search.translated(model, Layout(model), every, symmetric=True)[0].text
+        text: str = search.translated(model, Layout(model), asked.properties, symmetric=True)[
+            0
+        ].text
         return text
 
     return Entry(name, run, reach)

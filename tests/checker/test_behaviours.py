@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 from tests.support.agreement import model_of
-from tests.support.behaviour_runs import behaved
+from tests.support.comparisons import behaviour_run, formula_of
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict
@@ -585,7 +585,7 @@ def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> No
 def test_what_the_search_for_a_violation_consists_of(
     formula: str, questions: int, nodes: int, conditions: int
 ) -> None:
-    made = violating(behaved(COUNTER.format("", "", formula)).formula)
+    made = violating(formula_of(behaviour_run(COUNTER.format("", "", formula))))
     sizes = len(made), sum(len(one.nodes) for one in made), sum(len(one.conditions) for one in made)
     assert sizes == (questions, nodes, conditions)
 

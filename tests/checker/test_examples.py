@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.agreement import model_of
+from tests.support.agreement import Run, model_of, run_of_model
 from tests.support.examples import EXAMPLES, EXPLICIT, Example
 
-from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
@@ -19,15 +17,9 @@ from fencepost.spec.semantics.stepper import Runner
 EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 
 
-def run(model: Model, engine: str, deadlock: bool, keep_going: bool = False) -> Outcome:
-    return load(engine).run(
-        Request(
-            model,
-            properties=frozenset(range(len(model.properties))),
-            deadlock=deadlock,
-            keep_going=keep_going,
-        )
-    )
+def run_of(example: Example, keep_going: bool = False) -> Run:
+    deadlock = example.deadlock
+    return run_of_model(model_of(example.text), deadlock=deadlock, keep_going=keep_going)
 
 
 def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
@@ -46,8 +38,8 @@ def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
 @EACH
 @pytest.mark.parametrize("engine", EXPLICIT)
 def test_example(example: Example, engine: str) -> None:
-    model = model_of(example.text)
-    outcome = run(model, engine, example.deadlock)
+    run = run_of(example)
+    model, outcome = run.model, run.outcome(engine)
     statistics = outcome.statistics
     number = outcome.findings[0].property if outcome.findings else None
     found = Example(
@@ -67,10 +59,10 @@ def test_example(example: Example, engine: str) -> None:
 
 @EACH
 def test_models_are_legal_and_their_traces_real(example: Example) -> None:
-    model = model_of(example.text)
+    run = run_of(example, keep_going=True)
+    model, runner = run.model, Runner(run.model)
     assert problems(model) == []
-    runner = Runner(model)
-    for finding in run(model, "interpreter", example.deadlock, keep_going=True).findings:
+    for finding in run.outcome("interpreter").findings:
         if finding.trace is not None:
             assert first_impossible(runner, finding.trace) is None
             for step in finding.trace.steps:
@@ -80,7 +72,5 @@ def test_models_are_legal_and_their_traces_real(example: Example) -> None:
 
 @EACH
 def test_going_on_finds_the_same_first(example: Example) -> None:
-    model = model_of(example.text)
-    first = run(model, "interpreter", example.deadlock)
-    all = run(model, "interpreter", example.deadlock, keep_going=True)
+    first, all = (run_of(example, going).outcome("interpreter") for going in (False, True))
     assert all.findings[:1] == first.findings[:1]

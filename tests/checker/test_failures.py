@@ -6,9 +6,14 @@ time and every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
 import pytest
-from tests.support.agreement import assert_same, loaded, summary
+from tests.support.agreement import Run, assert_same, model_of, run_of_model, summary
 from tests.support.amounts import everything
+from tests.support.comparisons import MANY, regions_agree, translated_once
 from tests.support.failure_order import ORDERED, Ordered
 from tests.support.failure_table import (
     ACTIONS,
@@ -18,22 +23,17 @@ from tests.support.failure_table import (
     SYMBOLIC,
     WHENS,
     Cell,
-    Place,
     Problem,
     cell,
     cells,
     covering,
 )
-from tests.support.region_agreement import assert_brute_force_agrees
-from tests.support.spread_runs import MANY, Codes, behind
-from tests.support.whole_runs import Run, translated_once
+from tests.support.spread_runs import Codes, behind
 
-from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.request import Cluster, Limits, Request
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.claims import program
 
 EVERY = list(cells())
 WHOLE = everything("TABLE")
@@ -43,15 +43,18 @@ STEPS = 5
 """More than there are: bounded model checking sees that nothing is left."""
 
 
-def ran(engine: str, model: Model, keep_going: bool) -> Outcome:
-    every = frozenset(range(len(model.properties)))
+def run_of(one: Cell | Ordered, engine: str, keep_going: bool = False) -> Run:
     # Some questions about 64 bits are hard; what is not proved in time is not proved.
     seconds = 2.0 if engine == "induction" else None
     limits = Limits(depth=STEPS if engine == "bmc" else None, timeout=seconds, workers=1)
-    return load(engine).run(Request(model, properties=every, limits=limits, keep_going=keep_going))
+    return run_of_model(model_of(one.text), limits=limits, keep_going=keep_going, text=one.text)
 
 
-def told(model: Model, outcome: Outcome) -> tuple[Problem, ...]:
+def ran(engine: str, one: Cell | Ordered, keep_going: bool = False) -> Outcome:
+    return run_of(one, engine, keep_going).outcome(engine)
+
+
+def told(outcome: Outcome, model: Model) -> tuple[Problem, ...]:
     """What was found, as the table has it."""
     return tuple(_problem(model, one) for one in outcome.findings if not _unmet(one))
 
@@ -66,62 +69,44 @@ def _problem(model: Model, finding: Finding) -> Problem:
     return Problem(finding.verdict.value, name, finding.depth, code)
 
 
-def built(text: str) -> Model:
-    read = loaded(text)
-    return program.build(read, read.checks[0])
-
-
-def name_of(one: object) -> str:
-    return one.name if isinstance(one, Cell | Place) else str(one)
-
-
-@pytest.mark.parametrize("one", PLAIN, ids=name_of)
-def test_engines_that_visit_states(one: Cell) -> None:
-    model = built(one.text)
+def by_local(one: Cell) -> None:
+    """The interpreter finds what the table says, and machine code the same."""
     with translated_once(better=False):
         for keep_going, wanted in ((False, one.first), (True, one.going)):
-            known = ran("interpreter", model, keep_going)
-            assert told(model, known) == wanted, one.text
-            found = ran("local", model, keep_going)
-            assert_same(summary(model, known), summary(model, found), one.text)
+            run = run_of(one, "interpreter", keep_going)
+            known = run.outcome("interpreter")
+            assert told(known, run.model) == wanted, one.text
+            assert_same(summary(run.model, known), run.by("local"), one.text)
 
 
-@pytest.mark.parametrize("one", PLAIN if WHOLE else PLAIN[::6], ids=name_of)
-def test_spark_in_one_process(one: Cell) -> None:
-    model = built(one.text)
-    codes = Codes(model)
-    every = frozenset(range(len(model.properties)))
-    for keep_going in (False, True):
-        # A limit that is not reached, and all levels but the first on the cluster.
-        run = Run(model, every, True, Limits(max_states=MANY), keep_going)
-        wanted = run.by(load("interpreter"))
-        assert_same(wanted, codes.by(Spark(Cluster(partitions=3), behind(1)), run), one.text)
+def by_spark(one: Cell) -> None:
+    """The same in one process, with a limit that is not reached; the cluster has all levels but
+    the first.
+    """
+    run = run_of(one, "spark").within(workers=None, max_states=MANY)
+    codes = Codes(run.model)
+    for asked in (run, replace(run, keep_going=True)):
+        engine = Spark(Cluster(partitions=3), behind(1))
+        assert_same(asked.by("interpreter"), codes.by(engine, asked), one.text)
 
 
-@pytest.mark.parametrize("one", PLAIN, ids=name_of)
-def test_bounded_model_checking(one: Cell) -> None:
-    model = built(one.text)
+def by_bmc(one: Cell) -> None:
+    """Bounded model checking finds what the table says."""
     for keep_going, wanted in ((False, one.first), (True, one.going)):
-        assert told(model, ran("bmc", model, keep_going)) == wanted, one.text
+        assert told(ran("bmc", one, keep_going), model_of(one.text)) == wanted, one.text
 
 
-@pytest.mark.parametrize("one", PLAIN if WHOLE else PLAIN[::3], ids=name_of)
-def test_induction(one: Cell) -> None:
-    assert_nothing_false_is_proved(one)
-
-
-def assert_nothing_false_is_proved(one: Cell) -> None:
-    model = built(one.text)
-    outcome = ran("induction", model, False)
+def by_induction(one: Cell) -> None:
+    """Nothing false is proved."""
+    outcome = ran("induction", one)
     if outcome.findings:
-        assert told(model, outcome)[0] in one.going, one.text
+        assert told(outcome, model_of(one.text))[0] in one.going, one.text
         return
     if not one.going:
         return
     assert outcome.verdict is not Verdict.OK, one.text
     subjects = {proof.subject for proof in outcome.proofs if proof.reason is None}
-    false = {f"invariant {problem.name}" for problem in one.going if problem.name}
-    false |= {f"lemma {problem.name}" for problem in one.going if problem.name}
+    false = {f"{kind} {p.name}" for kind in ("invariant", "lemma") for p in one.going if p.name}
     if any(problem.verdict == "error" for problem in one.going):
         judged = {"invariant P", "lemma P", "step invariant P"}
         in_property = one.place in PREDICATES and one.place.text.split(" P")[0].strip(":") in {
@@ -132,7 +117,24 @@ def assert_nothing_false_is_proved(one: Cell) -> None:
     assert not subjects & false, f"{subjects & false}\n{one.text}"
 
 
-# ---------------------------------------------------------------- symbolic constants
+def by_regions(engine: str, one: Cell) -> None:
+    """All values of a symbolic constant."""
+    for keep_going, wanted in ((False, one.first), (True, one.going)):
+        run = run_of(one, engine, keep_going)
+        outcome = regions_agree(run, engine)
+        if outcome.verdict is Verdict.UNREACHED:
+            assert not wanted
+            continue
+        assert told(outcome, run.model) == wanted, one.text
+
+
+def by_condition(engine: str, one: Cell) -> None:
+    """A condition on a symbolic constant."""
+    for keep_going in (False,) if engine == "local" else (False, True):
+        run = run_of(one, engine, keep_going)
+        visits = engine in ("interpreter", "local")
+        outcome = regions_agree(run, engine) if visits else run.outcome(engine)
+        assert told(outcome, run.model) == one.first, one.text
 
 
 def of_symbols() -> list[Cell]:
@@ -142,48 +144,33 @@ def of_symbols() -> list[Cell]:
 
 
 SYMBOLS = of_symbols()
-
-
-@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::3], ids=name_of)
-def test_regions_of_the_interpreter(one: Cell) -> None:
-    assert_regions(one, "interpreter")
-
-
-@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::24], ids=name_of)
-def test_regions_of_local(one: Cell) -> None:
-    assert_regions(one, "local")
-
-
-def assert_regions(one: Cell, engine: str) -> None:
-    model = built(one.text)
-    for keep_going, wanted in ((False, one.first), (True, one.going)):
-        outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
-        if outcome.verdict is Verdict.UNREACHED:
-            assert not wanted
-            continue
-        assert told(model, outcome) == wanted, one.text
-
-
-@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::3], ids=name_of)
-def test_bounded_model_checking_of_all_values(one: Cell) -> None:
-    model = built(one.text)
-    for keep_going, wanted in ((False, one.first), (True, one.going)):
-        assert told(model, ran("bmc", model, keep_going)) == wanted, one.text
-
-
 CONDITIONS = [one for one in EVERY if one.place is SYMBOLIC]
+TABLE: tuple[tuple[str, Callable[[Cell], None], Sequence[Cell], int], ...] = (
+    ("local", by_local, PLAIN, 1),
+    ("spark", by_spark, PLAIN, 6),
+    ("bmc", by_bmc, PLAIN, 1),
+    ("induction", by_induction, PLAIN, 3),
+    ("regions", partial(by_regions, "interpreter"), SYMBOLS, 3),
+    ("regions-local", partial(by_regions, "local"), SYMBOLS, 24),
+    ("bmc-any", by_bmc, SYMBOLS, 3),
+    *(
+        (f"condition-{engine}", partial(by_condition, engine), CONDITIONS, 1)
+        for engine in ("interpreter", "local", "bmc", "induction")
+    ),
+)
+"""A name, a comparison, the cells, and of how many cells a run of the suite takes one."""
 
 
-@pytest.mark.parametrize("one", CONDITIONS, ids=name_of)
-@pytest.mark.parametrize("engine", ["interpreter", "local", "bmc", "induction"])
-def test_a_condition_on_a_symbolic_constant(one: Cell, engine: str) -> None:
-    model = built(one.text)
-    for keep_going in (False,) if engine == "local" else (False, True):
-        if engine in ("interpreter", "local"):
-            outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
-        else:
-            outcome = ran(engine, model, keep_going)
-        assert told(model, outcome) == one.first, one.text
+@pytest.mark.parametrize(
+    ("compare", "one"),
+    [
+        pytest.param(compare, one, id=f"{name}-{one.name}")
+        for name, compare, cells, share in TABLE
+        for one in (cells if WHOLE else cells[::share])
+    ],
+)
+def test_what_fails_where_the_table_says(compare: Callable[[Cell], None], one: Cell) -> None:
+    compare(one)
 
 
 # ---------------------------------------------------------------- the table itself
@@ -203,9 +190,9 @@ def test_the_part_that_is_run_holds_every_place_time_and_failure() -> None:
 @pytest.mark.parametrize("one", ORDERED, ids=lambda one: one.name)
 @pytest.mark.parametrize("engine", ["interpreter", "local", "bmc"])
 def test_which_of_several_problems_is_first(one: Ordered, engine: str) -> None:
-    model = built(one.text)
+    model = model_of(one.text)
     for keep_going in (False, True):
-        found = [f for f in ran(engine, model, keep_going).findings if not _unmet(f)]
+        found = [f for f in ran(engine, one, keep_going).findings if not _unmet(f)]
         if one.verdict == "ok":
             assert not found
             continue

@@ -10,16 +10,13 @@ from math import factorial, prod
 from pathlib import Path
 
 import pytest
-from tests.support.agreement import assert_same, loaded, summary
+from tests.support.agreement import Run, assert_same, model_of, run_of_model, summary
 from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import ENGINES, load
 from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.search import Local
-from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Progress, Request
-from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.claims import program
 
 SPECS = blocks(Path(__file__).parents[1] / "support" / "symmetric.txt")
 ABLE = [name for name, entry in ENGINES.items() if "--no-symmetry" in entry.options]
@@ -34,24 +31,20 @@ MUTANTS: tuple[Callable[[list[tuple[int, int]]], list[tuple[int, int]]], ...] = 
 )
 
 
-def searched(model: Model, engine: str, symmetry: bool, workers: int = 1) -> Outcome:
-    properties = frozenset(range(len(model.properties)))
-    limits = Limits(workers=workers)
-    return load(engine).run(Request(model, properties, limits=limits, symmetry=symmetry))
+def run_of(block: Block, symmetry: bool = True) -> Run:
+    return run_of_model(model_of(block.text), limits=Limits(workers=1), symmetry=symmetry)
 
 
 @pytest.mark.parametrize(("block", "engine"), CASES, ids=lambda one: getattr(one, "name", one))
 def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> None:
     """``verdict, D distinct in O orbits``."""
-    read = loaded(block.text)
-    model = program.build(read, None)
-    every = searched(model, "interpreter", False)
-    found = searched(model, engine, True)
-    assert_same(summary(model, every), summary(model, found), block.name)
-    verdict, distinct, orbits = block.rest.split(", ")
-    assert found.verdict.value == verdict
-    assert f"{found.statistics.distinct} distinct" == distinct
-    assert f"{found.statistics.orbits} orbits" == orbits
+    run = run_of(block)
+    every = replace(run, symmetry=False).outcome("interpreter")
+    found = run.outcome(engine)
+    assert_same(summary(run.model, every), summary(run.model, found), block.name)
+    counts = found.statistics
+    said = f"{found.verdict.value}, {counts.distinct} distinct, {counts.orbits} orbits"
+    assert said == block.rest
     assert every.statistics.orbits is None
 
 
@@ -65,7 +58,7 @@ def test_the_interpreter_names_many_permutations(
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
     names = ", ".join(f"c{number}" for number in range(values))
     text = f"symmetric type C = {{{names}}}\nvar x: set[C] = {{}}\naction put(c in C): x.add(c)\n"
-    model = program.build(loaded(text), None)
+    model = model_of(text)
     progress: list[Progress] = []
     request = Request(model, frozenset(), progress=progress.append)
     notes = [
@@ -104,12 +97,10 @@ def test_tours_among_ties() -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("name", ["counters", "messages", "cut"])
 def test_the_first_orbits_are_the_same_in_every_engine(name: str, most: int) -> None:
-    block = next(block for block in SPECS if block.name == name)
-    model = program.build(loaded(block.text), None)
-    limits = Limits(max_states=most, workers=1 + most % 3)
-    properties = frozenset(range(len(model.properties)))
-    first = load("interpreter").run(Request(model, properties, limits=replace(limits, workers=1)))
-    found = Local("quick").run(Request(model, properties, limits=limits))
+    run = run_of(next(block for block in SPECS if block.name == name)).within(max_states=most)
+    model = run.model
+    first = run.outcome("interpreter")
+    found = run.within(workers=1 + most % 3).outcome(Local("quick"))
     assert first.statistics.orbits == found.statistics.orbits
     orbits_, initial = first.statistics.orbits or 0, len(first.statistics.levels) == 1
     assert (orbits_ >= most if initial else orbits_ > most) is (first.cut is not None)
@@ -127,13 +118,13 @@ def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(orbits, "tour", wrong)
     noticed = False
     for block in SPECS[:4]:
-        model = program.build(loaded(block.text), None)
-        every = summary(model, searched(model, "interpreter", False))
+        run = run_of(block)
+        every = run_of(block, symmetry=False).by("interpreter")
         same = False
         # What is wrong may keep the trace from being found.
         with suppress(AssertionError):
-            found = searched(model, "local", True)
+            found = run.outcome("local")
             orbits_of_all = block.rest.endswith(f" {found.statistics.orbits} orbits")
-            same = orbits_of_all and summary(model, found) == every
+            same = orbits_of_all and summary(run.model, found) == every
         noticed |= not same
     assert noticed

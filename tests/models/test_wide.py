@@ -54,7 +54,7 @@ def test_states_are_compressed(
     choice: Callable[..., Plan | None] = choose
     monkeypatch.setattr(worker, "chosen", choice)
     (check,) = (one for one in checks(ROOT / f"models/{path}.fence") if one.name == name)
-    model, _ = check.build()
+    model = check.run().model
     limits = Limits(max_states=MOST_STATES, workers=1)
     Local("quick").run(Request(model, frozenset(), deadlock=False, limits=limits))
     ((wide, states, tree),) = made

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.random.test_naive_agrees import assert_agrees
-from tests.random.test_rewrites_agree import assert_means_the_same
-from tests.support.agreement import loaded, observed
+from tests.support.agreement import runs_of
+from tests.support.comparisons import naive_agrees, rewrite_agrees
 from tests.support.rewriting import RULES
 
-from fencepost.checker.request import Limits
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate.claims import program
 
 FOUND = {
     "a literal given to a wider parameter keeps its value": """
@@ -78,13 +75,11 @@ invariant Inside: 5 in int(low)..int(high)
 @pytest.mark.parametrize("name", FOUND)
 def test_found_spec(name: str) -> None:
     text = FOUND[name] + "terminal: true\n"
-    read = loaded(text)
-    for check in read.checks:
-        model = program.build(read, check)
-        assert problems(model) == []
-        assert observed("interpreter", model, check).verdict == "ok"
+    for run in runs_of(text):
+        assert problems(run.model) == []
+        assert run.by("interpreter").verdict == "ok"
         if name != "membership in a wide interval":
-            # The second opinion, and an interval with other ends, would count to 2^32.
-            assert_agrees(model, check, Limits(), text, keep_going=False)
+            # The second interpreter, and an interval with other ends, would count to 2^32.
+            naive_agrees(run, limited=False)
             for rule in RULES:
-                assert_means_the_same(text, rule)
+                rewrite_agrees(text, rule)

@@ -1,37 +1,18 @@
-"""Random specs with properties of behaviours or symmetric types, and oracles that know the answers.
-
-`tests.naive` is written from the definitions and shares nothing with the engines. Some runs are
-disturbed. ``FENCEPOST_ORACLES`` is the number of specs of each kind.
-"""
+"""The oracle for properties of behaviours in `tests.naive`, compared with answers by hand."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from random import Random
 
 import pytest
 from tests.naive.behaviours import graph_of, violated, wrong_lasso
 from tests.strategies.behaviours import behaviour_spec
-from tests.support.amounts import amount
-from tests.support.behaviour_runs import Behaved, behaved, lasso_in
-from tests.support.oracle_runs import ENGINES, ORACLES, REFUSED, TOO_LARGE, truth_of
+from tests.support.agreement import Run
+from tests.support.comparisons import behaviour_run, formula_of, lasso_in
+from tests.support.oracle_runs import truth_of
 
 from fencepost.spec.core.formulas import Not
-
-FIRST, SPECS, TOGETHER = amount("FIRST", 0), amount("ORACLES", 40), 20
-
-
-@pytest.mark.parametrize("start", range(FIRST, FIRST + SPECS, TOGETHER))
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_engines_give_the_answers_of_oracles(oracle: str, start: int) -> None:
-    verdicts: Counter[str] = Counter()
-    for seed in range(start, start + TOGETHER):
-        row = ORACLES[oracle](seed, ENGINES[: 1 + (seed % 4 == 0)])
-        verdicts[row["verdict"]] += 1
-    assert len(verdicts) > 1
-    assert verdicts[REFUSED] + verdicts[TOO_LARGE] < TOGETHER / 2
-
 
 LOOP = """\
 var x: 0..2 = 0
@@ -70,7 +51,7 @@ property P: {3}
 )
 def test_what_the_oracle_says(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
     """Worked out by hand."""
-    assert truth_of(behaved(LOOP.format(*fairness, formula))) == verdict
+    assert truth_of(behaviour_run(LOOP.format(*fairness, formula))) == verdict
 
 
 STRENGTH_MATTERS = (218, 255, 268, 292)
@@ -79,24 +60,24 @@ STRENGTH_MATTERS = (218, 255, 268, 292)
 
 def test_the_oracle_distinguishes_kinds_of_fairness() -> None:
     for seed in STRENGTH_MATTERS:
-        spec = behaved(behaviour_spec(Random(seed)))
+        spec = behaviour_run(behaviour_spec(Random(seed)))
         assert _is_violated(spec, True) != _is_violated(spec, False)
 
 
 def test_the_oracle_refuses_other_lassos() -> None:
     refused = 0
     for seed in range(25):
-        spec = behaved(behaviour_spec(Random(seed)))
-        lasso = lasso_in(spec.by("interpreter"))
+        spec = behaviour_run(behaviour_spec(Random(seed)))
+        lasso = lasso_in(spec.outcome("interpreter"))
         if lasso is None:
             continue
         graph, states, loop = graph_of(spec.model), lasso.states, lasso.loop
-        assert wrong_lasso(spec.model, graph, spec.formula, states, loop) is None
+        assert wrong_lasso(spec.model, graph, formula_of(spec), states, loop) is None
         # It ends elsewhere, begins elsewhere, or violates something else.
         for others, formula in (
-            (states[:-1], spec.formula),
-            (states[1:], spec.formula),
-            (states, Not(spec.formula)),
+            (states[:-1], formula_of(spec)),
+            (states[1:], formula_of(spec)),
+            (states, Not(formula_of(spec))),
         ):
             if 0 < loop < len(others):
                 assert wrong_lasso(spec.model, graph, formula, others, loop) is not None
@@ -104,7 +85,7 @@ def test_the_oracle_refuses_other_lassos() -> None:
     assert refused > 10
 
 
-def _is_violated(spec: Behaved, exchanged: bool) -> bool:
+def _is_violated(spec: Run, exchanged: bool) -> bool:
     actions = tuple(
         action
         if action.fairness is None
@@ -114,4 +95,4 @@ def _is_violated(spec: Behaved, exchanged: bool) -> bool:
         for action in spec.model.actions
     )
     model = replace(spec.model, actions=actions)
-    return violated(model, graph_of(model), spec.formula)
+    return violated(model, graph_of(model), formula_of(spec))

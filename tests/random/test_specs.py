@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
-from tests.support.agreement import Observed, bounded, loaded, observed, outcome
+from tests.support.agreement import Observed, bounded, loaded, run_of, runs_of
 from tests.support.amounts import examples
 from tests.support.failing_places import LOOKED_AT, PROPERTIES, growth
 
@@ -31,11 +31,8 @@ from fencepost.checker.trace.message_flights import Causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.core import types
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.elaborate.claims import program
-from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.syntax.parser import parse
@@ -49,18 +46,11 @@ MOST = 400
 random = examples(30)
 
 
-def models(text: str) -> Iterator[tuple[Check, Model]]:
-    """The checks of a spec, each with its model."""
-    read = loaded(text)
-    for check in read.checks:
-        yield check, program.build(read, check)
-
-
 @random
 @given(specs())
 def test_makes_well_formed_models(text: str) -> None:
-    for _, model in models(text):
-        assert problems(model) == []
+    for run in runs_of(text):
+        assert problems(run.model) == []
 
 
 def test_fails_in_every_kind_of_place() -> None:
@@ -79,10 +69,9 @@ def test_fails_in_every_kind_of_place() -> None:
 @random
 @given(specs())
 def test_runs_the_same_way_twice(text: str) -> None:
-    for check, model in models(text):
-        limits = bounded(ENGINE, model, check, MOST)
-        once = observed(ENGINE, model, check, limits)
-        assert observed(ENGINE, model, check, limits) == once
+    for run in runs_of(text):
+        run = bounded(run, MOST)
+        assert run.by(ENGINE) == run.by(ENGINE)
 
 
 def unplaced(seen: Observed) -> Observed:
@@ -109,22 +98,20 @@ def test_means_the_same_when_formatted(text: str) -> None:
         assert parse(Source("random.fence", once)) == parse(Source("random.fence", part))
         assert formatted(Source("random.fence", once)) == once
     shown = joined(pretty)
-    for (check, model), (other, again) in zip(models(text), models(shown), strict=True):
-        limits = bounded(ENGINE, model, check, MOST)
-        seen = observed(ENGINE, model, check, limits, keep_going=True)
-        assert unplaced(observed(ENGINE, again, other, limits, keep_going=True)) == unplaced(seen)
+    for run, again in zip(runs_of(text), runs_of(shown), strict=True):
+        run = replace(bounded(run, MOST), keep_going=True)
+        assert unplaced(replace(run, model=again.model).by(ENGINE)) == unplaced(run.by(ENGINE))
 
 
 @random
 @given(specs())
 def test_can_be_reported(text: str) -> None:
     read = loaded(text)
-    for check, model in models(text):
-        limits = bounded(ENGINE, model, check, MOST)
-        deadlock = check.verdict != "violated"
-        properties = program.select(model, check)
-        job = Job(read, check, model, ENGINE, properties, deadlock, limits, Settings())
-        found = outcome(ENGINE, model, check, limits, keep_going=True)
+    for check in read.checks:
+        run = bounded(run_of(read, check), MOST)
+        model = run.model
+        job = Job(read, check, model, ENGINE, run.properties, run.deadlock, run.limits, Settings())
+        found = replace(run, keep_going=True).outcome(ENGINE)
         result = judge(job, found)
         page = Page()
         write_check(page, result)
@@ -170,7 +157,7 @@ def test_a_step_needs_only_what_it_is_said_to_need(text: str) -> None:
     """The steps that a step needs, and those that they need, lead to it by themselves, and it does
     there what it did. Channels are left out: in them it is room that would be missing.
     """
-    for _, model in models(text):
+    for model in (run.model for run in runs_of(text)):
         if any(variable.kind == "channel" for variable in model.variables):
             continue
         runner = Runner(model)

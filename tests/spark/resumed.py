@@ -10,13 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.spark.clusters import HERE, SETTINGS, behind
-from tests.support.agreement import Observed
-from tests.support.whole_runs import Run
+from tests.support.agreement import Observed, Run, run_of
 
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Limits, Saving
+from fencepost.checker.request import Cluster, Saving
 from fencepost.checker.spark.search import Spark
-from fencepost.spec.elaborate.claims import program
 
 EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 
@@ -32,14 +30,6 @@ def outcome_of(run: Run, saving: Saving) -> Outcome:
     return replace(run, saving=saving).outcome(Spark(Cluster(HERE, 3, EVERY_LEVEL), behind(2)))
 
 
-def run_of(path: str, name: str) -> Run:
-    read = program.load(Path(path))
-    (check,) = (check for check in read.checks if check.name == name)
-    model = program.build(read, check)
-    deadlock = check.verdict != "violated"
-    return Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))
-
-
 if __name__ == "__main__":
     folder, how, path, name = sys.argv[1:]
-    print(saved(run_of(path, name), folder, how))
+    print(saved(run_of(Path(path), name), folder, how))

@@ -13,15 +13,13 @@ import pytest
 from tests.checker.test_refinement import EXAMPLES as REFINEMENTS
 from tests.checker.test_refinement import model_of
 from tests.spark.clusters import behind, on
-from tests.support.agreement import assert_same, loaded
+from tests.support.agreement import Run, assert_same, run_of
 from tests.support.examples import EXAMPLES, Example
 from tests.support.paths import ROOT
 from tests.support.shipped import MODELS, ShippedCheck, is_port, quick, turn
-from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Limits
-from fencepost.spec.elaborate.claims import program
 
 PARTITIONS = (1, 2, 7)
 LEVELS = 3
@@ -53,11 +51,7 @@ def some(number: int) -> int:
     ],
 )
 def test_examples(example: Example, partitions: int) -> None:
-    read = loaded(example.text)
-    (check,) = read.checks
-    model = program.build(read, check)
-    run = Run(model, program.select(model, check), example.deadlock, Limits())
-    assert_agrees(run, partitions, example.text)
+    assert_agrees(run_of(example.text, deadlock=example.deadlock), partitions, example.text)
 
 
 @pytest.mark.parametrize(
@@ -79,14 +73,12 @@ def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("limits", [Limits(), Limits(max_states=10**8)])
 def test_a_limit_and_a_constraint(limits: Limits) -> None:
     """A deadlock at the end, a limit that is not reached, and a constraint that is always true."""
-    read = loaded(
+    run = run_of(
         "var m: map[0..3, bool] = [false for k in 0..3]\n"
         "action up(k in 0..3):\n    require not m[k]\n    m[k] = true\n"
-        "constraint Inside: true\n"
+        "constraint Inside: true\n",
+        limits=limits,
     )
-    (check,) = read.checks
-    model = program.build(read, check)
-    run = Run(model, program.select(model, check), True, limits)
     assert run.by(Local()).verdict == "deadlock"
     assert_agrees(run, 2, str(limits))
 
@@ -110,7 +102,7 @@ def some_checks() -> list[ShippedCheck]:
     ],
 )
 def test_shipped_checks(shipped: ShippedCheck, partitions: int) -> None:
-    assert_agrees(run_of(shipped.path, shipped.name), partitions, str(shipped))
+    assert_agrees(shipped.run(), partitions, str(shipped))
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)
@@ -121,11 +113,3 @@ def test_shipped_checks(shipped: ShippedCheck, partitions: int) -> None:
 def test_any_number_of_partitions(model: str, name: str, partitions: int) -> None:
     path = ROOT / "models" / f"{model}.fence"
     assert_agrees(run_of(path, name), partitions, f"{model} {name}")
-
-
-def run_of(path: Path, name: str) -> Run:
-    read = program.load(path)
-    (check,) = (check for check in read.checks if check.name == name)
-    model = program.build(read, check)
-    deadlock = check.verdict != "violated"
-    return Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.spark import faults
 from tests.spark.clusters import HERE, SETTINGS, behind
-from tests.spark.resumed import run_of
-from tests.support.agreement import assert_same
+from tests.support.agreement import assert_same, run_of
 from tests.support.command import run
 from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished
@@ -92,5 +91,5 @@ def test_the_package_is_shipped() -> None:
     spark = session.connect(cluster)
     (origin,) = spark.parallelize([0], 1).map(faults.origin).collect()
     assert f"fencepost-{fencepost.__version__}.zip" in origin
-    search = run_of(TWO_PHASES, "three")
+    search = run_of(Path(TWO_PHASES), "three")
     assert_same(search.by(Local()), search.by(Spark(cluster, behind(4))), "shipped")

@@ -11,30 +11,24 @@ import pytest
 from pyspark import SparkConf
 from tests.spark import faults
 from tests.spark.clusters import HERE, SETTINGS, on, on_two_executors
-from tests.support.agreement import Observed, assert_same
+from tests.support.agreement import Observed, Run, assert_same, run_of
 from tests.support.paths import ROOT
-from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark import blocks, session, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
 from fencepost.checker.spark.records import Merged
-from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"
 VERIFICATION = ROOT / "models/kafka/verification_race.fence"
 
 
-def run_of(path: Path, name: str) -> tuple[Run, Observed]:
+def searched(path: Path, name: str) -> tuple[Run, Observed]:
     """A check, and what comes of it on this machine."""
-    read = program.load(path)
-    (check,) = (check for check in read.checks if check.name == name)
-    model = program.build(read, check)
-    deadlock = check.verdict != "violated"
-    run = Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))
+    run = run_of(path, name)
     return run, run.by(Local())
 
 
@@ -45,7 +39,7 @@ def run_of(path: Path, name: str) -> tuple[Run, Observed]:
 def test_a_task_that_fails(
     fault: Callable[..., object], partitions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, wanted = run_of(TWO_PHASES, "three")
+    run, wanted = searched(TWO_PHASES, "three")
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "merge", partial(fault, done, 4))
     assert_same(wanted, run.by(on(partitions)), f"{fault} {partitions}")
@@ -53,14 +47,14 @@ def test_a_task_that_fails(
 
 
 def test_a_task_that_always_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, _ = run_of(TWO_PHASES, "three")
+    run, _ = searched(TWO_PHASES, "three")
     monkeypatch.setattr(tasks, "merge", faults.always_fails)
     with pytest.raises(Rejected, match=r"F034.*Spark gave up: RuntimeError: there is no luck$"):
         run.by(on(2))
 
 
 def test_a_session_that_ends() -> None:
-    run, _ = run_of(TWO_PHASES, "three")
+    run, _ = searched(TWO_PHASES, "three")
     spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
     try:
         with pytest.raises(Rejected, match=r"F034.*Spark gave up: "):
@@ -74,7 +68,7 @@ def test_a_session_that_ends() -> None:
 def test_an_executor_that_is_killed(
     level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, wanted = run_of(TWO_PHASES, "three")
+    run, wanted = searched(TWO_PHASES, "three")
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "expand", partial(faults.kills_its_executor, done, level))
     assert_same(wanted, run.by(on_two_executors(4)), f"{level}")
@@ -84,7 +78,7 @@ def test_an_executor_that_is_killed(
 def test_an_executor_killed_on_the_way_to_a_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, wanted = run_of(VERIFICATION, "unchecked_s12")
+    run, wanted = searched(VERIFICATION, "unchecked_s12")
     assert wanted.verdict == "violated"
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "expand", partial(faults.kills_its_executor, done, wanted.depth))
@@ -93,14 +87,14 @@ def test_an_executor_killed_on_the_way_to_a_violation(
 
 
 def test_tasks_that_are_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, wanted = run_of(TWO_PHASES, "three")
+    run, wanted = searched(TWO_PHASES, "three")
     monkeypatch.setattr(tasks, "merge", partial(faults.is_slow, tmp_path / "slow", 0))
     assert_same(wanted, run.by(on_two_executors(4)), "speculation")
     assert len([*tmp_path.iterdir()]) > 5
 
 
 def test_each_process_compiles_once() -> None:
-    run, wanted = run_of(TWO_PHASES, "three")
+    run, wanted = searched(TWO_PHASES, "three")
     processes: dict[int, list[int]] = {}
 
     def watch(found: Sequence[Merged]) -> None:

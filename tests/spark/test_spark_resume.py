@@ -11,19 +11,18 @@ from subprocess import DEVNULL
 
 import pytest
 from pyspark import SparkContext
-from tests.spark.resumed import outcome_of, run_of, saved
-from tests.support.agreement import assert_same
+from tests.spark.resumed import outcome_of, saved
+from tests.support.agreement import assert_same, run_of
 from tests.support.paths import ROOT
 from tests.support.processes import started
-from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Saving
 from fencepost.checker.user_key import Key, read_key
 from fencepost.spec.text.problem import Rejected
 
-TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
-VERIFICATION = str(ROOT / "models/kafka/verification_race.fence")
+TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"
+VERIFICATION = ROOT / "models/kafka/verification_race.fence"
 
 
 def levels(folder: Path) -> int:
@@ -35,10 +34,10 @@ def levels(folder: Path) -> int:
     ("path", "name", "partitions"),
     [(TWO_PHASES, "three", 5), (VERIFICATION, "unchecked_s12", 2)],
 )
-def test_a_driver_that_is_killed(path: str, name: str, partitions: int, tmp_path: Path) -> None:
+def test_a_driver_that_is_killed(path: Path, name: str, partitions: int, tmp_path: Path) -> None:
     run = run_of(path, name)
     wanted = run.by(Local())
-    words = ("-m", "tests.spark.resumed", str(tmp_path), "checkpoint", path, name)
+    words = ("-m", "tests.spark.resumed", str(tmp_path), "checkpoint", str(path), name)
     with started(sys.executable, *words, folder=ROOT, errors=DEVNULL, patience=240) as driver:
         while levels(tmp_path) < 3:
             assert driver.poll() is None
@@ -58,7 +57,7 @@ def test_a_driver_that_is_killed(path: str, name: str, partitions: int, tmp_path
 def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
-    run = replace(run, limits=replace(run.limits, depth=5))
+    run = run.within(depth=5)
     assert saved(run, folder, "checkpoint").limit == "--depth 5"
     with pytest.raises(Rejected, match=r"F035.*there is one already"):
         saved(run, folder, "checkpoint")
@@ -69,14 +68,14 @@ def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match=r"F035.*it belongs to the spec "):
         saved(run_of(VERIFICATION, "unchecked_s12"), folder, "resume")
     # Nothing was touched, and the bound was none of the search itself.
-    deeper = replace(run, limits=replace(run.limits, depth=None))
+    deeper = run.within(depth=None)
     assert_same(deeper.by(Local()), saved(deeper, folder, "resume"), "deeper")
 
 
 def test_a_damaged_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "saved"
     run = run_of(TWO_PHASES, "three")
-    run = replace(run, limits=replace(run.limits, depth=4))
+    run = run.within(depth=4)
     saved(run, str(folder), "checkpoint")
     part = next(part for part in folder.glob("states-*/part-*") if part.stat().st_size > 200)
     data = bytearray(part.read_bytes())
@@ -91,18 +90,14 @@ def test_who_has_signed_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Another key is refused, unless it is accepted; and no setting of Spark holds the key."""
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
-
-    def down_to(depth: int) -> Run:
-        return replace(run, limits=replace(run.limits, depth=depth))
-
-    saved(down_to(4), folder, "checkpoint")
+    saved(run.within(depth=4), folder, "checkpoint")
     key = read_key()
     assert isinstance(key, Key)
     context = SparkContext.getOrCreate()
     settings = str(context.getConf().getAll())
     assert key.secret.hex() not in settings
     assert b64encode(key.secret).decode() not in settings
-    start = outcome_of(down_to(5), Saving(folder, True)).resumed
+    start = outcome_of(run.within(depth=5), Saving(folder, True)).resumed
     assert start is not None
     assert (start.levels, start.signed) == (5, True)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -110,6 +105,6 @@ def test_who_has_signed_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyP
         saved(run, folder, "resume")
     for depth, unsigned in ((6, True), (7, False)):
         # The second time the checkpoint is signed by this key, and the mark stays.
-        start = outcome_of(down_to(depth), Saving(folder, True, unsigned=unsigned)).resumed
+        start = outcome_of(run.within(depth=depth), Saving(folder, True, unsigned=unsigned)).resumed
         assert start is not None
         assert not start.signed

@@ -13,15 +13,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark import faults
 from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS, behind
-from tests.support.agreement import loaded
+from tests.support.agreement import Run, run_of
 from tests.support.command import run as command
 from tests.support.examples import EXAMPLES
 from tests.support.paths import ROOT
-from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Limits, Request
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import graph_rows, session
 from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.search import Spark
@@ -29,7 +28,6 @@ from fencepost.checker.tools.state_graph import state_graph
 from fencepost.spec.core import types
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, Value
-from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 RACE = ROOT / "models/kafka/verification_race.fence"
@@ -59,15 +57,7 @@ def saved(run: Run, folder: Path, engine: Spark | None = None) -> Outcome:
     """What comes of a run that leaves its state graph in ``folder/graph``."""
     cluster = Cluster(HERE, 3, SETTINGS, states=str(folder), title="graph")
     engine = engine or Spark(cluster, behind(2))
-    outcome = engine.run(
-        Request(
-            run.model,
-            properties=run.properties,
-            deadlock=run.deadlock,
-            limits=run.limits,
-            keep_going=run.keep_going,
-        )
-    )
+    outcome = run.outcome(engine)
     assert not list(folder.glob("_incomplete*"))
     return outcome
 
@@ -122,33 +112,18 @@ def of_fields(row: Any, fields: tuple[types.Field, ...]) -> str:
     return "(" + ", ".join(f"{f.name}: {written(part, f.type)}" for f, part in pairs) + ")"
 
 
-def run_of_text(text: str, deadlock: bool = True) -> Run:
-    read = loaded(text)
-    (check,) = read.checks
-    model = program.build(read, check)
-    return Run(model, program.select(model, check), deadlock, Limits())
-
-
-def run_of_check(path: str, name: str, depth: int | None = None) -> Run:
-    read = program.load(ROOT / "models" / path)
-    (check,) = (check for check in read.checks if check.name == name)
-    model = program.build(read, check)
-    deadlock = check.verdict != "violated"
-    return Run(model, program.select(model, check), deadlock, Limits(depth=depth))
-
-
 def run_of_example(name: str) -> Run:
     (example,) = (example for example in EXAMPLES if example.name == name)
-    return run_of_text(example.text, example.deadlock)
+    return run_of(example.text, deadlock=example.deadlock)
 
 
 RUNS: dict[str, Callable[[], Run]] = {
     "ring": partial(run_of_example, "ring"),
     "constraint": partial(run_of_example, "constraint"),
     "outside_the_constraint": partial(run_of_example, "violated_outside_the_constraint"),
-    "unchecked_s12": partial(run_of_check, "kafka/verification_race.fence", "unchecked_s12"),
-    "within_4": partial(run_of_check, "kafka/verification_race.fence", "unchecked_s12", 4),
-    "two_phase_commit": partial(run_of_check, "classics/two_phase_commit.fence", "three"),
+    "unchecked_s12": partial(run_of, RACE, "unchecked_s12"),
+    "within_4": partial(run_of, RACE, "unchecked_s12", limits=Limits(depth=4)),
+    "two_phase_commit": partial(run_of, ROOT / "models/classics/two_phase_commit.fence", "three"),
 }
 
 
@@ -205,7 +180,7 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
 
 
 def test_every_type_has_a_column(tmp_path: Path) -> None:
-    run = run_of_text(
+    run = run_of(
         EVERY_TYPE
         + """
 action change(c in Color, x in -1..1):
@@ -271,7 +246,7 @@ def test_the_query_of_the_page(tmp_path: Path) -> None:
 
 
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
-    run = run_of_text(EXAMPLES[0].text)
+    run = run_of(EXAMPLES[0].text)
     saved(run, tmp_path)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     with pytest.raises(Rejected, match=r"F036.*graph: it is there already, and not empty"):
@@ -299,8 +274,8 @@ def test_who_saves_no_states(tmp_path: Path) -> None:
 
 
 def test_a_search_that_was_cut(tmp_path: Path) -> None:
-    run = run_of_text(EXAMPLES[0].text)
-    outcome = saved(Run(run.model, run.properties, True, Limits(max_states=2)), tmp_path)
+    run = run_of(EXAMPLES[0].text)
+    outcome = saved(run.within(max_states=2), tmp_path)
     assert "The states are not saved: the search was cut (--max-states 2)." in outcome.notes
     assert not (tmp_path / "graph").exists()
 
@@ -308,7 +283,7 @@ def test_a_search_that_was_cut(tmp_path: Path) -> None:
 def test_saving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_rows, "transitions", faults.no_rows)
     with pytest.raises(Rejected, match=r"F034.*RuntimeError: there are no rows$"):
-        saved(run_of_text(EXAMPLES[0].text), tmp_path)
+        saved(run_of(EXAMPLES[0].text), tmp_path)
     assert not [*tmp_path.iterdir()]
 
 

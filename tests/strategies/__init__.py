@@ -21,9 +21,9 @@ def specs(draw: st.DrawFn, modules: bool = True) -> str:
     return _text(Drawing.by_hypothesis(draw), modules)
 
 
-def grown(seed: int) -> str:
+def grown(seed: int, modules: bool = True) -> str:
     """Such a text without Hypothesis, for runs of thousands."""
-    return _text(Drawing.by_chance(seed), True)
+    return _text(Drawing.by_chance(seed), modules)
 
 
 def _text(drawing: Drawing, modules: bool) -> str:

@@ -1,23 +1,23 @@
-"""What a run was observed to do, in a form that two engines can be compared by.
+"""Searches, and what is observed of them, in a form in which two engines are compared.
 
-Everything here is a plain value without spans' sources or timings: equal observations mean that
-no user could tell the engines apart.
+An observation is a plain value without spans' sources or timings. Two engines with equal
+observations cannot be distinguished by a user. The comparisons are in `comparisons`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tests.strategies.modules import ROOT, files
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Limit, Outcome, Trace
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Engine, Limits, Request, Saving
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.elaborate.claims import program
@@ -25,8 +25,9 @@ from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.source import Span
 
-MOST_STATES = 3_000
-"""Larger searches are cut, at a depth that all engines are given."""
+NO_LIMITS = Limits()
+MAX_STATES = 3_000
+"""Larger searches get a limit on the depth, the same for all engines."""
 
 Chosen: TypeAlias = tuple[tuple[str, Value], ...]
 Place: TypeAlias = tuple[int, int] | None
@@ -76,47 +77,81 @@ class Observed:
     limit: str | None
 
 
-def observed(
-    engine: str,
-    model: Model,
-    check: Check,
-    limits: Limits | None = None,
-    keep_going: bool = False,
-) -> Observed:
-    """What an engine finds, run as the command would run it for ``check``."""
-    return summary(model, outcome(engine, model, check, limits, keep_going))
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A search, as the command asks for it. `text` is only shown where engines differ."""
 
+    model: Model
+    properties: frozenset[int]
+    deadlock: bool = True
+    limits: Limits = NO_LIMITS
+    keep_going: bool = False
+    symmetry: bool = True
+    saving: Saving | None = None
+    text: str = field(default="", compare=False)
 
-def outcome(
-    engine: str,
-    model: Model,
-    check: Check,
-    limits: Limits | None = None,
-    keep_going: bool = False,
-) -> Outcome:
-    """The outcome of a run as the command would run it for ``check``."""
-    return load(engine).run(
-        Request(
-            model,
-            properties=program.select(model, check),
-            deadlock=check.verdict != "violated",
-            limits=limits or Limits(depth=check.depth),
-            keep_going=keep_going,
+    def __str__(self) -> str:
+        going = ", keep going" if self.keep_going else ""
+        return f"{self.limits}, deadlock {self.deadlock}{going}:\n{self.text}"
+
+    def outcome(self, engine: Engine | str) -> Outcome:
+        """The outcome of the search by an engine. Raises `KeyboardInterrupt`."""
+        engine = load(engine) if isinstance(engine, str) else engine
+        request = Request(
+            self.model,
+            properties=self.properties,
+            deadlock=self.deadlock,
+            limits=self.limits,
+            keep_going=self.keep_going,
+            symmetry=self.symmetry,
+            saving=self.saving,
         )
-    )
+        return engine.run(request)
+
+    def by(self, engine: Engine | str) -> Observed:
+        """What is observed of the search by an engine."""
+        return summary(self.model, self.outcome(engine))
+
+    def within(self, **limits: Any) -> Run:
+        """The same search with other limits."""
+        return replace(self, limits=replace(self.limits, **limits))
 
 
-def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) -> Limits:
-    """The check's own limits; a lower depth where more than ``most`` states would be visited.
+def run_of(source: str | Path | Program, check: str | Check | None = None, **changes: Any) -> Run:
+    """The search of a check, by default of the first; `changes` are fields of `Run`."""
+    read = loaded(source) if isinstance(source, str) else source
+    if isinstance(read, Path):
+        read = program.load(read)
+    if not isinstance(check, Check):
+        check = next(one for one in read.checks if check in (None, one.name))
+    model = program.build(read, check)
+    chosen, deadlock = program.select(model, check), check.verdict != "violated"
+    text = source if isinstance(source, str) else f"{read.path}, check {check.name}"
+    run = Run(model, chosen, deadlock, Limits(depth=check.depth), text=text)
+    return replace(run, **changes)
 
-    Then no engine has to run into the limit on states first.
+
+def run_of_model(model: Model, **changes: Any) -> Run:
+    """The search of a model for all its properties; `changes` are fields of `Run`."""
+    return replace(Run(model, frozenset(range(len(model.properties)))), **changes)
+
+
+def runs_of(text: str) -> list[Run]:
+    """The searches of all checks of a spec."""
+    read = loaded(text)
+    return [replace(run_of(read, check), text=text) for check in read.checks]
+
+
+def bounded(run: Run, states: int = MAX_STATES) -> Run:
+    """The search with a limit on its depth, if it would visit more states without one.
+
+    Then no engine reaches the limit on states.
     """
-    limits = Limits(depth=check.depth, max_states=most)
-    found = outcome(engine, model, check, limits, keep_going=True)
-    if found.cut != Limit("max-states", most):
-        return Limits(depth=check.depth)
+    found = replace(run.within(max_states=states), keep_going=True).outcome("interpreter")
+    if found.cut != Limit("max-states", states):
+        return run
     # The last level that was expanded was not expanded whole.
-    return Limits(depth=max(len(found.statistics.transitions) - 1, 0))
+    return run.within(depth=max(len(found.statistics.transitions) - 1, 0))
 
 
 @lru_cache(128)
@@ -136,17 +171,16 @@ def model_of(text: str) -> Model:
     return program.build(read, read.checks[0])
 
 
-def assert_same(wanted: Observed, found: Observed, where: str) -> None:
+def assert_same(wanted: Observed, found: Observed, where: object) -> None:
     """Two observations are equal; if not, the message names the fields that differ."""
     if wanted == found:
         return
     differences = [
-        f"{field.name}:\n  wanted {getattr(wanted, field.name)}\n  found  "
-        f"{getattr(found, field.name)}"
-        for field in fields(Observed)
-        if getattr(wanted, field.name) != getattr(found, field.name)
+        f"{name}:\n  wanted {getattr(wanted, name)}\n  found  {getattr(found, name)}"
+        for name in (item.name for item in fields(Observed))
+        if getattr(wanted, name) != getattr(found, name)
     ]
-    raise AssertionError("\n".join([*differences, where]))
+    raise AssertionError("\n".join([*differences, str(where)]))
 
 
 # ---------------------------------------------------------------- from outcomes

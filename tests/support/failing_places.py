@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tests.strategies import grown
-from tests.support.agreement import loaded, outcome
+from tests.support.agreement import run_of
 
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Enabled, Model, Site
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.claims import program
 
 PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal", "constraint")
 OTHERS = {
@@ -93,10 +92,8 @@ def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
     verdicts: Counter[str] = Counter()
     places: Counter[str] = Counter()
     for seed in seeds:
-        read = loaded(grown(seed))
-        check = read.checks[0]
-        model = program.build(read, check)
-        found = outcome("interpreter", model, check, Limits(depth=4, max_states=300), True)
+        run = run_of(grown(seed), limits=Limits(depth=4, max_states=300), keep_going=True)
+        model, found = run.model, run.outcome("interpreter")
         verdicts[found.verdict.value] += 1
         place = place_of_error(model, found)
         if place is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
@@ -16,22 +16,26 @@ from random import Random
 from threading import Timer
 from typing import Any
 
-from tests import naive
 from tests.naive.behaviours import Fails, TooLarge, graph_of, violated, wrong_lasso
 from tests.naive.expressions import Undefined
-from tests.random.test_naive_agrees import plain
 from tests.strategies import orbits
 from tests.strategies.behaviours import behaviour_spec
-from tests.support.agreement import Observed, assert_same, loaded, summary
-from tests.support.behaviour_runs import Behaved, behaved
+from tests.support.agreement import Observed, Run, assert_same, summary
+from tests.support.comparisons import (
+    REFUSED,
+    behaviour_run,
+    by_naive,
+    formula_of,
+    lasso_in,
+    plain,
+    symmetric_run,
+)
 
 from fencepost.checker.engines import load
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Engine, Limits, Request
+from fencepost.checker.request import Engine
 from fencepost.checker.resources import peak_bytes
-from fencepost.spec.elaborate.claims import program
-from fencepost.spec.text.problem import Rejected
 
 ENGINES = ("interpreter", "local")
 MAX_STATES = 80
@@ -44,7 +48,7 @@ ANSWERS = (
     "fewer",
 )
 """The keys of a row besides the verdict: an answer of each engine, also of disturbed runs."""
-REFUSED, TOO_LARGE, INTERRUPTED = "refused", "too large", "interrupted"
+TOO_LARGE, INTERRUPTED = "too large", "interrupted"
 Row = dict[str, Any]
 
 
@@ -52,32 +56,30 @@ def engine_of(name: str) -> Engine:
     return Local("quick") if name == "local" else load(name)
 
 
-def answered(
-    engine: str, request: Request, random: Random, disturbance: str | None
-) -> Outcome | None:
+def answered(engine: str, run: Run, random: Random, disturbance: str | None) -> Outcome | None:
     """The outcome of a run; None if a signal arrived before or after the engine's own part.
 
     Raises `KeyboardInterrupt` for a signal from elsewhere.
     """
-    limits = replace(request.limits, workers=random.randint(1, MAX_WORKERS))
+    run = run.within(workers=random.randint(1, MAX_WORKERS))
     if engine == "interpreter":
-        limits = replace(limits, workers=1)
+        run = run.within(workers=1)
     # From a tenth of a millisecond to a tenth of a second: most runs take some milliseconds.
     delay = 10 ** random.uniform(-4, -1)
     match disturbance:
         case "timeout":
-            limits = replace(limits, timeout=delay)
+            run = run.within(timeout=delay)
         case "memory":
-            limits = replace(limits, memory=peak_bytes() + int(delay * 2**24))
+            run = run.within(memory=peak_bytes() + int(delay * 2**24))
         case "SIGINT" | "SIGTERM":
             try:
                 with _signalled(signal.Signals[disturbance], delay):
-                    return engine_of(engine).run(replace(request, limits=limits))
+                    return run.outcome(engine_of(engine))
             except KeyboardInterrupt:
                 return None
         case _:
             pass
-    outcome = engine_of(engine).run(replace(request, limits=limits))
+    outcome = run.outcome(engine_of(engine))
     if outcome.interrupted:
         # By a signal that was meant for the whole campaign.
         raise KeyboardInterrupt
@@ -98,19 +100,14 @@ def _signalled(number: signal.Signals, delay: float) -> Generator[None]:
         signal.signal(signal.SIGTERM, kept)
 
 
-def _disturbances(random: Random, share: float) -> list[str | None]:
-    """A run as it is, and perhaps a disturbed one."""
-    return [None, random.choice(DISTURBANCES)] if random.random() < share else [None]
-
-
 # ---------------------------------------------------------------- behaviours
 
 
-def truth_of(spec: Behaved) -> str:
-    """What the oracle says of the property: ok, violated, inconclusive or error."""
+def truth_of(run: Run) -> str:
+    """The oracle's answer for the property: ok, violated, inconclusive or error."""
     try:
-        graph = graph_of(spec.model)
-        if violated(spec.model, graph, spec.formula):
+        graph = graph_of(run.model)
+        if violated(run.model, graph, formula_of(run)):
             return "violated"
     except (Undefined, Fails):
         return "error"
@@ -121,41 +118,40 @@ def behaviours_agree(
     seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED
 ) -> Row:
     """The random spec of a number with a property of behaviours: the engines and the oracle."""
-    spec = behaved(behaviour_spec(Random(seed)))
-    random = Random(-seed - 1)
+    run = behaviour_run(behaviour_spec(Random(seed)))
     try:
-        truth = truth_of(spec)
+        truth = truth_of(run)
     except TooLarge:
         return {"verdict": TOO_LARGE}
     row: Row = {"verdict": truth}
-    chosen = frozenset(n for n, prop in enumerate(spec.model.properties) if prop.kind.selectable)
-    request = Request(spec.model, chosen, deadlock=False)
-    for engine in engines:
-        for disturbance in _disturbances(random, share):
-            outcome = answered(engine, request, random, disturbance)
-            key = f"{engine} {disturbance}" if disturbance else engine
-            row[key] = INTERRUPTED if outcome is None else outcome.verdict.value
-            if outcome is not None:
-                where = f"seed {seed}, {key}, the oracle says {truth}:\n{spec.text}"
-                _assert_behaves(spec, outcome, truth, disturbance is not None, where)
+    for key, outcome, disturbed in _answers(run, engines, Random(-seed - 1), share, row):
+        where = f"seed {seed}, {key}, the oracle says {truth}: {run}"
+        allowed = {truth, "inconclusive"} if disturbed else {truth}
+        assert outcome.verdict.value in allowed, f"{outcome.verdict}, {where}"
+        if outcome.verdict is Verdict.VIOLATED:
+            # The trace is a fair behaviour that violates the property.
+            lasso = lasso_in(outcome)
+            assert lasso is not None
+            states, loop = lasso.states, lasso.loop
+            wrong = wrong_lasso(run.model, graph_of(run.model), formula_of(run), states, loop)
+            assert wrong is None, f"{wrong}, {where}"
     return row
 
 
-def _assert_behaves(
-    spec: Behaved, outcome: Outcome, truth: str, disturbed: bool, where: str
-) -> None:
-    """A verdict is that of the oracle, and a trace a fair behaviour that violates the property."""
-    allowed = {truth, "inconclusive"} if disturbed else {truth}
-    assert outcome.verdict.value in allowed, f"{outcome.verdict}, {where}"
-    if outcome.verdict is not Verdict.VIOLATED:
-        return
-    trace = outcome.findings[0].trace
-    assert trace is not None, where
-    assert trace.loop is not None, where
-    states = [step.state for step in trace.steps if step.state is not None]
-    graph = graph_of(spec.model)
-    wrong = wrong_lasso(spec.model, graph, spec.formula, states, trace.loop)
-    assert wrong is None, f"{wrong}, {where}"
+def _answers(
+    run: Run, engines: Sequence[str], random: Random, share: float, row: Row
+) -> Iterator[tuple[str, Outcome, bool]]:
+    """The outcomes of the engines by their keys of a row, and for a share a disturbed run, too."""
+    for engine in engines:
+        disturbances: list[str | None] = [None]
+        if random.random() < share:
+            disturbances.append(random.choice(DISTURBANCES))
+        for disturbance in disturbances:
+            outcome = answered(engine, run, random, disturbance)
+            key = f"{engine} {disturbance}" if disturbance else engine
+            row[key] = INTERRUPTED if outcome is None else outcome.verdict.value
+            if outcome is not None:
+                yield key, outcome, disturbance is not None
 
 
 # ---------------------------------------------------------------- symmetric types
@@ -165,49 +161,27 @@ def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float 
     """The random spec of a number with symmetric types: searches of orbits, and all states by the
     second interpreter.
     """
-    text = orbits.grown(seed)
     random = Random(-seed - 1)
-    try:
-        read = loaded(text)
-        model = program.build(read, read.checks[0])
-    except Rejected as rejected:
-        # A loop may send to a channel that keeps an order.
-        if {problem.code for problem in rejected.problems} - {"F846", "F420"}:
-            raise
+    run = symmetric_run(orbits.grown(seed), MAX_STATES)
+    if run is None:
         return {"verdict": REFUSED}
-    properties = program.select(model, read.checks[0])
-    going = random.random() < 0.5
-
-    def every(depth: int | None, keep_going: bool, most: int | None) -> Observed:
-        return naive.observed(model, properties, True, depth, keep_going, most)
-
-    wanted = every(None, going, MAX_STATES)
-    depth: int | None = None
-    if wanted.limit is not None or wanted.distinct >= MAX_STATES:
-        depth = max(len(wanted.transitions) - 1, 0)
-        wanted = every(depth, going, None)
+    run = replace(run, keep_going=random.random() < 0.5)
+    wanted = by_naive(run)
     row: Row = {"verdict": wanted.verdict}
-    request = Request(model, properties, limits=Limits(depth=depth), keep_going=going)
-    for engine in engines:
-        for disturbance in _disturbances(random, share):
-            outcome = answered(engine, request, random, disturbance)
-            key = f"{engine} {disturbance}" if disturbance else engine
-            row[key] = INTERRUPTED if outcome is None else outcome.verdict.value
-            where = f"seed {seed}, {key}, depth {depth}, keep going {going}\n{text}"
-            if outcome is None:
-                continue
-            if disturbance is None:
-                counts = outcome.statistics
-                row["fewer"] = counts.orbits is not None and counts.orbits < counts.distinct
-                assert_same(wanted, plain(summary(model, outcome)), where)
-            elif outcome.findings and not _same_verdict(wanted, outcome):
-                # Of several problems of one depth a search that was cut may have found another.
-                found = {(one.verdict.value, one.depth) for one in outcome.findings}
-                deepest = max(level for _, level in found)
-                known = every(deepest, True, None).findings
-                assert found <= {(one.verdict, one.depth) for one in known}, where
-            elif outcome.verdict is not Verdict.INCONCLUSIVE:
-                assert outcome.verdict.value == wanted.verdict, where
+    for key, outcome, disturbed in _answers(run, engines, random, share, row):
+        where = f"seed {seed}, {key}, {run}"
+        if not disturbed:
+            counts = outcome.statistics
+            row["fewer"] = counts.orbits is not None and counts.orbits < counts.distinct
+            assert_same(wanted, plain(summary(run.model, outcome)), where)
+        elif outcome.findings and not _same_verdict(wanted, outcome):
+            # Of several problems of one depth a search that was cut may have found another.
+            found = {(one.verdict.value, one.depth) for one in outcome.findings}
+            deepest = max(level for _, level in found)
+            known = by_naive(replace(run, keep_going=True).within(depth=deepest)).findings
+            assert found <= {(one.verdict, one.depth) for one in known}, where
+        elif outcome.verdict is not Verdict.INCONCLUSIVE:
+            assert outcome.verdict.value == wanted.verdict, where
     return row
 
 

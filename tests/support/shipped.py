@@ -13,13 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from tests.support.agreement import Run, run_of
 from tests.support.amounts import everything
 from tests.support.paths import ROOT
 
 from fencepost.checker import engines
-from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.claims import program
-from fencepost.spec.elaborate.claims.program import Check
 
 T = TypeVar("T")
 MAPPING = re.compile(r"^recording:", re.M)
@@ -57,11 +55,9 @@ class ShippedCheck:
     def states(self) -> int:
         return self.counts.get("states", 0)
 
-    def build(self) -> tuple[Model, Check]:
-        """The model of the check, and the check."""
-        read = program.load(self.path)
-        (check,) = (check for check in read.checks if check.name == self.name)
-        return program.build(read, check), check
+    def run(self) -> Run:
+        """The search of the check."""
+        return run_of(self.path, self.name)
 
 
 @cache

@@ -23,27 +23,23 @@ from tests.strategies.kinds import Kinds
 from tests.strategies.models import Model as Growing
 from tests.strategies.scope import World
 from tests.strategies.truth import probable
-from tests.support.agreement import Observed, assert_same, bounded, loaded, summary
+from tests.support.agreement import Observed, Run, assert_same, bounded, runs_of, summary
+from tests.support.comparisons import MANY, Kept, variants
 from tests.support.spread import Faults, compressed_from, here
-from tests.support.whole_runs import Run
 
-from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Engine, Limits, Saving
+from fencepost.checker.request import Cluster, Engine, Saving
 from fencepost.checker.spark import search, session
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.claims import program
 
-MOST = 300
-"""A search of more states is cut, at a depth."""
-MANY = 10**8
-"""A limit on states that no search here reaches."""
+MAX_STATES = 300
+"""A larger search gets a limit on the depth."""
 RECENT_BYTES = 1 << 12
 
 
@@ -89,36 +85,25 @@ def grown(seed: int) -> str:
     return kind(World(drawing, Kinds(drawing), expression, risk)).write(True)
 
 
-def runs(model: Model, check: program.Check) -> Iterator[Run]:
-    """What is asked of a model: with limits and without, to the first problem and behind it."""
-    properties = program.select(model, check)
-    deadlock = check.verdict != "violated"
-    limits = bounded("interpreter", model, check, MOST)
-    run = Run(model, properties, deadlock, limits)
+def runs(run: Run) -> Iterator[Run]:
+    """The searches of a check: the whole, some with limits, and beyond the first problem."""
+    run = bounded(run, MAX_STATES)
+    # A limit that no search reaches must not change what is found.
+    yield run.within(max_states=MANY)
+    yield replace(run, keep_going=True).within(max_states=MANY)
     yield run
-    yield replace(run, limits=replace(limits, max_states=MANY))
-    found = run.by(load("interpreter"))
-    if found.verdict not in ("ok", "unreached"):
-        yield replace(run, keep_going=True)
-        yield replace(run, keep_going=True, limits=replace(limits, max_states=MANY))
-    if found.depth > 2:
-        yield replace(run, limits=Limits(depth=found.depth // 2))
-    if found.distinct > 2:
-        for most in (found.distinct // 2, found.distinct - 1, found.distinct):
-            yield replace(run, limits=replace(limits, max_states=most))
+    yield from variants(run, run.by("interpreter"))
 
 
 def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = None) -> None:
     """All checks of a spec, each run with some number of partitions, as many tasks or fewer, and
     handed over somewhere.
     """
-    read = loaded(text)
     chance = random.Random(seed)
     told.specs += 1
-    for check in read.checks:
-        model = program.build(read, check)
-        codes = Codes(model, chance.choice((1, 2, 3, MANY)), chance.choice((True, False)))
-        asked = [*runs(model, check)]
+    for check in runs_of(text):
+        codes = Codes(check.model, chance.choice((1, 2, 3, MANY)), chance.choice((True, False)))
+        asked = [*runs(check)]
         if cluster is not None:
             # A job of Spark takes as long as a hundred runs in this process.
             asked = [chance.choice(asked)]
@@ -126,7 +111,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             partitions = chance.choice((1, 2, 3, 7))
             level = chance.choice((1, 1, 2, 3))
             compressed = chance.choice((1, 5, 40, MANY))
-            wanted = run.by(load("interpreter"))
+            wanted = run.by("interpreter")
             where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
             where += f"{compressed} states, {codes.tasks} tasks, together: {codes.together}, {run}"
             told.runs += 1
@@ -134,22 +119,22 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             with compressed_from(compressed):
                 if cluster is not None:
                     engine = Spark(replace(cluster, partitions=partitions), behind(level))
-                    assert_same(wanted, run.by(engine), f"{where}, on {cluster.master}:\n{text}")
+                    assert_same(wanted, run.by(engine), f"on {cluster.master}, {where}")
                     continue
                 engine = Spark(Cluster(partitions=partitions), behind(level))
-                assert_same(wanted, codes.by(engine, run), f"{where}:\n{text}")
+                assert_same(wanted, codes.by(engine, run), where)
                 if chance.randrange(4) == 0:
                     faults = Faults(seed, 6, 6, 2)
                     found = codes.by(engine, run, faults)
                     told.faults.update(faults.met)
-                    assert_same(wanted, found, f"{where}, {faults}:\n{text}")
+                    assert_same(wanted, found, f"{faults}, {where}")
                 if chance.randrange(6) == 0:
-                    _resumed(codes, run, chance, told, f"{where}:\n{text}")
+                    _resumed(codes, run, chance, told, where)
 
 
 def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: str) -> None:
     """A search that saves every level, and one that goes on from any of them."""
-    wanted = run.by(load("interpreter"))
+    wanted = run.by("interpreter")
     with TemporaryDirectory() as folder:
         cluster = Cluster(partitions=chance.choice((1, 3)))
         found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder)))
@@ -196,21 +181,10 @@ class Codes:
             "spark.master": "local[2]" if self.together else "yarn",
         }
         with (
-            mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
+            mock.patch.object(search, "translated", return_value=(Kept(code), sizes)),
             here(lambda _: code, faults, settings),
         ):
             return run.outcome(engine)
-
-
-class _Ready(build.Compilation):
-    """Code that is there, and need not be made better."""
-
-    def __init__(self, code: build.Code) -> None:
-        super().__init__("")
-        self._code = code
-
-    def kept(self) -> build.Code:
-        return self._code
 
 
 def main() -> None:

@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 from tests.strategies import specs
-from tests.support.agreement import assert_same, bounded, loaded, model_of, observed
+from tests.support.agreement import assert_same, bounded, model_of, run_of_model, runs_of
 from tests.support.amounts import examples
 from tests.support.compressed_canary import canaries, quick_code
 from tests.support.examples import EXAMPLES, Example
 from tests.support.kernel_models import TOP, Toy, fan, text, two_phase_commit
 
-from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels import compressed
@@ -33,10 +32,9 @@ from fencepost.checker.native.visited import compressed as tables
 from fencepost.checker.native.visited import plan
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Limits
 from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core.types import State
-from fencepost.spec.elaborate.claims import program
 
 SALTS = plan.salts("any text")
 
@@ -235,28 +233,19 @@ def without_times(outcome: Outcome) -> Outcome:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples(example: Example) -> None:
-    model = model_of(example.text)
-    request = Request(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=example.deadlock,
-        limits=Limits(workers=2),
-    )
-    expected = without_times(load("interpreter").run(request))
+    run = run_of_model(model_of(example.text), deadlock=example.deadlock, limits=Limits(workers=2))
+    expected = without_times(run.outcome("interpreter"))
     with canaries() as made:
-        found = without_times(Local("quick", watched=True).run(request))
+        found = without_times(run.outcome(Local("quick", watched=True)))
     assert found == expected
-    assert made or found.statistics.depth <= 1 or model.searched(request.properties).behaviours
+    assert made or found.statistics.depth <= 1 or run.model.searched(run.properties).behaviours
 
 
 @examples(4)
 @given(specs(), integers(1, 400))
 def test_random_specs(text: str, most: int) -> None:
-    read = loaded(text)
-    for check in read.checks:
-        model = program.build(read, check)
-        for limits in (bounded("interpreter", model, check), Limits(max_states=most)):
-            wanted = observed("interpreter", model, check, limits)
+    for run in runs_of(text):
+        for limited in (bounded(run), run.within(max_states=most)):
+            wanted = limited.by("interpreter")
             with canaries():
-                found = observed("local", model, check, replace(limits, workers=2))
-            assert_same(wanted, found, text)
+                assert_same(wanted, limited.within(workers=2).by("local"), limited)

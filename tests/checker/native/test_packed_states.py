@@ -7,10 +7,8 @@ initial states.
 from __future__ import annotations
 
 import pytest
-from tests.support.agreement import model_of
-from tests.support.whole_runs import Run
+from tests.support.agreement import model_of, run_of_model
 
-from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
@@ -20,9 +18,7 @@ WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
 
 def found(model: Model, workers: int) -> tuple[str, int, int, int]:
     """What the engine finds with all properties: verdict, distinct, generated, depth."""
-    everything = frozenset(range(len(model.properties)))
-    run = Run(model, everything, True, Limits(workers=workers))
-    seen = run.by(load("local"))
+    seen = run_of_model(model, limits=Limits(workers=workers)).by("local")
     return seen.verdict, seen.distinct, seen.generated, seen.depth
 
 

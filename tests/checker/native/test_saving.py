@@ -24,23 +24,21 @@ from unittest import mock
 import pytest
 from tests.checker.test_symmetry import SPECS
 from tests.strategies import grown
-from tests.support.agreement import assert_same, loaded
+from tests.support.agreement import Run, assert_same, model_of, run_of_model
 from tests.support.amounts import numbers
 from tests.support.command import Ran, run
+from tests.support.comparisons import translated_once
 from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished, started
 from tests.support.saved_searches import assert_refused, closed, figures
-from tests.support.whole_runs import Run, translated_once
 
-from fencepost.checker.engines import load
 from fencepost.checker.native import explorer, worker_pool
 from fencepost.checker.native.saving import blocks, saver
 from fencepost.checker.native.saving.blocks import HEAD
 from fencepost.checker.native.search import Local
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.request import Limits, Saving
-from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 CONSTRAINED = """
@@ -74,16 +72,14 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saver, "TOGETHER", 1)
 
 
-def run_of(text: str, keep_going: bool = True) -> Run:
-    read = loaded(text)
-    model = program.build(read, read.checks[0] if read.checks else None)
-    properties = frozenset(range(len(model.properties)))
-    return Run(model, properties, True, Limits(workers=1), keep_going)
+def whole(text: str, keep_going: bool = True) -> Run:
+    """The search of a spec for all its properties."""
+    return run_of_model(model_of(text), limits=Limits(workers=1), keep_going=keep_going)
 
 
 def at(run: Run, folder: Path, resumed: bool, workers: int, **limits: Any) -> Run:
-    limited = replace(run.limits, workers=workers, **limits)
-    return replace(run, limits=limited, saving=Saving(str(folder), resumed))
+    run = run.within(workers=workers, **limits)
+    return replace(run, saving=Saving(str(folder), resumed))
 
 
 def every_level(seconds: float = 0) -> Local:
@@ -105,9 +101,9 @@ def test_stopped_behind_any_level(
     name: str, text: str, going: bool, canary: bool, tmp_path: Path
 ) -> None:
     """``canary``: states are compressed, and kept whole beside that."""
-    run = run_of(text, going)
+    run = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
-        wanted = run.by(load("interpreter"))
+        wanted = run.by("interpreter")
         assert wanted.limit is None
         pairs = [(one, other) for one in (1, 2, 3) for other in (1, 2, 3)]
         for depth in range(len(wanted.transitions)):
@@ -123,9 +119,9 @@ def test_stopped_behind_any_level(
 @pytest.mark.parametrize("canary", [False, True], ids=["whole", "compressed"])
 def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
     """Each run goes one level on, and adds what is new to what there is."""
-    run = run_of(CONSTRAINED)
+    run = whole(CONSTRAINED)
     with translated_once(False), canaries(20) if canary else nullcontext():
-        wanted = run.by(load("interpreter"))
+        wanted = run.by("interpreter")
         for depth in range(len(wanted.transitions)):
             saved = at(run, tmp_path, depth > 0, 1 + depth % 3, depth=depth)
             saved.by(every_level(60 if depth % 2 else 0))
@@ -135,10 +131,10 @@ def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
 
 def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
     """The same limit ends a resumed search at the same level, and a larger one lets it continue."""
-    run = run_of(CONSTRAINED)
+    run = whole(CONSTRAINED)
     chance = random.Random(1)
     with translated_once(False):
-        wanted = run.by(load("interpreter"))
+        wanted = run.by("interpreter")
         for number in range(12):
             place, most = tmp_path / str(number), chance.randrange(2, wanted.distinct)
             asked = at(run, place, False, 1 + number % 3, max_states=most)
@@ -155,9 +151,9 @@ REAL_TICK = worker_pool.Crew.tick
 
 def test_interrupted_at_any_moment(tmp_path: Path) -> None:
     """The signal comes while some state is looked at; the last level that counts is saved."""
-    run = run_of(CONSTRAINED)
+    run = whole(CONSTRAINED)
     with translated_once(False):
-        wanted = run.by(load("interpreter"))
+        wanted = run.by("interpreter")
         for number, moment in enumerate((3, 10, 20, 40, 80, 160)):
             place, looks = tmp_path / str(number), 0
 
@@ -181,12 +177,12 @@ def test_random_specs(tmp_path: Path) -> None:
     for number in numbers(4):
         text = grown(number)
         try:
-            run = run_of(text)
+            run = whole(text)
         except Rejected:
             continue
         run = replace(run, limits=Limits(depth=5, workers=1))
         with translated_once(False), canaries(8) if number % 2 else nullcontext():
-            wanted = run.by(load("interpreter"))
+            wanted = run.by("interpreter")
             for depth in range(min(len(wanted.transitions), 4)):
                 place = tmp_path / f"{number}-{depth}"
                 at(run, place, False, 1 + number % 3, depth=depth).by(every_level())
@@ -517,10 +513,10 @@ REAL_ADD = blocks.Writer.add
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
     """The search goes on, says so, and what was saved before is as it was."""
-    run = run_of(CONSTRAINED)
+    run = whole(CONSTRAINED)
     full = Full(room)
     with translated_once(False):
-        wanted = run.by(load("interpreter"))
+        wanted = run.by("interpreter")
         with full.writing():
             asked = at(run, tmp_path, False, workers)
             assert_same(wanted, asked.by(every_level()), "full")
@@ -544,7 +540,7 @@ def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
 )
 def test_what_is_said_of_a_full_disk(room: int, good: str, tmp_path: Path) -> None:
     """The note names the save that a resumed search can rely on."""
-    run = run_of(CONSTRAINED)
+    run = whole(CONSTRAINED)
     with Full(room).writing():
         found = at(run, tmp_path, False, 1, depth=3).outcome(every_level())
     level = 0

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.support.agreement import loaded
+from tests.support.comparisons import translated_once
 from tests.support.core_builders import (
     DIGIT,
     FALSE,
@@ -32,7 +33,6 @@ from tests.support.core_builders import (
     put,
     var,
 )
-from tests.support.whole_runs import translated_once
 
 from fencepost.checker.native import states
 from fencepost.checker.native.explorer import Explorer

@@ -8,20 +8,18 @@ import errno
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.checker.native.test_saving import CONSTRAINED, at, every_level, run_of
+from tests.checker.native.test_saving import CONSTRAINED, at, every_level, whole
 from tests.checker.test_symmetry import SPECS
-from tests.support.agreement import assert_same, summary
+from tests.support.agreement import Run, assert_same, summary
 from tests.support.command import run
+from tests.support.comparisons import translated_once
 from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
-from tests.support.whole_runs import Run, translated_once
 
-from fencepost.checker.engines import load
 from fencepost.checker.native import explorer
 from fencepost.checker.native.machine import spill
 from fencepost.checker.native.machine.memory import PAGE
@@ -55,8 +53,7 @@ def everything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def spilled(run: Run, folder: Path, workers: int) -> Run:
-    limits = replace(run.limits, workers=workers, memory=1 << 40, spill=str(folder))
-    return replace(run, limits=limits)
+    return run.within(workers=workers, memory=1 << 40, spill=str(folder))
 
 
 def outcome(run: Run, folder: Path, workers: int) -> Outcome:
@@ -79,9 +76,9 @@ def test_nothing_is_lost(
     name: str, text: str, going: bool, canary: bool, workers: int, tmp_path: Path
 ) -> None:
     """``canary``: states are compressed, and kept whole beside that."""
-    asked = run_of(text, going)
+    asked = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
-        wanted = asked.by(load("interpreter"))
+        wanted = asked.by("interpreter")
         found = outcome(asked, tmp_path, workers)
     assert_same(wanted, summary(asked.model, found), f"{name} with {workers}")
     if name == "late":
@@ -106,9 +103,9 @@ def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[...
 @pytest.mark.parametrize("room", [0, 5_000, 12_000])
 def test_a_disk_that_is_full(room: int, tmp_path: Path) -> None:
     """What has no place there stays in memory."""
-    asked = run_of(LATE, False)
+    asked = whole(LATE, False)
     with translated_once(False):
-        wanted = asked.by(load("interpreter"))
+        wanted = asked.by("interpreter")
         with mock.patch.object(os, "pwrite", writing(room)):
             found = outcome(asked, tmp_path, 2)
     assert_same(wanted, summary(asked.model, found), f"{room} bytes")
@@ -117,7 +114,7 @@ def test_a_disk_that_is_full(room: int, tmp_path: Path) -> None:
 
 
 def test_a_disk_that_changes_something(tmp_path: Path) -> None:
-    asked = run_of(LATE, False)
+    asked = whole(LATE, False)
 
     def change(data: bytes) -> bytes:
         return data[:-1] + bytes([data[-1] ^ 1])
@@ -130,10 +127,10 @@ def test_a_disk_that_changes_something(tmp_path: Path) -> None:
 
 
 def test_a_search_that_is_saved_meanwhile(tmp_path: Path) -> None:
-    asked = run_of(LATE)
+    asked = whole(LATE)
     (tmp_path / "spill").mkdir()
     with translated_once(False):
-        wanted = asked.by(load("interpreter"))
+        wanted = asked.by("interpreter")
         first = at(spilled(asked, tmp_path / "spill", 2), tmp_path / "saved", False, 2, depth=9)
         first.by(every_level(60))
         again = at(spilled(asked, tmp_path / "spill", 3), tmp_path / "saved", True, 3)

@@ -7,9 +7,9 @@ from random import Random
 from typing import TypeAlias
 
 import pytest
-from tests.support.agreement import loaded
+from tests.support.agreement import run_of
+from tests.support.comparisons import regions_agree, regions_of
 from tests.support.paths import ROOT
-from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 
 from fencepost.checker.outcome import Outcome, Verdict
 
@@ -81,7 +81,7 @@ def ranges(found: Outcome) -> list[Ranges]:
 )
 def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) -> None:
     """The epoch with which it breaks is found, and all others are shown to be right."""
-    found = regions_of(loaded(epoch_arithmetic()), name=name)
+    found = regions_of(run_of(epoch_arithmetic(), name))
     assert ranges(found) == ARITHMETIC
     assert [region.outcome.statistics.distinct for region in found.regions] == states
     if starting is None:
@@ -94,13 +94,13 @@ def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) ->
 def test_epoch_arithmetic_value_by_value() -> None:
     values = boundaries(ARITHMETIC)
     assert len(values) >= 8
-    assert_brute_force_agrees(epoch_arithmetic(), "interpreter", values, name="every_epoch")
+    regions_agree(run_of(epoch_arithmetic(), "every_epoch"), values=values)
 
 
 @pytest.mark.parametrize("name", ["unverified_s1t", "unchecked_s1t", "unverified_rest"])
 def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
     """One region: the race is found, at its depth, whatever the epoch is."""
-    found = assert_brute_force_agrees(race(), "interpreter", [0, 1, 20_047, LAST], name=name)
+    found = regions_agree(run_of(race(), name), values=[0, 1, 20_047, LAST])
     assert ranges(found) == [((0, LAST),)]
 
 
@@ -108,4 +108,4 @@ def test_the_race_value_by_value() -> None:
     text = race()
     values = boundaries([((0, LAST),)])
     assert len(values) >= 6
-    assert_brute_force_agrees(text, "local", values, name="unchecked_s1t")
+    regions_agree(run_of(text, "unchecked_s1t"), "local", values)

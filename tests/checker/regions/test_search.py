@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.agreement import loaded
-from tests.support.region_agreement import assert_brute_force_agrees, regions_of
+from tests.support.agreement import loaded, run_of
+from tests.support.amounts import examples
+from tests.support.comparisons import regions_agree, regions_of
 from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
 
 from fencepost.checker.outcome import Verdict
@@ -39,7 +40,7 @@ ENGINES = ("interpreter", "local")
     ids=lambda part: part.name if isinstance(part, RegionSpec) else part,
 )
 def test_regions_are_what_every_value_comes_to(spec: RegionSpec, engine: str) -> None:
-    found = assert_brute_force_agrees(spec.text, engine)
+    found = regions_agree(run_of(spec.text), engine)
     if spec.regions:
         kind = program.build(loaded(spec.text), loaded(spec.text).checks[0]).symbols[0].type
         assert tuple(shown_ranges(r, kind) for r in found.regions) == spec.regions
@@ -47,7 +48,7 @@ def test_regions_are_what_every_value_comes_to(spec: RegionSpec, engine: str) ->
 
 @pytest.mark.parametrize("spec", SPECS, ids=ids)
 def test_regions_hold_when_the_search_goes_on(spec: RegionSpec) -> None:
-    assert_brute_force_agrees(spec.text, keep_going=True)
+    regions_agree(run_of(spec.text, keep_going=True))
 
 
 # ---------------------------------------------------------------- what must be recorded
@@ -149,7 +150,7 @@ def test_brute_force_notices_what_is_forgotten(
 
 def _agrees(text: str) -> bool:
     try:
-        assert_brute_force_agrees(text)
+        regions_agree(run_of(text))
     except AssertionError:
         return False
     return True
@@ -235,8 +236,10 @@ def test_what_is_not_searched_for_is_not_refused() -> None:
 def test_a_search_that_is_cut_makes_no_region() -> None:
     text = TRAP.replace("action B: x = 5", "action B: x = 5\naction C: x += 1")
     found = regions_of(
-        loaded(text.replace("violated I", "ok").replace("x in {0, 5}", "true")),
-        limits=Limits(max_states=4),
+        run_of(
+            text.replace("violated I", "ok").replace("x in {0, 5}", "true"),
+            limits=Limits(max_states=4),
+        )
     )
     assert found.verdict is Verdict.INCONCLUSIVE
     assert str(found.limit) == "--max-states 4 with E0 = -8"
@@ -246,7 +249,7 @@ def test_a_search_that_is_cut_makes_no_region() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_time_is_for_all_searches(engine: str) -> None:
     spec = next(spec for spec in SPECS if spec.name == "messages that are equal")
-    found = regions_of(loaded(spec.text), engine, limits=Limits(timeout=0.0))
+    found = regions_of(run_of(spec.text, limits=Limits(timeout=0.0)), engine)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert str(found.limit) == "--timeout 0"
 
@@ -262,15 +265,17 @@ def test_a_bounded_search_of_one_value_says_nothing_of_the_others() -> None:
 
 def test_a_problem_that_is_found_before_the_limit_is_told() -> None:
     text = TRAP.replace("action B: x = 5", "action B: x = 5\naction C: x += 1")
-    found = regions_of(loaded(text), limits=Limits(depth=1))
+    found = regions_of(run_of(text, limits=Limits(depth=1)))
     assert found.verdict is Verdict.VIOLATED
     assert found.findings[0].constants[0].value == -8
 
 
 def test_the_problem_with_the_shortest_way_is_reported() -> None:
-    found = assert_brute_force_agrees(
-        "const E0: int[4] = any\nvar x: int[4] = 0\naction up: x += 1\n"
-        "invariant I: x != E0\nterminal: true\n"
+    found = regions_agree(
+        run_of(
+            "const E0: int[4] = any\nvar x: int[4] = 0\naction up: x += 1\n"
+            "invariant I: x != E0\nterminal: true\n"
+        )
     )
     assert found.findings[0].depth == 1
     assert found.findings[0].constants[0].value == 0
@@ -279,8 +284,8 @@ def test_the_problem_with_the_shortest_way_is_reported() -> None:
 
 def test_a_reachable_is_reached_with_some_value() -> None:
     text = "const E0: int[4] = any\nvar x: int[4] = E0\nreachable R: x == 6\nterminal: true\n"
-    assert regions_of(loaded(text)).verdict is Verdict.OK
-    unreached = regions_of(loaded(text.replace("any", "any where E0 < 6")))
+    assert regions_of(run_of(text)).verdict is Verdict.OK
+    unreached = regions_of(run_of(text.replace("any", "any where E0 < 6")))
     assert unreached.verdict is Verdict.UNREACHED
 
 
@@ -289,18 +294,18 @@ def test_a_truth_value_or_an_enum_is_searched_value_by_value() -> None:
         "enum N: A, B, C\nconst E0: N = any where E0 != B\nvar x: N = E0\n"
         "invariant I: x != C\nterminal: true\n"
     )
-    found = regions_of(loaded(text))
+    found = regions_of(run_of(text))
     assert [(region.ranges, region.outcome.verdict) for region in found.regions] == [
         (((0, 0),), Verdict.OK),
         (((2, 2),), Verdict.VIOLATED),
     ]
-    truth = regions_of(loaded("const E0: bool = any\nvar x: bool = E0\nterminal: true\n"))
+    truth = regions_of(run_of("const E0: bool = any\nvar x: bool = E0\nterminal: true\n"))
     assert [region.ranges for region in truth.regions] == [((0, 0),), ((1, 1),)]
 
 
 def test_no_value_is_a_broken_assumption() -> None:
     found = regions_of(
-        loaded("const E0: int[4] = any where E0 < -8\nvar x: int[4] = E0\nterminal: true\n")
+        run_of("const E0: int[4] = any where E0 < -8\nvar x: int[4] = E0\nterminal: true\n")
     )
     assert found.verdict is Verdict.ASSUMPTION
     assert found.findings[0].failing is not None
@@ -308,7 +313,7 @@ def test_no_value_is_a_broken_assumption() -> None:
 
 def test_a_condition_without_a_value_is_an_error() -> None:
     found = regions_of(
-        loaded("const E0: int[4] = any where 6 // E0 > 1\nvar x: int[4] = E0\nterminal: true\n")
+        run_of("const E0: int[4] = any where 6 // E0 > 1\nvar x: int[4] = E0\nterminal: true\n")
     )
     assert found.verdict is Verdict.ERROR
     assert found.findings[0].constants[0].value == 0
@@ -316,7 +321,7 @@ def test_a_condition_without_a_value_is_an_error() -> None:
 
 def test_a_condition_with_many_gaps() -> None:
     text = "const E0: int16 = any where E0 % 3 == 1\nvar x: int16 = E0\n"
-    found = regions_of(loaded(text + "invariant I: x < 100\nterminal: true\n"))
+    found = regions_of(run_of(text + "invariant I: x < 100\nterminal: true\n"))
     assert [region.outcome.verdict for region in found.regions] == [Verdict.OK, Verdict.VIOLATED]
 
 
@@ -370,8 +375,8 @@ def test_what_meets_in_a_field_stays_apart() -> None:
 numbers = st.sets(st.integers(0, 12))
 
 
+@examples(100)
 @given(numbers, numbers)
-@settings(derandomize=True, database=None)
 def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
     a, b = _ranges(one), _ranges(other)
     assert common(a, b) == _ranges(one & other)
@@ -402,14 +407,14 @@ def test_a_value_for_which_the_condition_has_none_is_in_no_other_region(
 ) -> None:
     """Wherever such values are: each is an error by itself, and in one region."""
     text = f"const E0: int[4] = any where {condition}\nvar x: 0..1 = 0\naction a: {body}\n"
-    found = assert_brute_force_agrees(text)
+    found = regions_agree(run_of(text))
     failing = [r for r in found.regions if r.outcome.verdict is Verdict.ERROR]
     assert (found.verdict is Verdict.ERROR) == bool(failing)
 
 
 def test_more_values_without_one_than_are_told_apart() -> None:
     text = "const E0: -98..99 = any where 6 // (E0 % 3) > 0\nvar x: -98..99 = E0\nterminal: true\n"
-    found = regions_of(loaded(text))
+    found = regions_of(run_of(text))
     assert found.verdict is Verdict.ERROR
     assert found.findings[0].constants[0].value == -96
     assert any("has no value for more values than are listed" in note for note in found.notes)
@@ -417,5 +422,5 @@ def test_more_values_without_one_than_are_told_apart() -> None:
 
 def test_a_false_assumption_is_told_before_any_region() -> None:
     text = "const E0: int16 = any\nassume 1 > 2\nvar x: int16 = E0\nterminal: true\n"
-    found = regions_of(loaded(text))
+    found = regions_of(run_of(text))
     assert (found.verdict, found.regions) == (Verdict.ASSUMPTION, ())

@@ -1,6 +1,6 @@
 """A limit holds wherever the search is when it is met, and nothing is lost that was found by then.
 
-What is found under a limit on states is compared in `test_engines_agree` and `test_naive_agrees`.
+What is found under a limit on states is compared in `test_agreement`.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from tests.support.agreement import loaded
-from tests.support.behaviour_runs import grown_behaved, judged
 from tests.support.command import Ran, run
+from tests.support.comparisons import behaviour_number, lasso_is_genuine, random_behaviours
 from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.native.walker import Walked
@@ -170,13 +170,14 @@ def test_half_of_the_time_is_for_behaviours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_lassos_of_random_specs(seed: int) -> None:
     """They are real; and where the runs saw every state they are those of a search."""
-    spec = grown_behaved(seed)
-    wanted = spec.by("interpreter")
-    request = Request(spec.model, frozenset([spec.number]), False, Limits(workers=1))
-    weights = (USUAL_WEIGHT,) * len(spec.model.actions)
+    run = random_behaviours(seed)
+    wanted = run.outcome("interpreter")
+    request = Request(run.model, frozenset([behaviour_number(run)]), False, Limits(workers=1))
+    weights = (USUAL_WEIGHT,) * len(run.model.actions)
     found = simulate(request, Plan(seed, 30, 20, "actions", weights))
     outcome = found.outcome
-    judged(spec, replace(outcome, verdict=Verdict.VIOLATED) if outcome.findings else wanted)
+    searched = replace(outcome, verdict=Verdict.VIOLATED) if outcome.findings else wanted
+    lasso_is_genuine(run, searched)
     if not outcome.findings:
         complete = found.judged is not None and found.judged.states == wanted.statistics.distinct
         assert not complete or wanted.verdict is not Verdict.VIOLATED

@@ -11,15 +11,11 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.support.agreement import Observed, assert_same, loaded
-from tests.support.amounts import numbers
-from tests.support.examples import EXAMPLES, Example
-from tests.support.shipped import turn
+from tests.support.agreement import Observed, Run, assert_same, run_of
+from tests.support.comparisons import MANY
 from tests.support.spread import Accumulator, Faults
-from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
-from tests.support.whole_runs import Run
+from tests.support.spread_runs import Codes, behind
 
-from fencepost.checker.engines import load
 from fencepost.checker.native.machine.worker_context import Reported
 from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
@@ -31,7 +27,6 @@ from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.states import ClusterStates, SparkStates
 from fencepost.checker.spark.watching import Sight
-from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
@@ -79,33 +74,12 @@ ENGINE = Spark(Cluster(partitions=3), behind(1))
 """The engine, the cluster having all levels but the first."""
 
 
-def run_of(text: str, limits: Limits | None = None) -> Run:
-    read = loaded(text)
-    (check,) = read.checks
-    model = program.build(read, check)
-    return Run(model, program.select(model, check), True, limits or Limits())
-
-
 def spread(run: Run, faults: Faults | None = None, together: bool = True) -> Observed:
     """What the engine finds."""
     return Codes(run.model, together=together).by(ENGINE, run, faults)
 
 
-def wanted(run: Run) -> Observed:
-    return run.by(load("interpreter"))
-
-
 # ---------------------------------------------------------------- the same as the interpreter
-
-
-@pytest.mark.parametrize("seed", numbers(6))
-def test_random_specs(seed: int) -> None:
-    assert_spread(grown(seed), seed, Told())
-
-
-@pytest.mark.parametrize("example", turn(EXAMPLES, 0), ids=lambda example: example.name)
-def test_examples(example: Example) -> None:
-    assert_spread(example.text, len(example.name), Told())
 
 
 @pytest.mark.parametrize("constraint", ["", "constraint Inside: true\n", "constraint C: m < 2\n"])
@@ -119,7 +93,7 @@ def test_no_problem_is_lost(name: str, constraint: str) -> None:
             run = replace(first, limits=limits, keep_going=keep_going)
             found = codes.by(ENGINE, run)
             assert found.verdict == verdict
-            assert_same(wanted(run), found, f"{run}\n{text}{constraint}")
+            assert_same(run.by("interpreter"), found, f"{run}\n{text}{constraint}")
 
 
 def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +105,10 @@ def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ClusterStates, "examine", examine)
     for verdict, text in PROBLEMS.values():
-        run = run_of(f"{text}constraint C: m < 2\n", Limits(max_states=MANY))
+        run = run_of(f"{text}constraint C: m < 2\n", limits=Limits(max_states=MANY))
         found = spread(run)
         assert found.verdict == verdict
-        assert_same(wanted(run), found, text)
+        assert_same(run.by("interpreter"), found, text)
 
 
 # ---------------------------------------------------------------- a cluster on a bad day
@@ -145,7 +119,7 @@ def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tasks_and_blocks_that_are_lost(seed: int, together: bool) -> None:
     run = run_of(f"{COUNTS}constraint: n + m < 17\n")
     faults = Faults(seed, given_up=10, lost=10, gone=4)
-    assert_same(wanted(run), spread(run, faults, together), f"{faults}")
+    assert_same(run.by("interpreter"), spread(run, faults, together), f"{faults}")
     assert {"given up", "lost", "gone"} <= faults.met.keys()
 
 
@@ -199,7 +173,7 @@ def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.M
     monkeypatch.setattr(Called, "__call__", call)
     run = run_of(COUNTS)
     if often == 1:
-        assert_same(wanted(run), spread(run), "the level is made again")
+        assert_same(run.by("interpreter"), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: MemoryError: struck"):
             spread(run)
@@ -218,7 +192,7 @@ def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Accumulator, "take", take)
     run = run_of(COUNTS)
     if often == 1:
-        assert_same(wanted(run), spread(run), "the level is made again")
+        assert_same(run.by("interpreter"), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*have given no account of level 2"):
             spread(run)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.checker.spark.test_levels import COUNTS, run_of, spread, wanted
-from tests.support.agreement import assert_same
+from tests.checker.spark.test_levels import COUNTS, spread
+from tests.support.agreement import assert_same, run_of
 
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.checker.native.machine.memory import Memory, words
@@ -184,9 +184,9 @@ def test_a_disk_that_is_full(often: int, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Levels, "close", closing)
     run = run_of(COUNTS)
     if often == 1:
-        assert_same(wanted(run), spread(run), "the level is made again")
+        assert_same(run.by("interpreter"), spread(run), "the level is made again")
     elif often < 10:
-        assert_same(wanted(run), spread(run), "all levels are made again")
+        assert_same(run.by("interpreter"), spread(run), "all levels are made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: OSError: .*No space left"):
             spread(run)
@@ -220,7 +220,7 @@ def test_files_that_vanish_between_two_stages(block: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(outbox, "BLOCK_BYTES", block)
     monkeypatch.setattr(Parceled, "read", read_)
     run = run_of(COUNTS)
-    assert_same(wanted(run), spread(run), "a file is lost")
+    assert_same(run.by("interpreter"), spread(run), "a file is lost")
     assert struck[0]
 
 

@@ -7,23 +7,20 @@ from typing import Any, cast
 
 import pytest
 from tests.checker.spark.test_levels import COUNTS
-from tests.support.agreement import assert_same, loaded
+from tests.support.agreement import assert_same, run_of
 from tests.support.spread import Faults
 from tests.support.spread_runs import Codes, behind
-from tests.support.whole_runs import Run
 
-from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark import records, session, tasks
 from fencepost.checker.spark.merging import Delivery
 from fencepost.checker.spark.parcels import Parceled
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Incomplete, Kind, Order
 from fencepost.checker.spark.search import Spark
-from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 
@@ -115,14 +112,11 @@ def of(master: str, wanted: str | None, setting: str = session.TASKS) -> Any:
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_tasks_and_blocks_that_are_lost(count: int, seed: int) -> None:
-    read = loaded(COUNTS)
-    (check,) = read.checks
-    model = program.build(read, check)
-    run = Run(model, program.select(model, check), True, Limits())
+    run = run_of(COUNTS)
     faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
     engine = Spark(Cluster(partitions=7), behind(1))
-    found = Codes(model, count).by(engine, run, faults)
-    assert_same(run.by(load("interpreter")), found, f"{count} tasks, seed {seed}")
+    found = Codes(run.model, count).by(engine, run, faults)
+    assert_same(run.by("interpreter"), found, f"{count} tasks, seed {seed}")
 
 
 def test_states_that_come_to_another_task() -> None:

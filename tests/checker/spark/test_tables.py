@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.agreement import assert_same, loaded
+from tests.support.agreement import assert_same, run_of
 from tests.support.compressed_canary import quick_code
 from tests.support.kernel_models import TOP, fan, text
 from tests.support.spread import Faults, compressed_from
 from tests.support.spread_runs import Codes, behind
-from tests.support.whole_runs import Run
 
-from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.memory import Memory, Region, words
@@ -25,13 +23,12 @@ from fencepost.checker.native.machine.worker_context import Context, Packed, Siz
 from fencepost.checker.native.visited import compressed, plan
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.native.visited.plan import Plan
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark import levels, program
 from fencepost.checker.spark.outbox import no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.table import Compressed, Files, Missing, Shelf, Table, Whole
-from fencepost.spec.elaborate.claims import program as specs
 from fencepost.spec.text.problem import Rejected
 
 WIDE = """
@@ -242,16 +239,9 @@ def test_when_tables_are_compressed(size: int, partitions: int, states: int, eno
     assert levels.wants_plan(made, states) == enough
 
 
-def wide() -> Run:
-    read = loaded(WIDE)
-    (check,) = read.checks
-    model = specs.build(read, check)
-    return Run(model, specs.select(model, check), True, Limits())
-
-
 def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compressed, "MOST_NUMBERS", 40)
-    run = wide()
+    run = run_of(WIDE)
     with (
         compressed_from(1),
         pytest.raises(Rejected, match=r"F034.*gave up: Full: a partition has all pairs"),
@@ -270,8 +260,8 @@ def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.Mo
         real(shelf, table, level)
 
     monkeypatch.setattr(Shelf, "put", put)
-    run = wide()
-    wanted = run.by(load("interpreter"))
+    run = run_of(WIDE)
+    wanted = run.by("interpreter")
     faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
     with compressed_from(30):
         engine = Spark(Cluster(partitions=1 + seed), behind(1))

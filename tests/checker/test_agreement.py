@@ -1,0 +1,264 @@
+"""Two engines, or an engine and a definition, agree on a search: `LOTS` says on which.
+
+`tests.support.comparisons` has the comparisons. ``FENCEPOST_EXAMPLES`` is the number of random
+specs, and ``FENCEPOST_STATES`` the number of states that the interpreter may visit in a shipped
+check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import TypeVar
+
+import pytest
+from tests.strategies import grown
+from tests.strategies.orbits import grown as grown_orbits
+from tests.strategies.refinements import refining
+from tests.strategies.symbolic import grown_symbolic
+from tests.support import comparisons as by
+from tests.support.agreement import bounded, model_of, run_of, runs_of
+from tests.support.amounts import amount, numbers
+from tests.support.comparisons import INTERPRETER, REFUSED
+from tests.support.examples import EXAMPLES, Example
+from tests.support.oracle_runs import ENGINES, ORACLES, TOO_LARGE
+from tests.support.random_core_models import grown_core
+from tests.support.rewriting import RULES
+from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick, turn
+from tests.support.spread_runs import Told, assert_spread
+from tests.support.spread_runs import grown as grown_constrained
+from tests.support.steps_agreement import Extent, agree, probing
+
+from fencepost.checker.engines import load
+from fencepost.checker.native.search import Local
+from fencepost.checker.request import Engine
+
+T = TypeVar("T")
+
+SHARE = 5
+"""One random spec of this many is compared with guarded or with optimised machine code."""
+BMC_STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Comparisons that are one test.
+
+    Each of `words` is part of a word that they return, as often as it is in `words`; and less than
+    half of the specs are refused.
+    """
+
+    name: str
+    comparisons: Sequence[Callable[[], str | None]]
+    words: tuple[str, ...] = ()
+
+    def compare(self) -> None:
+        """Makes the comparisons."""
+        words = Counter(str(compare()) for compare in self.comparisons)
+        for word, least in Counter(self.words).items():
+            count = sum(times for returned, times in words.items() if word in returned)
+            assert count >= least, f"{count} are {word}, and not {least}: {words}"
+        if self.words:
+            assert words[REFUSED] + words[TOO_LARGE] < len(self.comparisons) / 2
+
+
+def lots(
+    name: str,
+    cases: Sequence[T],
+    compare: Callable[[T], str | None],
+    size: int = 1,
+    words: tuple[str, ...] = (),
+) -> Iterator[Lot]:
+    """The lots of a row of the table; a lot has the name of its first case."""
+    for start in range(0, len(cases), size):
+        lot = cases[start : start + size]
+        first = lot[0].name if isinstance(lot[0], Example) else lot[0]
+        yield Lot(f"{name}-{first}", [partial(compare, case) for case in lot], words)
+
+
+def rows(
+    name: str,
+    keys: Iterable[str],
+    compare: Callable[[str, int], str | None],
+    seeds: Sequence[int],
+    size: int,
+    words: tuple[str, ...] = (),
+) -> Iterator[Lot]:
+    """The lots of several rows with random specs, one row for each key."""
+    for key in keys:
+        yield from lots(f"{name}-{key}", seeds, partial(compare, key), size, words)
+
+
+# ---------------------------------------------------------------- comparisons of one case
+
+
+def local_example(example: Example) -> None:
+    # `steps` compares every example in optimised code.
+    for run in runs_of(example.text):
+        by.local_agrees(bounded(run, 10_000), better=len(example.name) % 4 == 0)
+
+
+def local_random(seed: int) -> None:
+    for run in runs_of(grown(seed)):
+        by.local_agrees(bounded(run, 400), better=seed % SHARE == 0)
+
+
+def local_shipped(check: ShippedCheck) -> None:
+    by.local_agrees(check.run(), small().index(check))
+
+
+def steps_of_example(example: Example, guarded: bool) -> None:
+    agree(probing(model_of(example.text)), Extent(), guarded=guarded)
+
+
+def steps_of_shipped(check: ShippedCheck) -> None:
+    agree(probing(check.run().model), Extent(reached=25, random=15), guarded=True)
+
+
+def steps_of_random(seed: int) -> None:
+    agree(probing(model_of(grown(seed))), Extent(30, 30, 4_000), seed, seed % SHARE == 0)
+
+
+def steps_of_core(seed: int) -> None:
+    agree(probing(grown_core(seed)), Extent(10, 30, 3_000), seed, seed % SHARE == 0)
+
+
+def bmc_random(seed: int) -> None:
+    for deadlock, keep_going in ((True, False), (True, True), (False, True)):
+        run = run_of(grown(seed), deadlock=deadlock, keep_going=keep_going)
+        by.bmc_agrees(run, BMC_STEPS)
+
+
+def naive_random(seed: int) -> None:
+    for run in runs_of(grown(seed)):
+        by.naive_agrees(bounded(run, 300))
+
+
+def naive_example(example: Example) -> None:
+    for run in runs_of(example.text):
+        by.naive_agrees(run)
+
+
+def naive_shipped(check: ShippedCheck) -> None:
+    # Only the first levels; other tests have the counts of all levels.
+    by.naive_agrees(bounded(check.run(), 100), limited=False)
+
+
+def orbits(seed: int) -> str:
+    run = by.symmetric_run(grown_orbits(seed), 600)
+    engines: list[Engine] = [load(INTERPRETER)]
+    if run is not None and seed % 6 == 0:
+        # Making the machine code takes longer than its search.
+        run = run.within(workers=1 + seed // 6 % 3)
+        engines.append(Local("quick"))
+    return by.orbits_agree(run, engines)
+
+
+def all_values(engine: str, seed: int, keep_going: bool = False) -> str:
+    # No run has more than five steps, since every action counts them.
+    run = run_of(grown_symbolic(seed), keep_going=keep_going)
+    return by.all_values_agree(run, engine, depth=5)
+
+
+def bmc_all_values(seed: int) -> None:
+    for keep_going in (False, True):
+        all_values("bmc", seed, keep_going)
+
+
+def behaviours(compare: str, seed: int) -> str:
+    run = by.random_behaviours(seed)
+    return LASSOS[compare](run, by.uninterrupted(run, INTERPRETER))
+
+
+def oracle(name: str, seed: int) -> str:
+    return str(ORACLES[name](seed, ENGINES[: 1 + (seed % 4 == 0)])["verdict"])
+
+
+def refinement(seed: int) -> str:
+    return by.refinement_agrees(refining(Random(seed)))
+
+
+def local_refinement(seed: int) -> None:
+    by.local_refines(refining(Random(seed)), (1, 2, 3) if seed % 4 == 0 else (seed % 4,))
+
+
+def spark(case: Example | int) -> None:
+    if isinstance(case, int):
+        assert_spread(grown_constrained(case), case, Told())
+    else:
+        assert_spread(case.text, len(case.name), Told())
+
+
+# ---------------------------------------------------------------- the table
+
+
+def small() -> list[ShippedCheck]:
+    """Shipped checks that are neither slow nor large; of a model that has many, which run much the
+    same code, a few.
+    """
+    if states := amount("STATES", 0):
+        return [check for path in MODELS for check in quick(path, states)]
+    most = {path: 2_000 if has_many_checks(path) else 20_000 for path in MODELS}
+    paths = [path for path in MODELS if not is_port(path)]
+    return [*turn([c for path in paths for c in a_few(path, quick(path, most[path]), 1)], 1)]
+
+
+def shipped(count: int) -> Sequence[ShippedCheck]:
+    """Shipped checks that are not slow; of a model that has many, `count`."""
+    return turn([c for p in MODELS if not is_port(p) for c in a_few(p, quick(p), count)], 0)
+
+
+def rewrites(rule: str, seed: int) -> None:
+    by.rewrite_agrees(grown(seed, modules=False), rule)
+
+
+def induction(seed: int) -> None:
+    by.induction_agrees(run_of(grown(seed)), 1 + seed % 2)
+
+
+FEW = amount("EXAMPLES", 20)
+SEEDS = numbers(100)
+ORACLE_SEEDS = range(SEEDS.start, SEEDS.start + amount("ORACLES", 40))
+LASSOS: Mapping[str, Callable[..., str]] = {
+    "genuine": by.lasso_is_genuine,
+    "local": by.local_finds_lasso,
+    "bmc": by.bmc_finds_lasso,
+}
+FOUND = ("ok", "violated")
+VERDICTS = ("ok", "violated", "error", "deadlock")
+
+LOTS: tuple[Lot, ...] = (
+    *lots("local-example", EXAMPLES, local_example),
+    *lots("local-shipped", small(), local_shipped),
+    *lots("local-random", numbers(30), local_random, 2),
+    *lots("spark-example", turn(EXAMPLES, 0), spark),
+    *lots("spark-random", numbers(6), spark),
+    *lots("steps-example", EXAMPLES, partial(steps_of_example, guarded=False)),
+    *lots("steps-guarded", EXAMPLES, partial(steps_of_example, guarded=True)),
+    *lots("steps-shipped", shipped(1), steps_of_shipped),
+    *lots("steps-random", numbers(40), steps_of_random, 10),
+    *lots("steps-core", numbers(40)[: 2 * len(numbers(40)) // 5], steps_of_core, 8),
+    *lots("bmc-random", range(500, 500 + FEW), bmc_random, 2),
+    *lots("induction-random", range(500, 500 + FEW), induction, 2),
+    *lots("naive-example", EXAMPLES, naive_example, 10),
+    *lots("naive-shipped", shipped(2), naive_shipped),
+    *lots("naive-random", numbers(60), naive_random, 10),
+    *rows("rewrite", RULES, rewrites, numbers(20), 10),
+    *lots("orbits-random", numbers(50), orbits, 50, (*VERDICTS, *("fewer",) * 16)),
+    *lots("regions-random", numbers(40), partial(all_values, INTERPRETER), 20, FOUND),
+    *lots("regions-local", range(-(-FEW // 10)), partial(all_values, "local")),
+    *lots("regions-bmc", [13, 31, *range(200, 200 + -(-FEW // 5))], bmc_all_values),
+    *lots("refinement-definition", numbers(60), refinement, 20, FOUND),
+    *lots("refinement-local", numbers(8), local_refinement, 2),
+    *lots("lasso-genuine", SEEDS, partial(behaviours, "genuine"), 20, FOUND),
+    *rows("lasso", ("local", "bmc"), behaviours, SEEDS[: len(SEEDS) // 10], 5),
+    *rows("oracle", ORACLES, oracle, ORACLE_SEEDS, 20, ("ok",)),
+)
+
+
+@pytest.mark.parametrize("lot", LOTS, ids=lambda lot: lot.name)
+def test_agreement(lot: Lot) -> None:
+    lot.compare()
