@@ -1,6 +1,6 @@
 """Every rule of models/kafka/epoch_arithmetic.fence is needed by a property, or it is told why not.
 
-A run tries one of eight mutants, and ``FENCEPOST_EPOCHS=all`` all of them.
+A run tries one of twelve mutants and a third of the runs; ``FENCEPOST_EPOCHS=all`` has all.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.elaborate.claims import program
 
 WHOLE = everything("EPOCHS")
-TRIED = MUTANTS if WHOLE else MUTANTS[::8]
+TRIED = MUTANTS if WHOLE else MUTANTS[::12]
 TEXT = MODEL.read_text(encoding="utf-8")
 STATES = ("Empty", "Ongoing", "PrepareAbort", "PrepareCommit", "CompleteAbort", "CompleteCommit")
 BREAKING = [*{mutant.edits: mutant for mutant in MUTANTS if mutant.breaks_proof}.values()]
-SPOILING = BREAKING if WHOLE else BREAKING[::8]
+SPOILING = BREAKING if WHOLE else BREAKING[::12]
 
 
 def title(mutant: Mutant) -> str:
@@ -55,7 +55,7 @@ def found(text: str, run: Run, engine: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("run", RUNS, ids=str)
+@pytest.mark.parametrize("run", RUNS if WHOLE else RUNS[::3], ids=str)
 def test_the_model_as_it_is_violates_nothing(run: Run) -> None:
     assert found(TEXT, run, "local") is None
 

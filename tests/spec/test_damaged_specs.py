@@ -17,7 +17,7 @@ from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Rejected
 
-FIRST, RUNS, TOGETHER = amount("FIRST", 0), amount("FUZZ", 60), 20
+FIRST, RUNS, TOGETHER = amount("FIRST", 0), amount("FUZZ", 40), 20
 
 
 @pytest.mark.parametrize("start", range(FIRST, FIRST + RUNS, TOGETHER))

@@ -405,7 +405,7 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.01)
     told: list[Progress] = []
-    run(odometer(), limits=Limits(workers=2), progress=told.append)
+    run(odometer(), limits=Limits(max_states=300_000, workers=2), progress=told.append)
     assert len(told) > 3
     for before, after in pairwise(told):
         assert before.distinct <= after.distinct

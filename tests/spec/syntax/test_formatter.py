@@ -6,9 +6,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import random_syntax
+from tests.support.amounts import examples
 from tests.support.paths import ROOT
 from tests.support.syntax_trees import source, tree
 
@@ -107,7 +108,7 @@ def test_examples(name: str) -> None:
     assert check(text) == expected
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(60)
 @given(st.randoms(use_true_random=False))
 def test_random_specs(random: Random) -> None:
     check(random_syntax.spec(random))
