@@ -20,7 +20,8 @@ from fencepost.checker.cli.options import (
 from fencepost.checker.cli.terminal import complain, say
 from fencepost.checker.report.graph import graph_dot, graph_html, summary
 from fencepost.checker.run.judge import Exit
-from fencepost.checker.tools.state_graph import TooLarge, state_graph
+from fencepost.checker.search.state_graph import TooLarge
+from fencepost.checker.tools.state_graph import state_graph
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST = 500

@@ -13,7 +13,7 @@ from fencepost.checker.report.labels import cut
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.property_values import sentences
-from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
+from fencepost.checker.tools.state_graph import Edge, JudgedGraph, Vertex
 from fencepost.checker.trace.value_tree import text, tree
 from fencepost.spec.text.problem import printable
 
@@ -24,7 +24,7 @@ SPACE, LEVEL, RADIUS = 54, 92, 17
 """Distances between states and between levels, and the radius of a state, in pixels."""
 
 
-def summary(graph: StateGraph) -> str:
+def summary(graph: JudgedGraph) -> str:
     """``180 states, 345 steps, 15 levels, 2 states with a problem``."""
     if not graph.vertices:
         return "no initial state: 0 states"
@@ -42,7 +42,7 @@ def summary(graph: StateGraph) -> str:
     return ", ".join(parts)
 
 
-def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
+def remarks(graph: JudgedGraph, vertex: Vertex) -> list[str]:
     """Remarks on a state."""
     texts = sentences(graph.model, vertex.judgement)
     if vertex.deadlock:
@@ -53,7 +53,7 @@ def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
     return texts
 
 
-def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
+def rows(graph: JudgedGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
     """The names of variables and their values in a state."""
     for variable, value in zip(graph.model.variables, vertex.state, strict=True):
         yield variable.name, text(tree(value, variable.type))
@@ -62,7 +62,7 @@ def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- DOT
 
 
-def graph_dot(graph: StateGraph) -> str:
+def graph_dot(graph: JudgedGraph) -> str:
     """The graph for Graphviz, with one rank per level and problems in red."""
     named = len(graph.vertices) <= NAMED
     lines = [
@@ -107,7 +107,7 @@ def _edge(edge: Edge, named: bool) -> str:
 # ---------------------------------------------------------------- HTML
 
 
-def graph_html(graph: StateGraph, source: str) -> str:
+def graph_html(graph: JudgedGraph, source: str) -> str:
     """The graph as a self-contained page, drawn by levels; states are shown on demand."""
     places, width = _places(graph)
     height = LEVEL * len(graph.levels) + 10
@@ -134,7 +134,7 @@ def graph_html(graph: StateGraph, source: str) -> str:
     return page(f"state graph of {source}", body, "graph.js", "graph.css")
 
 
-def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
+def _places(graph: JudgedGraph) -> tuple[dict[int, tuple[int, int]], int]:
     """The positions of the vertices and the width: levels from top to bottom, each vertex below its
     predecessors.
     """
@@ -185,7 +185,7 @@ def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> 
     return filled(template, kind, number, path)
 
 
-def _data(graph: StateGraph) -> Json:
+def _data(graph: JudgedGraph) -> Json:
     texts: dict[str, int] = {}
     vertices: list[Json] = [
         {

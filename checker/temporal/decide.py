@@ -15,10 +15,11 @@ are not counted, and not shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fencepost.checker.request import Phase
 from fencepost.checker.search.deciding import Decision
+from fencepost.checker.search.state_graph import StateGraph
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import BOOLEANS, Lasso, holds
 from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, Walk, path_to
@@ -29,21 +30,18 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Graph:
     """The expanded states of a model, and the steps between them.
 
-    ``levels`` is the number of steps to each state, from 0. ``steps`` has the successors of each
-    state, ascending, each with the units for which such a step counts; stuttering steps are
-    excluded. ``possible`` has the units with a step that counts, wherever it leads.
+    A step of ``reached`` has the units for which it counts; those of a state ascend by target.
+    Stuttering steps are excluded. ``possible`` has the units with a step that counts, wherever it
+    leads.
     """
 
     runner: Runner
-    levels: dict[State, int] = field(default_factory=dict[State, int])
-    steps: dict[State, dict[State, frozenset[Unit]]] = field(
-        default_factory=dict[State, "dict[State, frozenset[Unit]]"]
-    )
-    possible: dict[State, frozenset[Unit]] = field(default_factory=dict[State, "frozenset[Unit]"])
+    reached: StateGraph[frozenset[Unit]]
+    possible: dict[State, frozenset[Unit]]
 
     @property
     def model(self) -> Model:
@@ -52,7 +50,15 @@ class Graph:
     @property
     def initial(self) -> list[State]:
         """The initial states, ascending."""
-        return sorted(state for state, level in self.levels.items() if level == 0)
+        return sorted(self.reached.states[: self.reached.levels.count(0)])
+
+    def steps(self, state: State) -> Iterator[tuple[State, frozenset[Unit]]]:
+        """The targets of steps from a state, ascending, with the units for which they count."""
+        number = self.reached.numbers[state]
+        assert number is not None
+        for units, target in self.reached.rows[number]:
+            if target is not None:
+                yield self.reached.states[target], units
 
 
 SHARES: Mapping[Phase, float] = {"graph": 0.65, "product": 0.2, "components": 0.15}
@@ -72,30 +78,22 @@ def graph(
     """
     decision = decision or Decision(runner.model)
     decision.enter("graph", total)
-    result = Graph(runner)
     seen = without_ghosts(runner.model)
     constraints = runner.model.searched(()).constraints
 
-    def inside(state: State) -> bool:
-        selected = among is None or state in among
-        return selected and all(runner.holds(number, state) for number in constraints)
+    def enters(state: State, level: int) -> bool:
+        known = (levels is None or level < levels) and (among is None or state in among)
+        return known and all(runner.holds(number, state) for number in constraints)
 
-    frontier = {s.state for s in runner.initial() if s.state is not None and inside(s.state)}
-    level = 0
-    while frontier and (levels is None or level < levels):
-        result.levels.update(dict.fromkeys(frontier, level))
-        reached: set[State] = set()
-        for state in sorted(frontier):
-            decision.look()
-            out = outgoing(runner, seen, state) if among is None else among[state]
-            result.steps[state], result.possible[state] = out
-            reached.update(result.steps[state])
-            decision.edges += len(result.steps[state])
-        decision.advance(len(frontier))
-        frontier = {state for state in reached - result.levels.keys() if inside(state)}
-        level += 1
-    for state, targets in result.steps.items():
-        result.steps[state] = {s: units for s, units in targets.items() if s in result.levels}
+    initial = {one.state for one in runner.initial() if one.state is not None}
+    result = Graph(runner, StateGraph(sorted(initial), enters), {})
+    for state in result.reached.states:
+        decision.look()
+        targets, possible = outgoing(runner, seen, state) if among is None else among[state]
+        result.possible[state] = possible
+        result.reached.expand((units, after) for after, units in targets.items())
+        decision.edges += len(targets)
+        decision.advance(1)
     return result
 
 
@@ -130,7 +128,7 @@ class _Search:
         self.meets: dict[State, frozenset[int]] = {}
         predicates = automaton.predicates
         decision.enter("product")
-        for state in graph.levels:
+        for state in graph.reached.states:
             decision.look()
             truth = {number: graph.runner.holds(number, state) for number in predicates}
             fitting = (n for n, node in enumerate(automaton.nodes) if node.allows(truth))
@@ -252,7 +250,7 @@ class _Moves:
         state, node = pair
         return [
             Edge((after, following), units)
-            for after, units in self._graph.steps[state].items()
+            for after, units in self._graph.steps(state)
             for following in self._nodes[node].successors
             if self._has((after, following))
         ]

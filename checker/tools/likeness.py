@@ -10,9 +10,11 @@ differ, nor what is searched for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
+from fencepost.checker.search.state_graph import StateGraph, distinct_steps
 from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Enabled, Model, Property
 from fencepost.spec.core.traverse import walk
@@ -31,7 +33,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
-from fencepost.spec.semantics.stepper import Failure, Runner
+from fencepost.spec.semantics.stepper import Runner
 
 Part: TypeAlias = tuple[str, ...]
 """The name of a variable, and of the fields that lead to the part; of a variant its name stands
@@ -46,17 +48,18 @@ STILL = "steps that change nothing"
 ROUNDS = 12
 """How often something more may be put out of sight."""
 
-_Step: TypeAlias = "tuple[int, State | None]"
-"""The number of an action, and where it leads; None: it fails."""
+_Step: TypeAlias = "tuple[int, int | None]"
+"""The number of an action, and that of the target; None if the step fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """The states that can be reached in a model, each with its steps, each once."""
+    """The reachable states of a model by number, each with its distinct steps."""
 
     model: Model
-    initial: tuple[State, ...]
-    steps: Mapping[State, tuple[_Step, ...]]
+    initial: Sequence[int]
+    states: Sequence[State]
+    rows: Sequence[Sequence[_Step]]
 
 
 def alike_but_for(
@@ -108,33 +111,24 @@ def _graph(model: Model, most: int) -> _Graph | None:
     """The graph of a model; None where it has more than ``most`` steps, or fails at once."""
     runner = Runner(model)
     initial = [step.state for step in runner.initial()]
-    steps: dict[State, tuple[_Step, ...]] = {}
-    left = [state for state in initial if state is not None]
-    if len(left) != len(initial):
+    if None in initial:
         return None
-    starts = tuple(dict.fromkeys(left))
-    while left:
-        state = left.pop()
-        if state in steps:
-            continue
-        made = ((a, None if isinstance(s, Failure) else s) for a, s in runner.steps(state))
-        steps[state] = tuple(dict.fromkeys(made))
-        most -= len(steps[state])
+    graph = StateGraph[int](state for state in initial if state is not None)
+    for state in graph.states:
+        steps = distinct_steps(runner, state)
+        most -= len(steps)
         if most < 0:
             return None
-        left += [after for _, after in steps[state] if after is not None]
-    return _Graph(model, starts, steps)
+        graph.expand(steps)
+    return _Graph(model, range(graph.levels.count(0)), graph.states, graph.rows)
 
 
 def _without_loops(graph: _Graph) -> _Graph:
     """Without the steps that change nothing. Whether an action can be taken stays known where a
     property asks for it.
     """
-    steps = {
-        state: tuple((action, after) for action, after in made if after != state)
-        for state, made in graph.steps.items()
-    }
-    return _Graph(graph.model, graph.initial, steps)
+    rows = [[step for step in row if step[1] != source] for source, row in enumerate(graph.rows)]
+    return replace(graph, rows=rows)
 
 
 class _Sight:
@@ -175,14 +169,15 @@ def _first_difference(one: _Graph, other: _Graph, sight: _Sight) -> frozenset[Pa
     """The parts in which steps of the same action differ first, where the two graphs are gone
     through side by side; none: no steps do. None: there is a step without a step of that action.
     """
-    level = _matched(((0, state) for state in one.initial), ((0, s) for s in other.initial), sight)
+    first, second = ([(0, number) for number in graph.initial] for graph in (one, other))
+    level = _matched(one, other, first, second, sight)
     if not isinstance(level, list):
         return level
     seen = {*level}
     while level:
-        below: list[tuple[State, State]] = []
+        below: list[tuple[int, int]] = []
         for left, right in level:
-            pairs = _matched(one.steps[left], other.steps[right], sight)
+            pairs = _matched(one, other, one.rows[left], other.rows[right], sight)
             if not isinstance(pairs, list):
                 return pairs
             below += (pair for pair in pairs if pair not in seen)
@@ -192,12 +187,12 @@ def _first_difference(one: _Graph, other: _Graph, sight: _Sight) -> frozenset[Pa
 
 
 def _matched(
-    steps: Iterable[_Step], others: Iterable[_Step], sight: _Sight
-) -> list[tuple[State, State]] | frozenset[Part] | None:
+    one: _Graph, other: _Graph, steps: Iterable[_Step], others: Iterable[_Step], sight: _Sight
+) -> list[tuple[int, int]] | frozenset[Part] | None:
     """The states to which steps of the same actions lead that look alike, side by side; or, of the
     first action with others, the parts in which these differ; None: there are none beside them.
     """
-    left, right = _by_sight(steps, sight), _by_sight(others, sight)
+    left, right = _by_sight(one, steps, sight), _by_sight(other, others, sight)
     if left.keys() == right.keys():
         return [
             (a, b)
@@ -211,16 +206,16 @@ def _matched(
         for twin in new:
             a, b = left[key][0], right[twin][0]
             if key[0] == twin[0] and a is not None and b is not None:
-                return sight.apart(a, b)
+                return sight.apart(one.states[a], other.states[b])
     return None
 
 
 def _by_sight(
-    steps: Iterable[_Step], sight: _Sight
-) -> dict[tuple[int, State | None], list[State | None]]:
-    found: dict[tuple[int, State | None], list[State | None]] = {}
+    graph: _Graph, steps: Iterable[_Step], sight: _Sight
+) -> dict[tuple[int, State | None], list[int | None]]:
+    found: dict[tuple[int, State | None], list[int | None]] = {}
     for action, after in steps:
-        key = action, None if after is None else sight(after)
+        key = action, None if after is None else sight(graph.states[after])
         found.setdefault(key, []).append(after)
     return found
 
@@ -231,25 +226,21 @@ def _bisimilar(one: _Graph, other: _Graph, sight: _Sight) -> bool:
     States are taken apart, those of both graphs together, until all that are left in one class have
     steps with the same labels into the same classes.
     """
-    numbers: dict[tuple[int, State], int] = {}
     classes: list[int] = []
     known: dict[object, int] = {}
-    judges = _judges(one.model, other.model, sight)
-    for side, graph in enumerate((one, other)):
-        for state in graph.steps:
-            numbers[side, state] = len(classes)
-            key = sight(state), judges[side][0](state)
-            classes.append(known.setdefault(key, len(known)))
     targets: list[list[tuple[object, int]]] = []
-    for side, graph in enumerate((one, other)):
-        of_step = judges[side][1]
-        for state, made in graph.steps.items():
+    judges = _judges(one.model, other.model, sight)
+    offsets = 0, len(one.states)
+    for graph, (of_state, of_step), offset in zip((one, other), judges, offsets, strict=True):
+        for state, row in zip(graph.states, graph.rows, strict=True):
+            key = sight(state), of_state(state)
+            classes.append(known.setdefault(key, len(known)))
             targets.append(
                 [
                     ((action, None), -1)
                     if after is None
-                    else ((action, of_step(state, after)), numbers[side, after])
-                    for action, after in made
+                    else ((action, of_step(state, graph.states[after])), offset + after)
+                    for action, after in row
                 ]
             )
     count = len(known)
@@ -266,8 +257,8 @@ def _bisimilar(one: _Graph, other: _Graph, sight: _Sight) -> bool:
             break
         count = len(finer)
     first, second = (
-        {classes[numbers[side, state]] for state in graph.initial}
-        for side, graph in enumerate((one, other))
+        {classes[offset + number] for number in graph.initial}
+        for graph, offset in zip((one, other), offsets, strict=True)
     )
     return first == second
 

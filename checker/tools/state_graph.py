@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fencepost.checker.outcome import Step
+from fencepost.checker.search.state_graph import StateGraph
 from fencepost.checker.tools.property_values import Judgement, judge, judge_step
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model, Site
@@ -54,7 +55,7 @@ class Edge:
 
 
 @dataclass(slots=True)
-class StateGraph:
+class JudgedGraph:
     """Vertices in the order of a search, initial ones first; edges by source. ``failures`` are the
     evaluation errors of initial states.
     """
@@ -75,81 +76,50 @@ class StateGraph:
         return found
 
 
-class TooLarge(Exception):
-    """There are more states than were asked for."""
-
-
-def state_graph(model: Model, most: int) -> StateGraph:
-    """The graph; raises `TooLarge` where it has more than ``most`` states."""
-    return _Building(model, most).run()
-
-
-class _Building:
-    """The search, and what is known of the model's properties."""
-
-    def __init__(self, model: Model, most: int) -> None:
-        self.model = model
-        self.most = most
-        self.runner = Runner(model)
-        self.terminals = model.searched(()).terminals
-        self.graph = StateGraph(model)
-        self.numbers: dict[State, int] = {}
-
-    def run(self) -> StateGraph:
-        for successor in self.runner.initial():
+def state_graph(model: Model, most: int) -> JudgedGraph:
+    """The graph; raises `TooLarge` if it has more than ``most`` states."""
+    runner = Runner(model)
+    initial = [*runner.initial()]
+    failures = [model.sites[one.failure.site] for one in initial if one.failure is not None]
+    graph = JudgedGraph(model, failures=failures)
+    found = StateGraph[str]((one.state for one in initial if one.state is not None), most=most)
+    for source, state in enumerate(found.states):
+        vertex = Vertex(state, found.levels[source], judge(runner, None, state))
+        graph.vertices.append(vertex)
+        if failures or vertex.outside:
+            found.expand(())
+            continue
+        steps: list[tuple[str, State]] = []
+        wrong: list[tuple[str, str]] = []
+        for successor in runner.successors(state):
+            label = title(model, Step(successor.action, successor.choices, successor.state))
             if successor.failure is not None:
-                self.graph.failures.append(self.model.sites[successor.failure.site])
-            if successor.state is not None:
-                self.number(successor.state, 0)
-        if self.graph.failures:
-            return self.graph
-        # The list grows while it is gone through.
-        for source, vertex in enumerate(self.graph.vertices):
-            if not vertex.outside:
-                self.expand(source, vertex)
-        return self.graph
+                wrong.append((label, model.sites[successor.failure.site].message))
+            elif successor.state is not None:
+                steps.append((label, successor.state))
+        found.expand(steps)
+        edges: dict[State, Edge] = {}
+        for (label, after), (_, target) in zip(steps, found.rows[source], strict=True):
+            assert target is not None
+            if after not in edges:
+                edges[after] = Edge(source, target, [], judge_step(runner, state, after))
+            edges[after].labels.append(label)
+        graph.edges += edges.values()
+        vertex.deadlock = not steps and not wrong and not _ends(runner, state, wrong)
+        vertex.failures = tuple(wrong)
+    return graph
 
-    def number(self, state: State, level: int) -> int:
-        known = self.numbers.get(state)
-        if known is not None:
-            return known
-        if len(self.numbers) >= self.most:
-            raise TooLarge
-        vertex = Vertex(state, level, judge(self.runner, None, state))
-        self.numbers[state] = len(self.graph.vertices)
-        self.graph.vertices.append(vertex)
-        return self.numbers[state]
 
-    def expand(self, source: int, vertex: Vertex) -> None:
-        edges: dict[int, Edge] = {}
-        failures: list[tuple[str, str]] = []
-        for successor in self.runner.successors(vertex.state):
-            label = title(self.model, Step(successor.action, successor.choices, successor.state))
-            if successor.failure is not None:
-                failures.append((label, self.model.sites[successor.failure.site].message))
-                continue
-            assert successor.state is not None
-            target = self.number(successor.state, vertex.level + 1)
-            if target in edges:
-                edges[target].labels.append(label)
-                continue
-            step = judge_step(self.runner, vertex.state, successor.state)
-            edges[target] = Edge(source, target, [label], step)
-        if not edges and not failures:
-            vertex.deadlock = not self.ends(vertex.state, failures)
-        vertex.failures = tuple(failures)
-        self.graph.edges += edges.values()
-
-    def ends(self, state: State, failures: list[tuple[str, str]]) -> bool:
-        """Whether a state may have no successor; of a `terminal` without a value that is told, and
-        nothing else.
-        """
-        for number in self.terminals:
-            try:
-                if self.runner.holds(number, state):
-                    return True
-            except EvaluationError as error:
-                title = self.model.properties[number].title
-                failures.append((title, self.model.sites[error.site].message))
+def _ends(runner: Runner, state: State, failures: list[tuple[str, str]]) -> bool:
+    """Whether a state may have no successor. A `terminal` without a value is added to ``failures``;
+    then this is its only problem.
+    """
+    model = runner.model
+    for number in model.searched(()).terminals:
+        try:
+            if runner.holds(number, state):
                 return True
-        return False
+        except EvaluationError as error:
+            failures.append((model.properties[number].title, model.sites[error.site].message))
+            return True
+    return False

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from fencepost.checker.search.state_graph import StateGraph, distinct_steps
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
-from fencepost.spec.semantics.stepper import Failure, Runner
+from fencepost.spec.semantics.stepper import Runner
 
 COMPARED = 200_000
 """Maximum number of steps of graphs that are compared."""
@@ -44,44 +43,17 @@ def compared(left: Model, right: Model, most: int) -> tuple[Parting | None, bool
         return Parting((), ("init",), ("init",), ()), False
     if None in first:
         return None, False
-    before: dict[State, tuple[State, str] | None] = {
-        state: None for state in first if state is not None
-    }
-    level = [*before]
-    while level:
-        below: list[State] = []
-        for state in level:
-            steps, others = _steps(left_runner, state), _steps(right_runner, state)
-            if set(steps) != set(others):
-                way = tuple(reversed([*_way(before, state)]))
-                return _apart(left, way, steps, others), False
-            most -= len(steps)
-            if most < 0:
-                return None, False
-            for action, after in steps:
-                if after is not None and after not in before:
-                    before[after] = state, left.actions[action].name
-                    below.append(after)
-        level = below
+    graph = StateGraph[int](state for state in first if state is not None)
+    for number, state in enumerate(graph.states):
+        steps, others = distinct_steps(left_runner, state), distinct_steps(right_runner, state)
+        if set(steps) != set(others):
+            way = tuple(left.actions[action].name for action in graph.path(number))
+            return _apart(left, way, steps, others), False
+        most -= len(steps)
+        if most < 0:
+            return None, False
+        graph.expand(steps)
     return None, True
-
-
-def _steps(runner: Runner, state: State) -> list[tuple[int, State | None]]:
-    """The distinct steps from a state, in order; None as the target of a failing step."""
-    steps = ((action, _completed(step)) for action, step in runner.steps(state))
-    return [*dict.fromkeys(steps)]
-
-
-def _completed(step: State | Failure) -> State | None:
-    # The index of a failing site differs between models.
-    return None if isinstance(step, Failure) else step
-
-
-def _way(before: dict[State, tuple[State, str] | None], state: State) -> Iterator[str]:
-    """The actions on the path to a state, in reverse."""
-    while (step := before[state]) is not None:
-        state, name = step
-        yield name
 
 
 def _apart(

@@ -240,15 +240,16 @@ DECIDING = [
     Mutant("decide", "for edge in inside.edges(pair)", "for edge in _Moves(self).edges(pair)",
            "a step that leaves a component is none of it"),
     Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
-           "for units in self.graph.steps[pair[0]].values() for unit in units",
+           "for _, units in self.graph.steps(pair[0]) for unit in units",
            "an edge to a state that ends what is owed"),
     # One unit only for each step.
     Mutant("decide", "for unit in edge.units}", "for unit in sorted(edge.units)[:1]}",
            "one step for two units"),
     # Possible within the constraint only.
-    Mutant("decide", "{s: units for s, units in targets.items() if s in made.levels}",
-           "{s: units for s, units in targets.items() if s in made.levels}\n"
-           "        made.possible[state] = frozenset().union(*made.steps[state].values())",
+    Mutant("decide", "result.reached.expand((units, after) for after, units in targets.items())",
+           "result.reached.expand((units, after) for after, units in targets.items())\n"
+           "        kept = dict(result.steps(state)).values()\n"
+           "        result.possible[state] = frozenset().union(*kept)",
            ACROSS),
     # Possible somewhere for possible everywhere, and the other way round.
     Mutant("decide", "always = possible[0].intersection(*possible)",
@@ -267,9 +268,9 @@ DECIDING = [
     Mutant("units", "unit is not None and seen(step.state) != here", "unit is not None",
            "fairness of an action that changes nothing"),
     # What a unit is.
-    Mutant("units", "for one in choices[: fairness.choices])", "for one in choices[:0])",
+    Mutant("units", "for choice in choices[: fairness.choices])", "for choice in choices[:0])",
            "a unit of each process"),
-    Mutant("units", "for one in choices[: fairness.choices])", "for one in choices)",
+    Mutant("units", "for choice in choices[: fairness.choices])", "for choice in choices)",
            "a unit of whatever parameters"),
     # What a formula asks for.
     Mutant("automaton", "self._bit(self.put_off, form)\n                later",
@@ -289,8 +290,8 @@ SYMBOLIC = [
            "terms.either(*idle)", "strong is"),
     Mutant("lassos", "terms.both(*idle) if fairness.strong else terms.either(*idle)",
            "terms.both(*idle)", "weak is not enough"),
-    Mutant("lassos", "taken = [self._counts(levels, place, unit) for place in places]",
-           "taken = [self._at(levels, place).possible(unit) for place in places]", "strong is"),
+    Mutant("lassos", "[self._counts(levels, position, unit) for position in positions]",
+           "[self._at(levels, position).possible(unit) for position in positions]", "strong is"),
     Mutant("lassos", "        if stays:", "        if False:",
            "stuttering, because the fair action is disabled"),
     Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(inside, fails)",
@@ -299,7 +300,7 @@ SYMBOLIC = [
            OUTSIDE),
     Mutant("seen", "if not variable.ghost\n", "if True\n", "a ghost that only grows"),
     Mutant("seen", "if not has_ghost(kind):", "if True:", "a ghost field that only grows"),
-    Mutant("lassos", "terms.both(step.path, terms.negation(same))", "step.path",
+    Mutant("lassos", "terms.both(step.path, terms.negation(unseen))", "step.path",
            "who idles beside it"),
     Mutant("lassos", "self.formulas.tried(level, unit.action, given)",
            "self.formulas.tried(level, unit.action, ())", "a unit of each process"),
