@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.signatures import operands
 from fencepost.spec.core.size_limits import MOST_EFFORT, most
-from fencepost.spec.core.traverse import Node, children
 from fencepost.spec.core.types import (
-    Bag,
     Int,
     Integer,
     Map,
     Scalar,
-    Seq,
-    Set,
     Type,
     Value,
+    as_collection,
     cardinality,
     describe,
 )
@@ -50,18 +48,17 @@ def constant(
         return None
 
 
-def effort(node: Node) -> int:
+def effort(expr: ir.Expr) -> int:
     """Upper bound of the number of nodes evaluated for the value of an expression."""
-    rounds = 1
-    match node:
-        case ir.Quantified() | ir.Collect() | ir.Find():
-            if isinstance(node.domain.type, Set | Seq | Bag):
-                rounds = most(node.domain.type)
-        case ir.BuildMap(type=Map(key=key)):
-            rounds = cardinality(key)
-        case _:
-            pass
-    return 1 + rounds * sum(effort(part) for part in children(node))
+    rounds, total = 1, 1
+    if isinstance(expr, ir.BuildMap) and isinstance(expr.type, Map):
+        rounds = cardinality(expr.type.key)
+    for operand, role, inside in operands(expr):
+        if role == "Collection":
+            rounds = most(as_collection(operand.type))
+            total += rounds
+        total += effort(operand) * (rounds if inside else 1)
+    return total
 
 
 def integer(context: Context, node: syntax.Expr) -> int | None:

@@ -70,6 +70,8 @@ def _absurd() -> Iterator[tuple[str, str, str]]:
     yield "a comprehended map", "action b:\n    let s = [0 for x in 0..900_000]", "F706"
     loops = "forall a in 0..999, b in 0..999, c in 0..999: a + b >= c - 999"
     yield "a long constant", f"const N: bool = {loops}", "F712"
+    pairs = "{a % 2 for a in 0..9999, b in 0..9999}"
+    yield "a long constant of pairs", f"const N: 0..2 = len({pairs})", "F712"
     yield "records of bits", _records("bool", 60), "F708"
     yield "records of nothing", _records("0..0", 60), "F708"
     yield "5,000 wide variables", "".join(f"var x{i}: int64 = 0\n" for i in range(5000)), "F708"
