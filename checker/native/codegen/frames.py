@@ -47,9 +47,9 @@ class Generation(Protocol):
     stoppable: set[tuple[int, int]]
     """The probes that may return before they have an answer."""
 
-    def probe(self, action: int, given: int) -> LLVM:
+    def probe(self, action: int, count: int) -> LLVM:
         """The function (context, state, first choices) that returns whether an action is enabled in
-        a state; ``given`` is the number of its choices, each passed as by `probed`.
+        a state; ``count`` is the number of its choices, each passed as by `probed`.
         """
         ...
 

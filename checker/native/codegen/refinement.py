@@ -160,7 +160,7 @@ class _Abstract:
         self.units: Mapping[int, tuple[int, ...]] = {}
         self.stoppable: set[tuple[int, int]] = set()
 
-    def probe(self, action: int, given: int) -> LLVM:
+    def probe(self, action: int, count: int) -> LLVM:
         raise AssertionError("a step does not ask what is enabled")
 
 
