@@ -1,1 +1,1 @@
-"""The reference interpreter: the search that the other engines are held to."""
+"""The reference interpreter, whose results define those of all other engines."""

@@ -1,13 +1,13 @@
-"""Breadth-first search with Python values: the definition of what every engine must find.
+"""Breadth-first search on Python values. It defines the result of every engine.
 
-The states of a level are expanded in ascending order, actions in declaration order, choices in
+The states of a level are expanded in ascending order, actions in declaration order, and choices in
 theirs. So the first state found to lead to another one is its least predecessor, and the first
-state of a level that breaks a property is the least that does.
+state of a level that breaks a property is the least such state.
 
-A limit on time or memory ends the search within a level. What was found until then counts: the
-states, the steps, and a problem, though the rest of the level may hold a lesser one.
-``--max-states N`` ends it after the first level that brings the count above N. At most N initial
-states count, the first in this order.
+A limit on time or memory ends the search within a level. Everything found so far counts: states,
+steps, and a problem, even if the rest of the level may contain a lesser one. ``--max-states N``
+ends it after the first level that brings the count above N. At most N initial states count, the
+first in this order.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Interpreter:
     def run(self, request: Request) -> Outcome:
         refuse_symbols(request.model)
         account = Account(request)
-        known = before_search(account)
-        if known is not None:
-            return known
+        early = before_search(account)
+        if early is not None:
+            return early
         runner = Runner(request.model, request.observer)
         watch = Watch(request, account, Interrupts())
-        alike = orbits(request)
-        note = note_permutations(alike)
-        states = ValueStates(watch, runner, alike)
+        orbits_searched = orbits(request)
+        note = note_permutations(orbits_searched)
+        states = ValueStates(watch, runner, orbits_searched)
         search = LevelSearch(watch, states, runner=lambda: runner)
         outcome = search.run(lambda outcome: _judged(outcome, request, search, runner))
         return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
@@ -64,16 +64,16 @@ ENGINE = Interpreter()
 
 
 def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Runner) -> Outcome:
-    """The outcome with what is found of the behaviours, by a graph of the states of its own."""
-    account, made = search.account, list[Graph]()
+    """The outcome with a decision on liveness, from a separate graph of the states."""
+    account, graphs = search.account, list[Graph]()
 
     def decide(number: int, decision: Decision) -> Lasso | None:
         try:
             with raised_after(account.left, Expired):
-                if not made:
+                if not graphs:
                     levels, total = expanded_levels(outcome), outcome.statistics.distinct
-                    made.append(graph(runner, levels, decision, total=total))
-                return violation(made[0], number, decision)
+                    graphs.append(graph(runner, levels, decision, total=total))
+                return violation(graphs[0], number, decision)
         except Expired:
             raise Cut(account.expired) from None
         except KeyboardInterrupt:

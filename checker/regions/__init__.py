@@ -1,1 +1,3 @@
-"""All values of a symbolic constant in one check, by regions of values that behave alike."""
+"""Checks all values of a symbolic constant at once, by regions of values with the same
+behaviour.
+"""

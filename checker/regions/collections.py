@@ -1,7 +1,7 @@
-"""Collections and maps, with terms where the spec has integers that may be some.
+"""Collections and maps, with terms in place of the integers that may be symbolic.
 
-Two values of one shape are equal when they consist of the same terms, and what is in a field is
-observed when it gets there: so membership, equality and merging need no observation of their own.
+Two values of one shape are equal if they consist of the same terms, and the content of a field is
+observed when it is stored. So membership, equality and merging need no observations.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ class Collecting:
         self.shapes = bench.shapes
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
-        """The part for an expression: said by the class that knows all forms (`Expressions`)."""
+        """The part for an expression, implemented by `Expressions` for all forms."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ parts
 
     def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
-        """A part of the type of ``expr``; ``make`` receives what that becomes."""
+        """A part of the type of ``expr``; ``make`` receives the lifted type."""
         kind = expr.type
         self.shapes.widen(shape, kind)
 
         return Part(kind, shape, lambda: make(self.shapes.type_of(kind, shape)), expr.span)
 
     def again(self, expr: ir.Expr, shape: Shape, *makes: Make) -> Part:
-        """The same node over what its operands become."""
+        """The same node with lifted operands."""
 
         def make(new: Type) -> ir.Expr:
             kind = None if isinstance(expr, ir.Test) else new
@@ -56,11 +56,11 @@ class Collecting:
 
         return self.part(expr, shape, make)
 
-    def constants(self, part: Part, shape: Shape, what: str) -> Part:
-        """The part, where what has ``shape`` must not hold a term."""
+    def constants(self, part: Part, shape: Shape, use: str) -> Part:
+        """The part, with a check that values of ``shape`` contain no terms."""
 
         def make() -> ir.Expr:
-            self.bench.known(shape, what, part.span)
+            self.bench.known(shape, use, part.span)
             return part.make()
 
         return replace(part, make=make)
@@ -73,9 +73,9 @@ class Collecting:
     def usual(
         self, expr: ir.Expr, scope: Scope, shape: Shape | None = None, integer: str = "an index"
     ) -> Part:
-        """The part for a node, by the roles of its operands. The result has ``shape``; without it,
-        the shape of the operand that it may be, or else a new one. ``integer`` says what operands
-        that must be integers are used as.
+        """The part for a node, by the roles of its operands. The result has ``shape``, or else the
+        shape of an operand that may be the result, or else a new shape. ``integer`` describes the
+        use of operands that must be known integers.
         """
         slot, within = bound(expr), scope
         before: Part | None = None
@@ -129,8 +129,8 @@ class Collecting:
                 return truth(self.contains(expr, collection, element, scope), expr.span)
             case ir.At(_, sequence, position):
                 whole = see(sequence)
-                place = self.bench.forbid(see(position), "an index", expr.span)
-                return self.again(expr, self.element(whole), whole.make, place)
+                index_part = self.bench.forbid(see(position), "an index", expr.span)
+                return self.again(expr, self.element(whole), whole.make, index_part)
             case ir.Get(_, map, key):
                 whole = see(map)
                 assert isinstance(whole.shape, MapShape)
@@ -163,7 +163,7 @@ class Collecting:
         return whole.make()
 
     def key(self, part: Part, table: MapShape, span: Span | None) -> Make:
-        """A key, which is a constant."""
+        """A key, which must be constant."""
         if not isinstance(part.shape, Leaf | Named):
             self.shapes.join(table.key, part.shape)
         return self.bench.forbid(part, "a key", span)
@@ -171,21 +171,21 @@ class Collecting:
     def contains(
         self, expr: ir.Contains, collection: ir.Expr, element: ir.Expr, scope: Scope
     ) -> Make:
-        """Membership. A single integer is compared with the elements where those are constants."""
+        """Membership. A single integer is compared with the elements if those are literals."""
         bench = self.bench
         if isinstance(collection, ir.Build) and isinstance(element.type, Integer):
             return self.among(
                 expr, [self.expr(e, scope) for e in collection.elements], element, scope
             )
-        whole, one = self.expr(collection, scope), self.expr(element, scope)
+        whole, item = self.expr(collection, scope), self.expr(element, scope)
         inner = self.element(whole)
         if not isinstance(inner, Leaf):
-            self.shapes.join(inner, one.shape)
-            return self.again(expr, PLAIN, whole.make, one.make).make
+            self.shapes.join(inner, item.shape)
+            return self.again(expr, PLAIN, whole.make, item.make).make
 
         def make() -> ir.Expr:
-            if not one.leaf.symbolic and not inner.root.symbolic:
-                return with_children(expr, (whole.make(), one.make()))
+            if not item.leaf.symbolic and not inner.root.symbolic:
+                return with_children(expr, (whole.make(), item.make()))
             slot = bench.slot()
             element_type = as_collection(whole.type).element
             kind = self.shapes.type_of(element_type, inner)
@@ -193,12 +193,12 @@ class Collecting:
             return bench.bound(
                 whole.make(),
                 lambda all: bench.bound(
-                    one.make(),
+                    item.make(),
                     lambda x: ir.Quantified(
                         False,
                         slot,
                         all,
-                        bench.observed("==", each, each.make(), one, x, expr.span),
+                        bench.observed("==", each, each.make(), item, x, expr.span),
                         span=expr.span,
                     ),
                 ),
@@ -209,39 +209,40 @@ class Collecting:
     def among(
         self, expr: ir.Contains, parts: Sequence[Part], element: ir.Expr, scope: Scope
     ) -> Make:
-        """Whether an integer is one of some."""
-        bench, one = self.bench, self.expr(element, scope)
+        """Whether an integer is among several."""
+        bench, target = self.bench, self.expr(element, scope)
 
-        def from_here(number: int, made: Sequence[ir.Expr]) -> ir.Expr:
+        def from_here(number: int, values: Sequence[ir.Expr]) -> ir.Expr:
             if number < len(parts):
                 return bench.bound(
-                    parts[number].make(), lambda x: from_here(number + 1, [*made, x])
+                    parts[number].make(), lambda x: from_here(number + 1, [*values, x])
                 )
             return bench.bound(
-                one.make(),
+                target.make(),
                 lambda x: ir.Or(
                     tuple(
-                        bench.observed("==", part, item, one, x, expr.span)
-                        for part, item in zip(parts, made, strict=True)
+                        bench.observed("==", part, item, target, x, expr.span)
+                        for part, item in zip(parts, values, strict=True)
                     ),
                     span=expr.span,
                 ),
             )
 
         def make() -> ir.Expr:
-            if not any(part.leaf.symbolic for part in [*parts, one]):
+            if not any(part.leaf.symbolic for part in [*parts, target]):
                 assert isinstance(expr.collection, ir.Build)
                 whole = with_children(expr.collection, [part.make() for part in parts])
-                return with_children(expr, (whole, one.make()))
+                return with_children(expr, (whole, target.make()))
             return from_here(0, [])
 
         return make
 
 
 def shows_order(expr: ir.Expr, domain: Type) -> bool:
-    """Whether a node's value depends on the order of the values in a collection of type ``domain``.
+    """Whether a node's value depends on the order of the elements of a collection of type
+    ``domain``.
 
-    If the evaluation of a body can fail, it depends on which element decides.
+    If the evaluation of the body can fail, it depends on the element that decides.
     """
     match expr:
         case ir.Extreme() | ir.Find():
@@ -256,12 +257,12 @@ def shows_order(expr: ir.Expr, domain: Type) -> bool:
 
 
 def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:
-    """What may be left out, as none or one."""
+    """An optional part as a tuple of none or one."""
     return () if part is None else (part,)
 
 
 def has_bit_set(kind: Type, new: Type) -> bool:
-    """Whether a type has a set without a capacity whose elements have become terms."""
+    """Whether a type contains a set without a capacity whose elements have become terms."""
     match kind, new:
         case Set(element, None), Set(other) if element != other:
             return True

@@ -1,8 +1,8 @@
-"""Expressions, with terms where the spec has integers that may be some.
+"""Expressions, with terms in place of the integers that may be symbolic.
 
-A model is read once for its shapes; then every part is made. Where an integer may be a term it is
-a record of two (see `shapes.term`): the core's own rules of types see to it that none is used as a
-number unseen.
+A model is traversed once to determine its shapes; then every part is built. An integer that may be
+a term becomes a record of two fields (see `shapes.term`), so the core's type rules ensure that none
+is used as a plain number by mistake.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _TAKEN = "this takes it from a constant"
 
 
 class Expressions(Collecting):
-    """Parts for all expressions of a model; ``variables`` are the shapes of its variables, and
-    ``here`` is the part of the spec that is being read, ``choices`` the shapes of what each action
-    read so far chooses, in the order of its choices.
+    """Parts for all expressions of a model. ``variables`` are the shapes of its variables, ``here``
+    is the current part of the spec, and ``choices`` are the shapes of the choices of each action
+    traversed so far, in order.
     """
 
     def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
@@ -53,7 +53,7 @@ class Expressions(Collecting):
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
         around = self.here
         if expr.span is None:
-            # It is not in the text, so what is refused of it is reported at what stands around it.
+            # It is not in the text, so problems are reported at the enclosing expression.
             expr = replace(expr, span=around)
         self.here = expr.span
         part = self._expr(expr, scope)
@@ -115,11 +115,13 @@ class Expressions(Collecting):
                 return self.collection(expr, scope)
 
     def asked(self, part: Part, choice: Shape, span: Span | None) -> Make:
-        """A value that a choice must have: which one is made is observed of no term."""
+        """A value required of a choice. Which choice is made is not an observation, so it must not
+        be a term.
+        """
 
         def make() -> ir.Expr:
-            term = choice if self.shapes.symbolic(choice) else part.shape
-            self.bench.known(term, "an argument in `enabled`", part.span or span)
+            determining = choice if self.shapes.symbolic(choice) else part.shape
+            self.bench.known(determining, "an argument in `enabled`", part.span or span)
             return part.make()
 
         return make
@@ -159,7 +161,7 @@ class Expressions(Collecting):
     def equal(self, expr: ir.Equal, left: Part, right: Part) -> Part:
         if isinstance(left.shape, Leaf) and isinstance(right.shape, Leaf):
             return truth(lambda: self.bench.compared("==", left, right, expr.span), expr.span)
-        # Equal values consist of the same terms: all of them are in the fields of one shape.
+        # Equal values consist of the same terms, which are all in the fields of one shape.
         self.shapes.join(left.shape, right.shape)
         return self.again(expr, PLAIN, left.make, right.make)
 
@@ -183,9 +185,9 @@ class Expressions(Collecting):
             tags = left.leaf.symbolic, right.leaf.symbolic
             if not any(tags):
                 return with_children(expr, (left.make(), right.make()))
-            why = self._no_term(operator, *tags)
-            if why is not None:
-                self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(why))
+            reason = self._no_term(operator, *tags)
+            if reason is not None:
+                self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(reason))
             return self.bench.bound(
                 left.make(),
                 lambda a: self.bench.bound(
@@ -196,7 +198,9 @@ class Expressions(Collecting):
         return Part(expr.type, leaf, make, expr.span)
 
     def distance(self, expr: ir.Arithmetic, left: Part, right: Part) -> Part:
-        """How far a number lies from the symbolic constant: a constant, if it moves with it."""
+        """The distance of a number from the symbolic constant, which is constant if the number
+        moves with it.
+        """
 
         def make() -> ir.Expr:
             bench = self.bench
@@ -205,17 +209,17 @@ class Expressions(Collecting):
                 bench.refuse("F812", expr.span, problem.message)
                 return ir.Arithmetic(expr.type, expr.operator, left.make(), left.make())
 
-            def apart(a: ir.Expr) -> ir.Expr:
+            def difference(a: ir.Expr) -> ir.Expr:
                 b = right.make()
-                worth = with_children(expr, (bench.value(left, a), bench.value(right, b)))
-                return bench.refusing(ir.Not(bench.symbolic(left, a)), problem, worth)
+                value = with_children(expr, (bench.value(left, a), bench.value(right, b)))
+                return bench.refusing(ir.Not(bench.symbolic(left, a)), problem, value)
 
-            return bench.bound(left.make(), apart)
+            return bench.bound(left.make(), difference)
 
         return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
 
     def _no_term(self, operator: Operator, left: bool, right: bool) -> str | None:
-        """Why the result is never a term; None: it may be one."""
+        """The reason why the result is never a term; None if it may be one."""
         match operator:
             case Operator.ADD:
                 return None
@@ -237,22 +241,22 @@ class Expressions(Collecting):
     ) -> ir.Expr:
         """A sum or difference of terms: that of their values, which moves if one of them does."""
         bench = self.bench
-        worth = with_children(expr, (bench.value(left, a), bench.value(right, b)))
+        value = with_children(expr, (bench.value(left, a), bench.value(right, b)))
         kind = _number(expr.type)
         first, second = bench.symbolic(left, a), bench.symbolic(right, b)
         if second is FALSE:
-            return bench.built(kind, worth, first)
+            return bench.built(kind, value, first)
         if operator is Operator.ADD:
             if first is FALSE:
-                return bench.built(kind, worth, second)
-            wrong, why = ir.And((first, second)), "this adds two such numbers"
+                return bench.built(kind, value, second)
+            refused, reason = ir.And((first, second)), "this adds two such numbers"
             moves: ir.Expr = ir.Or((first, second))
         else:
-            # The difference of two terms that move is a constant.
-            wrong, why = ir.And((ir.Not(first), second)), _TAKEN
+            # The difference of two moving terms is constant.
+            refused, reason = ir.And((ir.Not(first), second)), _TAKEN
             moves = ir.And((first, ir.Not(second)))
-        problem = Problem("F812", expr.span, bench.no_arithmetic(why))
-        return bench.refusing(wrong, problem, bench.built(kind, worth, moves))
+        problem = Problem("F812", expr.span, bench.no_arithmetic(reason))
+        return bench.refusing(refused, problem, bench.built(kind, value, moves))
 
     def negated(self, expr: ir.Negate, operand: Part) -> Part:
         def make() -> ir.Expr:
@@ -264,7 +268,7 @@ class Expressions(Collecting):
         return self.again(expr, self.shapes.fresh(expr.type), make)
 
     def fits(self, expr: ir.Fits, operand: Part, target: Type) -> Make:
-        """A range check of a term is two comparisons."""
+        """A range check of a term consists of two comparisons."""
         bench, shape = self.bench, operand.shape
         if isinstance(shape, Leaf) and isinstance(target, Integer):
             number = target
@@ -278,34 +282,34 @@ class Expressions(Collecting):
 
             return make
 
-        def all() -> ir.Expr:
+        def check_all() -> ir.Expr:
             return self.bench.bound(
                 operand.make(), lambda x: self.all_fit(expr, operand.type, shape, x, target)
             )
 
-        return all
+        return check_all
 
     def plainly(self, operand: Part) -> ir.Expr:
-        """What an integer is worth, where that alone decides nothing."""
+        """The value of an integer where it alone has no consequences."""
         return self.bench.bound(operand.make(), lambda x: self.bench.value(operand, x))
 
     def all_fit(
-        self, expr: ir.Fits, kind: Type, shape: Shape, made: ir.Expr, target: Type
+        self, expr: ir.Fits, kind: Type, shape: Shape, lifted: ir.Expr, target: Type
     ) -> ir.Expr:
-        """Whether an option or collection fits, terms included."""
+        """Whether an option or collection fits, including its terms."""
         if not self.shapes.symbolic(shape) or within(kind, target):
-            return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
+            return ir.Fits(lifted, self.shapes.type_of(target, shape), span=expr.span)
         match (kind, target), shape:
             case (Option(element), Option(wider)), Holder(Leaf() as leaf):
                 new = self.shapes.type_of(element, leaf)
-                part = Part(element, leaf, lambda: ir.Content(new, made))
+                part = Part(element, leaf, lambda: ir.Content(new, lifted))
                 number = _number(wider)
                 fits = self.bench.bound(
                     part.make(), lambda x: self.bench.inside(part, x, number, expr.span)
                 )
-                return ir.Or((ir.Not(ir.IsSome(made)), fits), span=expr.span)
+                return ir.Or((ir.Not(ir.IsSome(lifted)), fits), span=expr.span)
             case _ if _same_elements(kind, target):
-                return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
+                return ir.Fits(lifted, self.shapes.type_of(target, shape), span=expr.span)
             case (
                 (
                     (Set(element), Set(wider))
@@ -321,8 +325,8 @@ class Expressions(Collecting):
                 inside = self.bench.inside(part, local, wider, expr.span)
                 return ir.And(
                     (
-                        ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span),
-                        ir.Quantified(True, slot, made, inside, span=expr.span),
+                        ir.Fits(lifted, self.shapes.type_of(target, shape), span=expr.span),
+                        ir.Quantified(True, slot, lifted, inside, span=expr.span),
                     ),
                     span=expr.span,
                 )
@@ -355,7 +359,7 @@ class Expressions(Collecting):
         assert isinstance(kind, Integer)
         leaf = self.shapes.leaf(kind)
         self.shapes.flow(operand.leaf, leaf)
-        turning = isinstance(operand.type, Machine) and operand.type != kind
+        may_wrap = isinstance(operand.type, Machine) and operand.type != kind
         narrower = isinstance(kind, Machine) and not within(operand.type, kind)
 
         def make() -> ir.Expr:
@@ -364,12 +368,12 @@ class Expressions(Collecting):
             if narrower:
                 self.refuse_conversion(expr)
 
-            def other(x: ir.Expr) -> ir.Expr:
-                worth = ir.Convert(kind, self.bench.value(operand, x), span=expr.span)
-                term = self.bench.built(leaf.root.type, worth, self.bench.symbolic(operand, x))
-                return self.bench.widened(operand, x, term) if turning else term
+            def convert(x: ir.Expr) -> ir.Expr:
+                value = ir.Convert(kind, self.bench.value(operand, x), span=expr.span)
+                term = self.bench.built(leaf.root.type, value, self.bench.symbolic(operand, x))
+                return self.bench.widened(operand, x, term) if may_wrap else term
 
-            return self.bench.bound(operand.make(), other)
+            return self.bench.bound(operand.make(), convert)
 
         return Part(kind, leaf, make, expr.span)
 
@@ -419,22 +423,24 @@ def _number(kind: Type) -> Number:
     return kind
 
 
-def _as(new: Type, made: ir.Expr, expr: ir.Convert) -> ir.Expr:
-    return made if made.type == new else ir.Convert(new, made, span=expr.span)
+def _as(new: Type, lifted: ir.Expr, expr: ir.Convert) -> ir.Expr:
+    return lifted if lifted.type == new else ir.Convert(new, lifted, span=expr.span)
 
 
 def _same_elements(kind: Type, target: Type) -> bool:
-    """Whether two collections differ in their capacities only."""
+    """Whether two collections differ only in their capacities."""
     if not isinstance(kind, Set | Seq | Bag) or not isinstance(target, Set | Seq | Bag):
         return False
     return kind.element == target.element
 
 
-def _same_numbers(one: Type, other: Type) -> bool:
-    """Whether the integers in two like types are of the same kind: both wrap alike, or neither."""
-    match one, other:
+def _same_numbers(left: Type, right: Type) -> bool:
+    """Whether the integers in two types of the same shape are of the same kind: both wrap at the
+    same width, or neither does.
+    """
+    match left, right:
         case Integer(), Integer():
-            return one == other or (isinstance(one, Int) and isinstance(other, Int))
+            return left == right or (isinstance(left, Int) and isinstance(right, Int))
         case (
             (Option(a), Option(b))
             | (Set(a), Set(b))

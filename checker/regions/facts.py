@@ -1,17 +1,15 @@
-"""What a search with terms has seen of its symbolic constant, and for which values it holds.
+"""Observations of a symbolic constant in a search with terms, and the values for which they hold.
 
-A term is a constant, or E0 + k. In a run it is known by what it is worth there and whether it moves
-with E0: k is what it is worth less E0's own value in this run, the *pilot*. At a machine type of w
-bits E0 + k wraps modulo 2^w, in a range it does not.
+A term is a constant, or E0 + k. In a run it is identified by its value and by whether it moves with
+E0: k is its value minus E0's value in this run, the *pilot*. In a machine type of w bits E0 + k
+wraps modulo 2^w; in a range it does not.
 
-Four kinds of facts are recorded. A comparison or range check keeps its outcome (`Compared`). All
-that ever met in one field stays different, so that what is one state, message or element stays
-one (`Met`); where the language shows their order (`Met.ordered`), that stays, too. A term that
-went on in a wider type stays in the same turn of the narrow one (`Widened`). The values of E0 for
-which all of that holds have the same state graph, with other numbers in it. A fact that holds for
-the pilot alone makes a region of one value.
-
-It does not know models.
+Four kinds of facts are recorded. A comparison or range check keeps its outcome (`Compared`). Terms
+that meet in one field remain different, so that equal states, messages and elements remain equal
+(`Met`); if the language exposes their order (`Met.ordered`), that remains as well. A term that is
+converted to a wider type remains in the same turn of the narrow one (`Widened`). All values of E0
+that satisfy these facts have the same state graph, with other numbers in it. A fact that holds only
+for the pilot creates a region of one value.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ from fencepost.spec.text.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two integers were compared by ``operator``: ``==``, ``<`` or ``<=``. Observed: what the left
-    one is worth, whether it moves, and the same of the right one.
+    """A comparison of two integers by ``operator``: ``==``, ``<`` or ``<=``. Observed: the value of
+    the left one, whether it moves, and the same for the right one.
     """
 
     operator: str
@@ -37,7 +35,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """An integer came into a field. Observed: what it is worth, and whether it moves."""
+    """An integer stored in a field. Observed: its value, and whether it moves."""
 
     field: int
     bits: int | None
@@ -46,44 +44,44 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """A term of ``bits`` bits went on in a wider type. Observed: what it is worth."""
+    """A term of ``bits`` bits converted to a wider type. Observed: its value."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something came up that such a search does not do."""
+    """An operation that a search with terms does not support."""
 
     problem: Problem
 
 
 Seen: TypeAlias = Compared | Met | Widened | Refused
 Observed: TypeAlias = Mapping[int, Iterable[tuple[int, ...]]]
-"""By the number of the kind of observation: the values that were observed."""
+"""The observed values, by the number of the kind of observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A constant, or (``moves``) E0 + ``number``; of ``bits`` bits, or (None) of any size."""
+    """A constant, or (``moves``) E0 + ``number``; of ``bits`` bits, or (None) unbounded."""
 
     number: int
     moves: bool
     bits: int | None
 
     def at(self, value: int) -> int:
-        """What it is worth where E0 has a value."""
+        """Its value for a value of E0."""
         if not self.moves:
             return self.number
         return wrapped(value + self.number, self.bits)
 
     def turns(self, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` from which on it wraps once more."""
+        """The values of E0 in ``low..high`` at which it wraps once more."""
         if self.moves and self.bits is not None:
             yield from _congruent(-(1 << (self.bits - 1)) - self.number, self.bits, low, high)
 
     def reaching(self, worth: int, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` for which it is worth ``worth``."""
+        """The values of E0 in ``low..high`` for which its value is ``worth``."""
         if not self.moves:
             return
         start = worth - self.number
@@ -103,22 +101,22 @@ def wrapped(number: int, bits: int | None) -> int:
 
 
 def _congruent(start: int, bits: int, low: int, high: int) -> Iterator[int]:
-    """The numbers of ``low..high`` that differ from ``start`` by multiples of 2^bits."""
+    """The numbers in ``low..high`` that differ from ``start`` by multiples of 2^bits."""
     step = 1 << bits
     yield from range(low + (start - low) % step, high + 1, step)
 
 
 def term_of(worth: int, moves: bool, pilot: int, bits: int | None) -> Term:
-    """The term that is worth ``worth`` in a run with this pilot."""
+    """The term with value ``worth`` in a run with this pilot."""
     return Term(wrapped(worth - pilot, bits) if moves else worth, moves, bits)
 
 
 class Coincidence(Exception):
-    """Two terms of a field are different and worth the same: this run says nothing."""
+    """Two different terms of a field have the same value, so this run is inconclusive."""
 
 
 def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high: int) -> Ranges:
-    """The values of ``low..high`` for which all that was observed with the pilot holds as well.
+    """The values in ``low..high`` for which all observations made with the pilot hold as well.
 
     Raises `Coincidence`.
     """
@@ -144,7 +142,7 @@ def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high:
 
 
 def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, high: int) -> Ranges:
-    """Where a comparison comes out as it does with the pilot."""
+    """The values for which a comparison has the same outcome as with the pilot."""
 
     def outcome(value: int) -> bool:
         a, b = left.at(value), right.at(value)
@@ -153,16 +151,18 @@ def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, hig
     if left.moves and right.moves and left.number == right.number:
         return ((low, high),)
     starts = [*left.turns(low, high), *right.turns(low, high)]
-    for one, other in ((left, right), (right, left)):
-        if one.moves and not other.moves:
-            for equal in one.reaching(other.number, low, high):
+    for moving, fixed in ((left, right), (right, left)):
+        if moving.moves and not fixed.moves:
+            for equal in moving.reaching(fixed.number, low, high):
                 starts += [equal, equal + 1]
-    wanted = outcome(pilot)
-    return holding(low, high, starts, lambda value: outcome(value) is wanted)
+    expected = outcome(pilot)
+    return holding(low, high, starts, lambda value: outcome(value) is expected)
 
 
 def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """Where different terms of one field are worth different numbers. Raises `Coincidence`."""
+    """The values for which different terms of one field have different values. Raises
+    `Coincidence`.
+    """
     moving = [term for term in terms if term.moves]
     fixed = [term for term in terms if not term.moves]
     equal: set[int] = set()
@@ -175,16 +175,16 @@ def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int
 
 
 def in_order(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """Where the terms of one field stand in the same order as with the pilot."""
+    """The values for which the terms of one field have the same order as with the pilot."""
     ascending = sorted(terms, key=lambda term: term.at(pilot))
-    for one, other in itertools.pairwise(ascending):
-        ranges = common(ranges, comparison("<", one, other, pilot, low, high))
+    for less, greater in itertools.pairwise(ascending):
+        ranges = common(ranges, comparison("<", less, greater, pilot, low, high))
     return ranges
 
 
 def same_turn(worth: int, bits: int, pilot: int, low: int, high: int) -> Ranges:
-    """Where a term is worth E0 and what it is worth beyond E0 with the pilot: it may wrap, but as
-    often as there.
+    """The values of E0 for which a term differs from E0 as with the pilot: it may wrap, but equally
+    often.
     """
     term = term_of(worth, True, pilot, bits)
     beyond = worth - pilot

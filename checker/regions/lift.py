@@ -1,8 +1,8 @@
-"""A model with a symbolic constant as one without, in which each integer that may derive from the
-constant is a term, and whatever looks at terms is observed.
+"""Lifting: turns a model with a symbolic constant into one without, with a term for each integer
+that may derive from the constant, and with observations of every use of terms.
 
-What it makes is an ordinary model of the core: every engine can run it, and its states are told
-apart by term. It does not know how it is searched, nor what follows from what is observed.
+The result is an ordinary core model: every engine can run it, and its states are distinguished by
+term.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """The model to run, the kinds of observations by number, and the constants that meet terms in
-    a field in any case: number of the kind, and worth.
+    """The model to run, the kinds of observations by number, and the constants that always meet
+    terms in a field: number of the kind, and value.
     """
 
     model: ir.Model
@@ -36,9 +36,9 @@ class Lifted:
 
 
 def lift(model: ir.Model, pilot: Value, properties: Collection[int]) -> Lifted | list[Problem]:
-    """The model for a run in which its one symbolic constant, an integer, is worth ``pilot``; or
-    all that keeps it from being run for all values at once. Properties that are not searched for
-    are left out.
+    """The model for a run with ``pilot`` as the value of its only symbolic constant, an integer; or
+    all reasons why it cannot be run for all values at once. Properties that are not searched for
+    are omitted.
     """
     (symbol,) = model.symbols
     return _Lifting(model, Bench(Shapes(), model.slots, symbol.path, pilot), properties).run()
@@ -66,8 +66,10 @@ class _Lifting:
         properties: list[Make] = []
         for number, item in enumerate(model.properties):
             self.expressions.here = item.span
-            wanted = number in self.searched.every
-            properties.append(self.expressions.expr(item.body, {}).make if wanted else _nothing)
+            is_searched = number in self.searched.every
+            properties.append(
+                self.expressions.expr(item.body, {}).make if is_searched else _nothing
+            )
         self.shapes.solve()
         lifted = replace(
             model,
@@ -102,7 +104,7 @@ class _Lifting:
         return replace(variable, type=kind)
 
     def keys(self, shape: Shape, span: Span, seen: set[Record | Union]) -> None:
-        """Keys are constants."""
+        """Checks that keys are constant."""
         match shape:
             case MapShape(key, value):
                 self.bench.known(key, "a key", span)

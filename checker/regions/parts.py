@@ -1,7 +1,7 @@
-"""Expressions under way, and how terms are taken apart, put together and observed.
+"""Expressions being lifted: construction, decomposition and observation of terms.
 
-A `Part` knows its shape at once; what it becomes is made when the flow has been solved. Whatever
-looks at a term notes what it saw: see `facts` for what that means.
+A `Part` knows its shape immediately; its expression is built after the flow has been solved.
+Everything that depends on a term records an observation; see `facts`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.spec.text.source import Span
 
 Make: TypeAlias = Callable[[], ir.Expr]
 Scope: TypeAlias = Mapping[int, Shape]
-"""The shapes of what the slots stand for."""
+"""The shapes of the values of slots."""
 
 TRUE = ir.Literal(BOOL, True)
 FALSE = ir.Literal(BOOL, False)
@@ -29,8 +29,8 @@ FALSE = ir.Literal(BOOL, False)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An expression of a type, as the spec has it, and its shape; ``make`` builds what it becomes,
-    once, when the flow is solved.
+    """An expression with its type in the spec and its shape; ``make`` builds the lifted expression,
+    once, after the flow has been solved.
     """
 
     type: Type
@@ -53,9 +53,9 @@ class Part:
 
 @dataclass(slots=True)
 class Bench:
-    """What making the parts of one model shares: its shapes, the next free slot, the constant
+    """Data shared by the parts of one model: its shapes, the next free slot, the constant
     ``symbol`` and its value in this run, the kinds of observations by number, the constants that
-    meet terms in a field whatever happens, and what is refused.
+    always meet terms in a field, and the problems.
     """
 
     shapes: Shapes
@@ -70,33 +70,33 @@ class Bench:
     # ------------------------------------------------------------ what is refused
 
     def refuse(self, code: str, span: Span | None, message: str, *notes: Note) -> None:
-        """Notes a problem; what stands there is of no importance any more."""
+        """Records a problem; the lifted expression no longer matters."""
         self.problems.append(Problem(code, span, message, notes))
 
-    def forbid(self, part: Part, what: str, span: Span | None) -> Make:
-        """``part``, which must not hold a term; ``what`` says what it is used as."""
+    def forbid(self, part: Part, use: str, span: Span | None) -> Make:
+        """``part`` with a check that it contains no term; ``use`` describes its purpose."""
 
         def make() -> ir.Expr:
-            self.known(part.shape, what, part.span or span)
+            self.known(part.shape, use, part.span or span)
             return part.make()
 
         return make
 
-    def known(self, shape: Shape, what: str, span: Span | None) -> None:
-        """Refuses terms in a value, behind solving."""
+    def known(self, shape: Shape, use: str, span: Span | None) -> None:
+        """Refuses terms in a value; to be called after solving."""
         if self.shapes.symbolic(shape):
             self.refuse(
                 "F811",
                 span,
-                f'what may depend on "{self.symbol}" cannot be {what} in a search of all its values'
+                f'what may depend on "{self.symbol}" cannot be {use} in a search of all its values'
                 " at once",
             )
 
-    def no_arithmetic(self, what: str) -> str:
-        """What to say of an operation whose result is no term."""
+    def no_arithmetic(self, operation: str) -> str:
+        """The message about an operation whose result is not a term."""
         return (
             f'a number that depends on "{self.symbol}" can have a constant added or taken away in a'
-            f" search of all its values at once, and {what}"
+            f" search of all its values at once, and {operation}"
         )
 
     # ------------------------------------------------------------ observations
@@ -109,7 +109,7 @@ class Bench:
         return self.numbers[seen]
 
     def field(self, leaf: Leaf) -> int:
-        """The number under which is observed what a field holds."""
+        """The number for observations of a field."""
         root = leaf.root
         if root.number is None:
             root.number = len(self.seen)
@@ -131,18 +131,18 @@ class Bench:
         return ir.Let(inner.type, slot, value, inner, span=inner.span)
 
     def value(self, part: Part, made: ir.Expr) -> ir.Expr:
-        """What an integer is worth in this run; ``made`` may be used more than once."""
+        """The value of an integer in this run; ``made`` may be used more than once."""
         if not part.leaf.symbolic:
             return made
-        worth = ir.GetField(part.leaf.type, made, 0, span=part.span)
-        return self.as_type(worth, part.number)
+        value = ir.GetField(part.leaf.type, made, 0, span=part.span)
+        return self.as_type(value, part.number)
 
     def symbolic(self, part: Part, made: ir.Expr) -> ir.Expr:
         """Whether it moves with the symbolic constant."""
         return ir.GetField(BOOL, made, 1) if part.leaf.symbolic else FALSE
 
     def as_type(self, value: ir.Expr, kind: Type) -> ir.Expr:
-        """An integer, known to be one of a type."""
+        """An integer known to be of a type, converted to it."""
         return value if value.type == kind else ir.Convert(kind, value, span=value.span)
 
     def built(self, kind: Number, value: ir.Expr, symbolic: ir.Expr) -> ir.Expr:
@@ -153,7 +153,7 @@ class Bench:
         return ir.MakeRecord(term(kind), (value, symbolic), span=value.span)
 
     def flowing(self, part: Part, target: Leaf) -> Make:
-        """An integer that goes to a leaf, before solving; what it becomes there."""
+        """Connects an integer to a leaf, before solving; the result builds it as stored there."""
         self.shapes.flow(part.leaf, target)
         return lambda: self._arrived(part, target.root)
 
@@ -167,8 +167,8 @@ class Bench:
         )
 
     def stored(self, part: Part, shape: Shape) -> Make:
-        """A value that goes into a field of the state, or into a value that may: it meets there
-        all that is and ever was in that field.
+        """Stores a value in a field of the state, or in a value that may be stored: it meets
+        everything that is or was in that field.
         """
         if isinstance(shape, Plain):
             return part.make
@@ -205,7 +205,7 @@ class Bench:
     # ------------------------------------------------------------ comparison
 
     def compared(self, operator: str, left: Part, right: Part, span: Span | None) -> ir.Expr:
-        """A comparison of integers, made; observed where a term takes part."""
+        """A comparison of integers; observed if a term takes part."""
         first = left.make()
         if not left.leaf.symbolic and not right.leaf.symbolic:
             return _comparison(operator, first, right.make(), span)
@@ -225,19 +225,19 @@ class Bench:
         b: ir.Expr,
         span: Span | None,
     ) -> ir.Expr:
-        """A comparison of integers that are made, and may be used more than once."""
+        """A comparison of lifted integers, which may be used more than once."""
         x, y = self.value(left, a), self.value(right, b)
         test = _comparison(operator, x, y, span)
         tags = [self.symbolic(left, a), self.symbolic(right, b)]
-        known = [tag for tag in tags if tag is not FALSE]
-        if not known:
+        moving = [tag for tag in tags if tag is not FALSE]
+        if not moving:
             return test
         number = self.number(Compared(operator, _width(left.type)))
-        condition = known[0] if len(known) == 1 else ir.Or(tuple(known))
+        condition = moving[0] if len(moving) == 1 else ir.Or(tuple(moving))
         return ir.Observe(BOOL, number, condition, (x, tags[0], y, tags[1]), test, span=span)
 
     def inside(self, part: Part, made: ir.Expr, target: Number, span: Span | None) -> ir.Expr:
-        """Whether an integer lies in the range of a type, as two comparisons."""
+        """Whether an integer is in the range of a type, as two comparisons."""
         kind = part.number
         tests: list[ir.Expr] = []
         for operator, number, outside in (
@@ -253,14 +253,14 @@ class Bench:
         return tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=span)
 
     def constant(self, number: int, kind: Number) -> Part:
-        """A known number beside numbers of a type."""
+        """A known number to be compared with numbers of a type."""
         type = Int(number, number) if isinstance(kind, Int) else kind
         return Part(type, self.shapes.leaf(type), lambda: ir.Literal(type, number))
 
     # ------------------------------------------------------------ observations of one term
 
     def widened(self, part: Part, made: ir.Expr, body: ir.Expr) -> ir.Expr:
-        """``body``, where a term of a machine type goes on in a wider type."""
+        """``body``, in which a term of a machine type is converted to a wider type."""
         bits = _width(part.type)
         assert bits is not None
         number = self.number(Widened(bits))
@@ -268,7 +268,7 @@ class Bench:
         return ir.Observe(body.type, number, condition, (self.value(part, made),), body)
 
     def refusing(self, condition: ir.Expr, problem: Problem, body: ir.Expr) -> ir.Expr:
-        """``body``; a run that meets it where the condition holds is refused."""
+        """``body``; a run that reaches it while the condition holds is refused."""
         number = self.number(Refused(problem))
         return ir.Observe(body.type, number, condition, (), body, span=body.span)
 
@@ -279,7 +279,7 @@ def truth(make: Make, span: Span | None) -> Part:
 
 
 def _width(kind: Type) -> int | None:
-    """The bits at which numbers of a type wrap; None: they do not."""
+    """The number of bits at which numbers of a type wrap; None if they do not."""
     return kind.bits if isinstance(kind, Machine) else None
 
 

@@ -1,4 +1,4 @@
-"""Sets of integers as ranges: ascending, apart from each other, both ends included."""
+"""Sets of integers as ascending, separate ranges, both ends included."""
 
 from __future__ import annotations
 
@@ -9,72 +9,74 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def holding(low: int, high: int, starts: Iterable[int], test: Callable[[int], bool]) -> Ranges:
-    """The numbers of ``low..high`` for which ``test`` holds, which changes at ``starts`` only."""
-    found: list[tuple[int, int]] = []
+    """The numbers in ``low..high`` that satisfy ``test``, whose result changes only at
+    ``starts``.
+    """
+    ranges: list[tuple[int, int]] = []
     inner = sorted({start for start in starts if low < start <= high})
-    for first, behind in zip([low, *inner], [*inner, high + 1], strict=True):
+    for first, end in zip([low, *inner], [*inner, high + 1], strict=True):
         if test(first):
-            if found and found[-1][1] == first - 1:
-                found[-1] = found[-1][0], behind - 1
+            if ranges and ranges[-1][1] == first - 1:
+                ranges[-1] = ranges[-1][0], end - 1
             else:
-                found.append((first, behind - 1))
-    return tuple(found)
+                ranges.append((first, end - 1))
+    return tuple(ranges)
 
 
-def common(one: Ranges, other: Ranges) -> Ranges:
-    """What is in both."""
-    found: list[tuple[int, int]] = []
+def common(left: Ranges, right: Ranges) -> Ranges:
+    """Intersection."""
+    ranges: list[tuple[int, int]] = []
     i = j = 0
-    while i < len(one) and j < len(other):
-        low, high = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+    while i < len(left) and j < len(right):
+        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
         if low <= high:
-            found.append((low, high))
-        if one[i][1] < other[j][1]:
+            ranges.append((low, high))
+        if left[i][1] < right[j][1]:
             i += 1
         else:
             j += 1
-    return tuple(found)
+    return tuple(ranges)
 
 
 def without(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
-    """What is left when some numbers are taken away."""
+    """The ranges without some numbers."""
     if not ranges:
         return ()
-    found: list[tuple[int, int]] = []
+    rest: list[tuple[int, int]] = []
     holes = sorted(set(numbers))
-    place = 0
+    index = 0
     for low, high in ranges:
-        while place < len(holes) and holes[place] < low:
-            place += 1
-        while place < len(holes) and holes[place] <= high:
-            if low < holes[place]:
-                found.append((low, holes[place] - 1))
-            low = holes[place] + 1
-            place += 1
+        while index < len(holes) and holes[index] < low:
+            index += 1
+        while index < len(holes) and holes[index] <= high:
+            if low < holes[index]:
+                rest.append((low, holes[index] - 1))
+            low = holes[index] + 1
+            index += 1
         if low <= high:
-            found.append((low, high))
-    return tuple(found)
+            rest.append((low, high))
+    return tuple(rest)
 
 
-def beyond(one: Ranges, other: Ranges) -> Ranges:
-    """What is in the first and not in the other."""
-    found: list[tuple[int, int]] = []
-    for first, last in one:
+def beyond(left: Ranges, right: Ranges) -> Ranges:
+    """Difference."""
+    ranges: list[tuple[int, int]] = []
+    for first, last in left:
         low = first
-        for least, most in other:
-            if least > last:
+        for start, end in right:
+            if start > last:
                 break
-            if most >= low:
-                if low < least:
-                    found.append((low, least - 1))
-                low = most + 1
+            if end >= low:
+                if low < start:
+                    ranges.append((low, start - 1))
+                low = end + 1
         if low <= last:
-            found.append((low, last))
-    return tuple(found)
+            ranges.append((low, last))
+    return tuple(ranges)
 
 
 def size(ranges: Ranges) -> int:
-    """How many numbers there are."""
+    """The number of elements."""
     return sum(high - low + 1 for low, high in ranges)
 
 
@@ -82,12 +84,12 @@ def contains(ranges: Ranges, number: int) -> bool:
     return any(low <= number <= high for low, high in ranges)
 
 
-def united(one: Ranges, other: Ranges) -> Ranges:
-    """What is in one or the other."""
-    found: list[tuple[int, int]] = []
-    for low, high in sorted([*one, *other]):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], high)
+def united(left: Ranges, right: Ranges) -> Ranges:
+    """Union."""
+    ranges: list[tuple[int, int]] = []
+    for low, high in sorted([*left, *right]):
+        if ranges and low <= ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], max(ranges[-1][1], high)
         else:
-            found.append((low, high))
-    return tuple(found)
+            ranges.append((low, high))
+    return tuple(ranges)

@@ -1,9 +1,10 @@
-"""Which integers of a model may derive from its symbolic constant: a flow of types, without values.
+"""Determines the integers of a model that may derive from its symbolic constant: a flow analysis on
+types, without values.
 
-A *shape* mirrors a type and has a `Leaf` for each integer in it. Two collections that one may be
-assigned to the other, or compared with it, share their leaves; a single integer flows from leaf to
-leaf in one direction. So the leaves of the state are its *fields*: a declared variable, a field of
-a declared record or union, all elements of a collection. It does not know expressions.
+A *shape* mirrors a type and has a `Leaf` for each integer in it. Two collections that may be
+assigned to or compared with each other share their leaves; a single integer flows from leaf to leaf
+in one direction. So the leaves of the state are its *fields*: a declared variable, a field of a
+declared record or union, all elements of a collection.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from fencepost.spec.records import dataclass
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """An integer somewhere. ``type`` holds all its values; ``symbolic``: some may be a term that
-    is not a constant; ``ordered``: the language shows the order of what is in this field.
-    ``flows`` are the leaves that its values go to; ``same`` is the leaf that it was joined with.
+    """An integer in a shape. ``type`` contains all its values. ``symbolic``: some may be
+    non-constant terms. ``ordered``: the language exposes the order of values in this field.
+    ``flows`` are the leaves that its values flow to; ``same`` is the leaf that it was merged into.
     """
 
     type: Number
@@ -49,7 +50,7 @@ class Leaf:
 
     @property
     def root(self) -> Leaf:
-        """The leaf that stands for all those joined with this one."""
+        """The representative of all leaves merged with this one."""
         leaf = self
         while leaf.same is not None:
             leaf = leaf.same
@@ -58,12 +59,12 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """No integer: a truth value or a member of an enum."""
+    """No integer: a truth value or an enum member."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A declared record or union: its fields are the same wherever it stands."""
+    """A declared record or union; its fields are the same wherever it occurs."""
 
     type: Record | Union
 
@@ -87,23 +88,25 @@ Shape: TypeAlias = Plain | Leaf | Named | Holder | MapShape
 PLAIN = Plain()
 
 
-def wider(one: Number, other: Number) -> Number:
-    """A type that holds the values of both, which are of one kind."""
-    if isinstance(one, Int) and isinstance(other, Int):
-        return Int(min(one.low, other.low), max(one.high, other.high))
-    assert one == other, f"{one} joins {other}"
-    return one
+def wider(left: Number, right: Number) -> Number:
+    """A type that contains the values of both, which are of one kind."""
+    if isinstance(left, Int) and isinstance(right, Int):
+        return Int(min(left.low, right.low), max(left.high, right.high))
+    assert left == right, f"{left} joins {right}"
+    return left
 
 
 def term(kind: Number) -> Record:
-    """A term as a value of the core: what it is worth in this run, and whether it moves with the
-    symbolic constant. Its home is no module, so that it is no record of any spec.
+    """A term as a core value: its value in this run, and whether it moves with the symbolic
+    constant. Its home is not a module, so it is different from all records of specs.
     """
     return Record("term", (Field("value", kind), Field("symbolic", BOOL)), "checker.regions")
 
 
 class Shapes:
-    """The shapes of one model; ``solve`` ends the flow, and types and values can be asked for."""
+    """The shapes of one model. `solve` completes the flow analysis; then types and values are
+    available.
+    """
 
     def __init__(self) -> None:
         self._fields: dict[Record | Union, tuple[tuple[Shape, ...], ...]] = {}
@@ -114,9 +117,9 @@ class Shapes:
 
     def leaf(self, kind: Number, symbolic: bool = False) -> Leaf:
         """A new leaf."""
-        made = Leaf(kind, symbolic)
-        self._leaves.append(made)
-        return made
+        leaf = Leaf(kind, symbolic)
+        self._leaves.append(leaf)
+        return leaf
 
     def fresh(self, kind: Type) -> Shape:
         """A new shape for a type."""
@@ -141,11 +144,11 @@ class Shapes:
             self._fields[kind] = tuple(tuple(self.fresh(f.type) for f in row) for row in rows)
         return self._fields[kind][tag]
 
-    def join(self, one: Shape, other: Shape) -> None:
-        """What is in one may be in the other."""
-        match one, other:
+    def join(self, left: Shape, right: Shape) -> None:
+        """Merges two shapes: values of either may be in the other."""
+        match left, right:
             case Leaf(), Leaf():
-                a, b = one.root, other.root
+                a, b = left.root, right.root
                 if a is not b:
                     a.type = wider(a.type, b.type)
                     a.symbolic |= b.symbolic
@@ -158,14 +161,14 @@ class Shapes:
                 self.join(key, other_key)
                 self.join(a, b)
             case _:
-                assert one == other, f"{one} joins {other}"
+                assert left == right, f"{left} joins {right}"
 
     def flow(self, source: Leaf, target: Leaf) -> None:
-        """Values of one leaf go to the other."""
+        """Records that values of one leaf flow to the other."""
         source.root.flows.append(target)
 
     def widen(self, shape: Shape, kind: Type) -> None:
-        """What has this shape also stands where the type is wanted."""
+        """Records that values of this shape are also used where the type is expected."""
         match shape, kind:
             case Leaf(), Integer():
                 root = shape.root
@@ -178,12 +181,12 @@ class Shapes:
                 pass
 
     def order(self, shape: Shape) -> None:
-        """The language shows the order of values of this shape."""
+        """Records that the language exposes the order of values of this shape."""
         for leaf in self.leaves(shape):
             leaf.ordered = True
 
     def leaves(self, shape: Shape) -> Iterator[Leaf]:
-        """The leaves of a shape, those of declared types included, each once."""
+        """The leaves of a shape, including those of declared types, each once."""
         yield from {id(leaf): leaf for leaf in self._below(shape, set())}.values()
 
     def _below(self, shape: Shape, seen: set[Record | Union]) -> Iterator[Leaf]:
@@ -205,7 +208,7 @@ class Shapes:
                 pass
 
     def solve(self) -> None:
-        """Follows the flow to its end."""
+        """Computes the transitive closure of the flow."""
         todo = [leaf for leaf in self._leaves if leaf.root.symbolic]
         while todo:
             for target in todo.pop().root.flows:
@@ -216,11 +219,11 @@ class Shapes:
     # ------------------------------------------------------------ behind it
 
     def symbolic(self, shape: Shape) -> bool:
-        """Whether a value of this shape may have a term in it that is not a constant."""
+        """Whether a value of this shape may contain a non-constant term."""
         return any(leaf.symbolic for leaf in self.leaves(shape))
 
     def type_of(self, kind: Type, shape: Shape) -> Type:
-        """The type of what was of type ``kind``, with terms where there may be any."""
+        """The type with terms for values that were of type ``kind``, where they may occur."""
         match kind, shape:
             case Integer(), Leaf():
                 return term(shape.root.type) if shape.root.symbolic else kind
@@ -231,8 +234,8 @@ class Shapes:
             case Set(element, capacity), Holder(inner):
                 new = self.type_of(element, inner)
                 if new != element and capacity is None:
-                    # One bit for each element would be one for each term. As different terms are
-                    # worth different numbers, there are no more of them than numbers.
+                    # One bit per element would be one per term. Different terms have different
+                    # values, so there are at most as many terms as numbers.
                     capacity = cardinality(element)
                 return Set(new, capacity)
             case Seq(element, capacity), Holder(inner):
@@ -269,7 +272,7 @@ class Shapes:
         )
 
     def constants(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
-        """The integers of a constant value that stand in fields that may hold terms."""
+        """The integers of a constant value that are stored in fields which may hold terms."""
         if isinstance(shape, Leaf) and isinstance(value, int):
             if shape.root.symbolic:
                 yield shape.root, value
@@ -278,7 +281,7 @@ class Shapes:
             yield from self.constants(*part)
 
     def value_of(self, value: Value, kind: Type, shape: Shape) -> Value:
-        """A value of type ``kind`` as one of `type_of`: each integer becomes a constant term."""
+        """A value of type ``kind`` converted to `type_of`: each integer becomes a constant term."""
         if isinstance(shape, Leaf):
             return (value, False) if shape.root.symbolic else value
         if not isinstance(value, tuple):
@@ -287,7 +290,7 @@ class Shapes:
         return (*tag, *(self.value_of(*part) for part in self._parts(value, kind, shape)))
 
     def _parts(self, value: Value, kind: Type, shape: Shape) -> list[tuple[Value, Type, Shape]]:
-        """The values directly inside one, with their types and shapes."""
+        """The direct parts of a value, with their types and shapes."""
         match kind, shape, value:
             case Record(fields=fields), _, tuple():
                 kinds = (field.type for field in fields)

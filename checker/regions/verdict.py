@@ -1,4 +1,4 @@
-"""The outcome for all values of a symbolic constant, from those of its regions."""
+"""The outcome for all values of a symbolic constant, from the outcomes of its regions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ORDER = (
     Verdict.VIOLATED,
     Verdict.DEADLOCK,
 )
-"""Which of two problems at the same depth is reported."""
+"""Determines which of two problems at the same depth is reported."""
 
 
 def no_value(model: Model) -> Outcome:
-    """No value meets the condition of the constant: an assumption that is false."""
+    """The outcome if no value satisfies the condition of the constant: a false assumption."""
     symbol = model.symbols[0]
     span = symbol.span if symbol.condition is None else symbol.condition.span
     finding = Finding(Verdict.ASSUMPTION, None, 0, None, failing=span)
@@ -49,10 +49,10 @@ def for_all_values(
     cut: Limit | None,
     seconds: float,
 ) -> Outcome:
-    """What holds for every value: that of a problem, if some value has one.
+    """The combined outcome: a problem, if some value has one.
 
-    Of several problems the one at the least depth is reported, as if the constant were chosen in
-    the initial state. A ``reachable`` must be reached with some value.
+    The problem at the least depth is reported, as if the constant were chosen in the initial state.
+    A ``reachable`` must be reached with some value.
     """
     model = request.model
     outcomes = [region.outcome for region in regions]
@@ -70,13 +70,13 @@ def for_all_values(
     elif cut is not None:
         verdict = Verdict.INCONCLUSIVE
     else:
-        unmet = [
+        unreached = [
             number
             for number in model.searched(request.properties).reachables
             if number not in coverage.reached
         ]
-        findings = tuple(Finding(Verdict.UNREACHED, n, statistics.depth, None) for n in unmet)
-        verdict = Verdict.UNREACHED if unmet else Verdict.OK
+        findings = tuple(Finding(Verdict.UNREACHED, n, statistics.depth, None) for n in unreached)
+        verdict = Verdict.UNREACHED if unreached else Verdict.OK
     return Outcome(
         verdict,
         findings,
@@ -106,16 +106,16 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
     ]
 
     def level(finding: Finding) -> int:
-        """The level that is expanded when it is found."""
-        behind = finding.index - len(model.actions)
+        """The level that is expanded when the problem is found."""
+        property_index = finding.index - len(model.actions)
         late = finding.verdict is Verdict.DEADLOCK or (
             finding.verdict is Verdict.ERROR
-            and behind >= 0
-            and model.properties[behind].kind.allows_end
+            and property_index >= 0
+            and model.properties[property_index].kind.allows_end
         )
         return finding.depth if late else finding.depth - 1
 
-    # The first error of any value ends the search, as it does where the constant has one value.
+    # The first error of any value ends the search, as with a fixed constant.
     fatal = (Verdict.ASSUMPTION, Verdict.ERROR, Verdict.ASSERTION)
     ends = min((level(finding) for finding in every if finding.verdict in fatal), default=None)
     if ends is not None:
@@ -129,7 +129,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
 
 
 def _coverage(model: Model, outcomes: Sequence[Outcome]) -> Coverage:
-    """What happened with some value."""
+    """The union of the coverage of all values."""
     parts = [outcome.coverage for outcome in outcomes]
     blocked: dict[int, int] = {}
     for part in parts:
@@ -143,12 +143,12 @@ def _coverage(model: Model, outcomes: Sequence[Outcome]) -> Coverage:
         blocked,
         sum(part.cut for part in parts),
         frozenset[int]().union(*(part.reached for part in parts)),
-        Stuck(sum(one.count for one in stuck), stuck[0].trace if stuck else None),
+        Stuck(sum(part.count for part in stuck), stuck[0].trace if stuck else None),
     )
 
 
 def _statistics(outcomes: Sequence[Outcome], seconds: float) -> Statistics:
-    """Sums over the regions; the depth is the greatest."""
+    """Sums over the regions; the depth is the maximum."""
     parts = [outcome.statistics for outcome in outcomes]
 
     def added(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -166,5 +166,5 @@ def _statistics(outcomes: Sequence[Outcome], seconds: float) -> Statistics:
 
 
 def _notes(regions: Sequence[Region]) -> Iterator[str]:
-    """What is to be said of some region, each thing once."""
+    """The notes of all regions, without duplicates."""
     yield from dict.fromkeys(note for region in regions for note in region.outcome.notes)

@@ -1,1 +1,1 @@
-"""What every search shares: account, limits, interrupts, the way back to a trace."""
+"""Shared by all searches: account, limits, interrupts, trace reconstruction."""

@@ -1,6 +1,5 @@
-"""The account of a search by levels: what was counted, which problems were met, and the outcome.
-
-Both the interpreter and the search in machine code keep one; it does not know how they search.
+"""The account of a level search: counts, problems found, and the outcome. The interpreter and the
+machine-code search both use it.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from fencepost.spec.semantics.concrete import evaluate_constant
 from fencepost.spec.semantics.stepper import Runner
 
 PROGRESS_SECONDS = 0.3
-"""Seconds between two reports of progress."""
+"""Interval between progress reports, in seconds."""
 
 Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[State]]]
-"""For states, each with its level, the path from an initial state to each: least predecessors.
+"""Maps states, each with its level, to paths from an initial state to them, by least predecessors.
 Raises `Cut` if it is interrupted.
 """
 
@@ -56,12 +55,12 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A problem that may be the one to report.
+    """A problem that may be reported.
 
-    ``index`` orders problems of one rank: the number of the action, or that of the property
-    behind all actions; -1 for the initial states. ``state`` is where it shows (for a failing
-    step, the state before it), ``before`` the predecessor where the step matters, ``number``
-    that of the property.
+    ``index`` orders problems of one rank: the number of the action, or that of the property after
+    all actions; -1 for the initial states. ``state`` is the state with the problem (for a failing
+    step, the state before it), ``before`` its predecessor if the step matters, ``number`` that of
+    the property.
     """
 
     depth: int
@@ -74,7 +73,7 @@ class Candidate:
 
     @property
     def place(self) -> tuple[int, State, State]:
-        """What decides between problems of the same rank and index."""
+        """Determines which of several problems of the same rank and index is reported."""
         return self.depth, self.state or (), self.before or ()
 
     @property
@@ -83,12 +82,12 @@ class Candidate:
 
     @property
     def failed_step(self) -> bool:
-        """Whether the step that leads to the problem was not completed."""
+        """Whether the step that causes the problem was not completed."""
         return self.site is not None and self.number is None
 
     @property
     def reached(self) -> tuple[State, int] | None:
-        """The last state that the search itself must find a path to, and its level."""
+        """The last state to which the search itself must find a path, and its level."""
         if self.before is not None:
             return self.before, self.depth - 1
         if self.state is None:
@@ -97,7 +96,7 @@ class Candidate:
 
 
 class Cut(Exception):
-    """A limit is reached."""
+    """A limit was reached."""
 
     def __init__(self, limit: Limit) -> None:
         super().__init__(str(limit))
@@ -105,16 +104,16 @@ class Cut(Exception):
 
 
 class Expired(Cut):
-    """The time is up; raised from outside, by what does not know how long it was."""
+    """The time is up. Raised from outside, by code that does not know the duration."""
 
     def __init__(self) -> None:
         super().__init__(Limit("timeout", 0))
 
 
 class Account:
-    """What counts so far. ``levels`` are the states of each level, ``transitions`` the steps out
-    of each; ``orbits`` are the states visited of each level, where these stand for others (None:
-    they do not); ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
+    """The counts so far. ``levels`` are the numbers of states per level, ``transitions`` the steps
+    from each; ``orbits`` are the numbers of visited states per level if these represent others,
+    else None; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
     """
 
     def __init__(self, request: Request) -> None:
@@ -140,19 +139,19 @@ class Account:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left for the search; None: there is no limit."""
+        """The remaining seconds for the search; None without a limit."""
         if self._timeout is None:
             return None
         return max(0.0, self.started + self._timeout - time.monotonic())
 
     @property
     def visited(self) -> int:
-        """How many states were visited in the levels that count."""
+        """The number of states visited in the levels that count."""
         return sum(self.visited_levels)
 
     @property
     def visited_levels(self) -> Sequence[int]:
-        """How many of them were in each level."""
+        """The numbers of states visited per level."""
         return self.levels if self.orbits is None else self.orbits
 
     @property
@@ -163,36 +162,36 @@ class Account:
     # ------------------------------------------------------------ problems
 
     def offer(self, problem: Candidate) -> None:
-        """Keeps the problem if it is one, and comes before that of the same rank and index."""
+        """Keeps the problem if it takes precedence over the one of the same rank and index."""
         if self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION):
             return
-        known = self.candidates.get((problem.rank, problem.index))
-        if known is None or problem.place < known.place:
+        other = self.candidates.get((problem.rank, problem.index))
+        if other is None or problem.place < other.place:
             self.candidates[problem.rank, problem.index] = problem
 
     def no_value(
         self, depth: int, number: int, state: State, before: State | None, site: int
     ) -> Candidate:
-        """A property has no value in a state or on a step."""
+        """A property that is undefined in a state or on a step."""
         index = len(self.model.actions) + number
         return Candidate(depth, Rank.ERROR, index, state, before, site, number)
 
     @property
     def ends(self) -> bool:
-        """Whether the problems found end the search: only violated properties and deadlocks can be
-        passed over.
+        """Whether the problems found end the search; only violated properties and deadlocks allow
+        it to continue.
         """
         fatal = (Rank.ERROR, Rank.ASSERTION)
         found = self.candidates
         return bool(found) and (not self.keep_going or any(rank in fatal for rank, _ in found))
 
     def passes(self, depth: int) -> bool:
-        """Whether what was found by expanding level ``depth`` does not count, since the problem to
-        report lies before it.
+        """Whether results from expanding level ``depth`` do not count, because the problem to
+        report precedes it.
         """
-        found = self.candidates.values()
-        least = min((problem.depth for problem in found), default=depth + 1)
-        return self.ends and not self.keep_going and least <= depth
+        problems = self.candidates.values()
+        min_depth = min((problem.depth for problem in problems), default=depth + 1)
+        return self.ends and not self.keep_going and min_depth <= depth
 
     # ------------------------------------------------------------ the outcome
 
@@ -216,9 +215,11 @@ class Account:
         elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
-            unmet = [number for number in self.searched.reachables if number not in self.reached]
-            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
-            verdict = Verdict.UNREACHED if unmet else Verdict.OK
+            unreached = [
+                number for number in self.searched.reachables if number not in self.reached
+            ]
+            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unreached)
+            verdict = Verdict.UNREACHED if unreached else Verdict.OK
         if not self.initial_count and not findings and cut is None:
             notes.append(NO_INITIAL_STATE)
         statistics = Statistics(
@@ -246,35 +247,37 @@ class Account:
     def _traced(
         self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths
     ) -> tuple[tuple[Finding, ...], Trace | None]:
-        """What to report, and the way to the first stuck state; all ways are looked for at once."""
+        """The findings to report, and the trace to the first stuck state; all paths are searched
+        together.
+        """
         if not problems and self.stuck is None:
             return (), None
         ends = [problem.reached for problem in problems]
         ends.append(self.stuck)
-        asked = list(dict.fromkeys(end for end in ends if end is not None))
-        found: dict[tuple[State, int], Sequence[State]] | None = {}
+        targets = list(dict.fromkeys(end for end in ends if end is not None))
+        path_of: dict[tuple[State, int], Sequence[State]] | None = {}
         try:
-            found = dict(zip(asked, paths(asked), strict=True))
+            path_of = dict(zip(targets, paths(targets), strict=True))
         except Cut:
-            found = None
+            path_of = None
         run = runner()
         if self.orbits is not None:
             problems = [where(run, problem) for problem in problems]
         findings: list[Finding] = []
         for problem, end in zip(problems, ends, strict=False):
             finding = finding_of(run, problem)
-            if found is not None:
-                way = () if end is None else found[end]
-                finding = replace(finding, trace=trace_of(run, problem, way))
+            if path_of is not None:
+                path = () if end is None else path_of[end]
+                finding = replace(finding, trace=trace_of(run, problem, path))
             findings.append(finding)
         stuck = None
-        if self.stuck is not None and found is not None:
-            stuck = trace_along(run, found[self.stuck])
+        if self.stuck is not None and path_of is not None:
+            stuck = trace_along(run, path_of[self.stuck])
         return tuple(findings), stuck
 
 
 def others(limit: Limit) -> str:
-    """What is to be said beside problems that were found before ``limit`` cut the search."""
+    """The note on problems found before ``limit`` cut the search."""
     return (
         f"The search was cut ({limit}): there may be other problems, also of the same length, and"
         " one of them may come first."
@@ -282,7 +285,7 @@ def others(limit: Limit) -> str:
 
 
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
-    """What is to be said of a problem, but for the trace."""
+    """The finding of a problem, without the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
     verdict, index = VERDICTS[problem.rank], problem.index
     finding = Finding(verdict, None, problem.depth, None, site, index=index)
@@ -299,9 +302,9 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
 
 
 def where(runner: Runner, problem: Candidate) -> Candidate:
-    """The problem, with the place at which evaluation first fails. A search that visits one state
-    of several that are alike has met it in another one, and what goes through values of a symmetric
-    type fails at the first of them.
+    """The problem, with the site of the first failure. A search that visits one state per orbit may
+    have found it in another state, and iterations over a symmetric type fail at the first of its
+    values.
     """
     if problem.site is None:
         return problem
@@ -328,9 +331,8 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
 
 
 def before_search(account: Account, counted: bool = True) -> Outcome | None:
-    """What is to be reported without a search: `broken_assumptions`, or that finding them out takes
-    longer than there is time; None: there is nothing. ``counted``: whether a search would count
-    states.
+    """The outcome without a search: that of `broken_assumptions`, or of running out of time while
+    checking them; None if a search is needed. ``counted`` says whether a search would count states.
     """
     try:
         with raised_after(account.left, Expired):
@@ -342,7 +344,7 @@ def before_search(account: Account, counted: bool = True) -> Outcome | None:
 
 
 def broken_assumptions(model: Model) -> Outcome | None:
-    """What is to be reported where assumptions are false or have no value; None: they hold."""
+    """The outcome if assumptions are false or undefined; None if they hold."""
     broken: list[Finding] = []
     for assumption in model.assumptions:
         try:
@@ -357,7 +359,7 @@ def broken_assumptions(model: Model) -> Outcome | None:
 
 
 def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
-    """The outcome where nothing was searched."""
+    """The outcome without a search."""
     statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
     return Outcome(verdict, (), statistics, coverage)

@@ -1,7 +1,5 @@
-"""An exception at a certain time, wherever the thread is then: limits on time hold inside Python
-code that never asks.
-
-It does not know what is interrupted.
+"""Raises an exception after a given time, wherever the thread is: enforces time limits in Python
+code that does not poll.
 """
 
 from __future__ import annotations
@@ -13,15 +11,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 AGAIN_SECONDS = 0.02
-"""How soon the exception is raised again where Python dropped it, as it does in a destructor."""
+"""Interval for raising the exception again if Python dropped it, as it does in a destructor."""
 
 
 @contextmanager
 def raised_after(seconds: float | None, error: type[BaseException]) -> Generator[None]:
-    """Raises ``error`` in this thread unless the body ends within ``seconds`` (None: never).
+    """Raises ``error`` in this thread unless the body ends within ``seconds`` (never if None).
 
-    It may arise between any two instructions of the body, as `KeyboardInterrupt` does, and from
-    the ``with`` statement itself, but not behind it.
+    It may be raised between any two instructions of the body, like `KeyboardInterrupt`, and by the
+    ``with`` statement itself, but not after it.
     """
     if seconds is None:
         yield
@@ -30,7 +28,7 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
     armed, over, lost = threading.Event(), threading.Event(), threading.Event()
 
     def ring() -> None:
-        # Not while Python starts the timer, which it cannot do by halves.
+        # Not while Python starts the timer, which it must not do partially.
         armed.wait()
         _raise_in(thread, error)
         while not over.wait(AGAIN_SECONDS):
@@ -51,7 +49,7 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
         armed.set()
         yield
     finally:
-        # The exception may come while it is being called off.
+        # The exception may come while it is being cancelled.
         while True:
             try:
                 armed.set()
@@ -70,7 +68,7 @@ def stopped_after(
     seconds: float | None, stop: Callable[[BaseException], None], error: type[BaseException]
 ) -> Generator[None]:
     """Calls ``stop`` with an ``error``, in another thread, unless the body ends within ``seconds``
-    (None: never). Raises `MemoryError` if there is no memory for the thread.
+    (never if None). Raises `MemoryError` if there is no memory for the thread.
     """
     if seconds is None:
         yield
@@ -85,14 +83,14 @@ def stopped_after(
 
 
 def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
-    """A timer, not yet started, that keeps no process alive; any number of seconds will do."""
+    """A timer, not yet started, that keeps no process alive; any number of seconds is allowed."""
     timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), ring)
     timer.daemon = True
     return timer
 
 
 def started(thread: threading.Thread) -> None:
-    """Starts a thread; raises `MemoryError` where there is no room for its stack."""
+    """Starts a thread. Raises `MemoryError` if there is no memory for its stack."""
     try:
         thread.start()
     except RuntimeError:
@@ -100,6 +98,6 @@ def started(thread: threading.Thread) -> None:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Has a thread raise an exception at its next instruction; None: calls one off."""
-    asked = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asked)
+    """Makes a thread raise an exception at its next instruction; None cancels one."""
+    exception = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)

@@ -1,7 +1,7 @@
-"""Progress of the decision phase: which property of behaviours is being decided, how far that is,
-and how long it may still take.
+"""Progress of the decision phase: the current liveness property, the work done, and an estimate of
+the remaining time.
 
-It observes no limit by itself: ``look``, which every part of the phase calls, does.
+It enforces no limits itself: ``look``, which every part of the phase calls, does.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def _ignore() -> None:
 class Decision:
     """The decision phase of one search.
 
-    ``shares`` are the expected shares of the phases in the time that a property takes, for the
-    estimate. Whoever decides calls `begin` per property, `enter` and `advance` per phase, counts
-    ``edges`` and ``components``, and calls ``look`` often; it may raise `Cut` or `Exhausted`.
-    ``clock`` counts seconds; tests give their own.
+    ``shares`` are the expected shares of the phases in the time of a property, for the estimate.
+    The deciding code calls `begin` per property, `enter` and `advance` per phase, counts ``edges``
+    and ``components``, and calls ``look`` often; it may raise `Cut` or `Exhausted`. ``clock``
+    returns seconds; tests pass their own.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Decision:
         self._spent = {}
 
     def end(self) -> None:
-        """No property is being decided any more."""
+        """Ends the decision of a property."""
         self.property = None
 
     def enter(self, phase: Phase, total: int = 0) -> None:
-        """Starts a phase; ``total`` is the size of its work (0: unknown)."""
+        """Starts a phase; ``total`` is the size of its work (unknown if 0)."""
         now = self._clock()
         self._spent[self.phase] = self._spent.get(self.phase, 0.0) + now - self._entered_at
         self.phase, self._entered_at = phase, now
@@ -73,26 +73,33 @@ class Decision:
         self._done += done if self._total else 0
 
     def now(self) -> Deciding:
-        """The present state of the phase, for a progress line."""
+        """The current state of the phase, for a progress line."""
         return Deciding(self._title, self.phase, self.edges, self.components, self.seconds_left())
 
     def seconds_left(self) -> tuple[float, float] | None:
-        """Between how many seconds and how many this property may still take: the rest of the
+        """Lower and upper bound of the seconds that this property may still take: the rest of the
         phase, at its own rate, and all later phases as well, by their shares. None if unknown.
         """
         shares, phases = self._shares, get_args(Phase)
         later = sum(shares.get(phase, 0.0) for phase in phases[phases.index(self.phase) + 1 :])
-        taken = known = 0.0
+        measured = measured_share = 0.0
         for phase, seconds in self._spent.items():
             if phase != self.phase and phase in shares:
-                taken, known = taken + seconds, known + shares.get(phase, 0.0)
-        here, share = self._clock() - self._entered_at, shares.get(self.phase, 0.0)
+                measured, measured_share = (
+                    measured + seconds,
+                    measured_share + shares.get(phase, 0.0),
+                )
+        current, share = self._clock() - self._entered_at, shares.get(self.phase, 0.0)
         low = 0.0
         if self._done:
             fraction = min(1.0, self._done / self._total)
-            low = here * (1 - fraction) / fraction
-            taken, known = taken + here, known + share * fraction
-        if taken < MIN_SECONDS or not known:
+            low = current * (1 - fraction) / fraction
+            measured, measured_share = measured + current, measured_share + share * fraction
+        if measured < MIN_SECONDS or not measured_share:
             return None
-        high = low + taken / known * later if self._done else taken / known * (share + later) - here
+        high = (
+            low + measured / measured_share * later
+            if self._done
+            else measured / measured_share * (share + later) - current
+        )
         return (low, high) if high > 0 else None

@@ -1,7 +1,6 @@
-"""Why a property is false: the instance that fails, and the innermost part that is to blame.
+"""Explanations of false properties: the failing instance, and the innermost part to blame.
 
-It follows the property down to where it is decided, and evaluates parts of it on the way. It does
-not know how the state was reached.
+The property is followed down to the part that decides it, evaluating its parts on the way.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from fencepost.spec.text.source import Span
 def explained(
     runner: Runner, finding: Finding, property: int, before: State | None, state: State
 ) -> Finding:
-    """A finding, with the reason why a property is violated at the end of a path whose last states
-    are given.
+    """A finding, with the reason why a property is violated at the end of a path with these last
+    states.
     """
     declared = runner.model.properties[property]
     if declared.abstract is not None:
@@ -43,7 +42,7 @@ def explain(
 
 @dataclass(slots=True)
 class _Blame:
-    """A walk down a property, at one place of the state space."""
+    """A descent into a property, for fixed states."""
 
     runner: Runner
     state: State
@@ -55,11 +54,11 @@ class _Blame:
         return self.runner.value(expr, bindings, self.state, self.after)
 
     def descend(self, expr: ir.Expr, truth: bool, bindings: Mapping[int, Value]) -> None:
-        """Goes on from ``expr``, which is ``truth`` and ought not to be, to the part that decides
-        it; stops where no single part does.
+        """Continues from ``expr``, which is ``truth`` but should not be, to the part that decides
+        it; stops if no single part does.
 
-        Only what is false is blamed: below a negation parts are true that ought to be false, and
-        to point at one of them would read as if it were not.
+        Only false parts are blamed: below a negation, parts are true that should be false, and
+        pointing at one of them would read as if it were false.
         """
         if expr.span is not None and not truth:
             self.span = expr.span
@@ -99,7 +98,7 @@ class _Blame:
         truth: bool,
         bindings: Mapping[int, Value],
     ) -> None:
-        """Goes on with the first element whose ``body`` decides the quantified expression."""
+        """Continues with the first element whose ``body`` decides the quantified expression."""
         elements, kind = self.value(domain, bindings), types.as_collection(domain.type)
         assert isinstance(elements, tuple)
         for element in elements:
@@ -112,35 +111,41 @@ class _Blame:
 
 
 def misfit(runner: Runner, property: int, before: State | None, state: State) -> Misfit:
-    """Explains a step that the refined model cannot make: both images, and what keeps each action
-    from making it. If ``before`` is None, ``state`` is an initial state.
+    """Explains a step that the refined model cannot take: both images, and the obstacle for each
+    action. If ``before`` is None, ``state`` is an initial state.
     """
     there = runner.refined(property).runner
     after = runner.image(property, state)
     if before is None:
-        made = [one.state for one in there.initial() if one.state is not None]
-        nearest = min(made, key=lambda one: _distance(one, after), default=None)
+        initial_states = [
+            candidate.state for candidate in there.initial() if candidate.state is not None
+        ]
+        nearest = min(
+            initial_states, key=lambda candidate: _distance(candidate, after), default=None
+        )
         return Misfit(None, after, (Unfit(None, (), nearest),))
     image = runner.image(property, before)
     actions = range(len(there.model.actions))
-    return Misfit(image, after, tuple(_unfit(there, one, image, after) for one in actions))
+    return Misfit(
+        image, after, tuple(_unfit(there, candidate, image, after) for candidate in actions)
+    )
 
 
 def _unfit(runner: Runner, action: int, before: State, after: State) -> Unfit:
-    """Of the steps of an action, the one that comes nearest; where it has none, a failing one, else
-    the guards that are false.
+    """The nearest of the steps of an action; if it has none, a failing one, or else the false
+    guards.
     """
     nearest: Attempt | None = None
     failing: Attempt | None = None
     guards: set[int] = set()
-    for one in runner.attempts(action, before):
-        if one.state is not None:
-            if nearest is None or _distance(one.state, after) < _distance(nearest.state, after):
-                nearest = one
-        elif one.failure is not None:
-            failing = failing or one
-        elif one.guard is not None:
-            guards.add(one.guard)
+    for attempt in runner.attempts(action, before):
+        if attempt.state is not None:
+            if nearest is None or _distance(attempt.state, after) < _distance(nearest.state, after):
+                nearest = attempt
+        elif attempt.failure is not None:
+            failing = failing or attempt
+        elif attempt.guard is not None:
+            guards.add(attempt.guard)
     if nearest is not None:
         return Unfit(action, nearest.choices, nearest.state)
     if failing is not None and failing.failure is not None:
@@ -149,5 +154,5 @@ def _unfit(runner: Runner, action: int, before: State, after: State) -> Unfit:
 
 
 def _distance(state: State | None, other: State) -> int:
-    """In how many variables two states differ."""
+    """The number of variables in which two states differ."""
     return sum(a != b for a, b in zip(state or (), other, strict=False))

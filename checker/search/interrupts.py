@@ -1,8 +1,8 @@
-"""Requests to end a search: an interrupt from the keyboard, or a signal to terminate (SIGTERM, and
-SIGHUP where the terminal closes).
+"""Requests to end a search: an interrupt from the keyboard, or a termination signal (SIGTERM, and
+SIGHUP when the terminal closes).
 
-Python runs its handlers in the main thread, and none while that is in machine code. So a thread of
-its own receives the signals, by way of a pipe, and stops the machine code at once.
+Python runs its handlers in the main thread, and not while that executes machine code. So a separate
+thread receives the signals through a pipe and stops the machine code at once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SIGNALS = tuple(
 )
 """The signals that ask the command to end; Windows has no SIGHUP."""
 _END, _MARK = b"\0", b"\xff"
-"""What is written into the pipe beside the numbers of signals."""
+"""Bytes written into the pipe besides signal numbers."""
 
 
 class Interrupts:
-    """``asked``: whether the user wants the search to end; `forget` drops the request."""
+    """``asked`` says whether the user wants the search to end; `forget` drops the request."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -34,12 +34,12 @@ class Interrupts:
         self._caught_up = threading.Event()
 
     def stop_by(self, stop: Callable[[], None] | None) -> None:
-        """A request calls ``stop`` from now on, in another thread; with None, nothing."""
+        """Makes requests call ``stop`` from now on, in another thread; None disables this."""
         with self._lock:
             self._stop = stop
 
     def forget(self) -> None:
-        """What has been asked for until now has been seen to, and stops nothing any more."""
+        """Drops all requests so far; they no longer stop anything."""
         if self._sink is not None:
             self._caught_up.clear()
             os.write(self._sink, _MARK)
@@ -48,9 +48,10 @@ class Interrupts:
 
     @contextmanager
     def heard(self) -> Generator[None]:
-        """Meanwhile a request sets ``asked`` and calls what stops, and does nothing else.
+        """A context in which a request sets ``asked`` and calls the stop function, and does nothing
+        else.
 
-        Handlers of the program's own stay, and outside the main thread all do.
+        Custom handlers of the program remain in place; outside the main thread, all handlers do.
         """
         usual = (signal.SIG_DFL, signal.default_int_handler)
         heard = [number for number in SIGNALS if signal.getsignal(number) in usual]
@@ -59,13 +60,13 @@ class Interrupts:
             return
         source, sink = os.pipe()
         if hasattr(os, "set_blocking"):
-            # Where it is missing, Python does not ask for it.
+            # Platforms without it do not need it in Python.
             os.set_blocking(sink, False)
         self._sink = sink
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
         try:
             listener.start()
-        except RuntimeError:  # There is no room for its stack.
+        except RuntimeError:  # There is no memory for its stack.
             self._sink = None
             os.close(sink)
             os.close(source)
@@ -103,7 +104,7 @@ class Interrupts:
 
 @contextmanager
 def deferred() -> Generator[None]:
-    """Meanwhile interrupts wait; then the one that came, if any, raises `KeyboardInterrupt`."""
+    """A context that defers interrupts; at its end, a deferred one raises `KeyboardInterrupt`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -126,7 +127,7 @@ def deferred() -> Generator[None]:
 
 @contextmanager
 def not_swallowed() -> Generator[None]:
-    """Meanwhile an interrupt that Python meets where it can raise nothing comes again."""
+    """A context that raises an interrupt again if Python receives it where it cannot raise it."""
     before = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:

@@ -1,7 +1,7 @@
-"""The search of every engine that visits states, level by level: what is looked for when, what
+"""The search loop of every engine that visits states, level by level: what it searches for, what
 counts, and what cuts it.
 
-It does not know how states are found and kept, nor where: `States` do.
+`States` find and store the states.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 PATIENCE_SECONDS = 0.5
-"""How long an interrupted search may still look for the way to a problem that it has found."""
+"""Time for an interrupted search to find the path to a problem it has found, in seconds."""
 
 
 class LevelSearch:
-    """One run over ``states``. ``checkpoint``: where it is saved, and may have been; None: nowhere.
-    Only `Stoppable` states can be saved. ``runner`` explains problems. ``first_states`` replace the
-    states if there are more initial states than ``--max-states`` allows: their `begin` stops at
-    exactly that many; None if that of ``states`` does.
+    """One run over ``states``. ``checkpoint`` saves and restores it, unless None; only `Stoppable`
+    states can be saved. ``runner`` explains problems. ``first_states`` replace the states if there
+    are more initial states than ``--max-states`` allows: their `begin` stops at exactly that
+    number; None if that of ``states`` does.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class LevelSearch:
         self._first_states = first_states
         # The level being expanded, 0 before the first.
         self._depth = 0
-        # Whether there is something to be searched: what was saved is read before.
+        # Whether the search has started; a saved one is read before that.
         self._begun = checkpoint is None
-        # The last level that counts, and what was counted up to there.
+        # The last level that counts, and the counts up to it.
         self._level = 0
         self._counts: Counts | None = None
         watch.follow(states)
@@ -56,7 +56,7 @@ class LevelSearch:
         )
 
     def run(self, completed: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> Outcome:
-        """The outcome; ``completed`` is given it while the states are still there."""
+        """The outcome; ``completed`` is applied to it while the states still exist."""
         try:
             limit = self.search()
             outcome = self.account.outcome(limit, self._runner, self._paths)
@@ -64,11 +64,11 @@ class LevelSearch:
                 outcome = self._checkpoint.ended(outcome)
             return completed(outcome)
         finally:
-            # Also where an observer has ended the search.
+            # Also if an observer has ended the search.
             self.close()
 
     def search(self) -> Limit | None:
-        """Searches, and takes all that was found into the account; what cut the search."""
+        """Searches, and adds all results to the account. Returns the limit that cut the search."""
         limit = self._limited()
         self.watch.look_back()
         if limit is not None and self._begun:
@@ -82,11 +82,11 @@ class LevelSearch:
         return limit
 
     def close(self) -> None:
-        """Frees what the states take."""
+        """Frees the states."""
         self.watch.close()
 
     def _limited(self) -> Limit | None:
-        """Searches; what cut the search, if anything did."""
+        """Searches. Returns the limit that cut the search, if any."""
         try:
             try:
                 with self.watch.timed(self.account.left):
@@ -110,8 +110,8 @@ class LevelSearch:
     # ------------------------------------------------------------ the loop
 
     def _search(self) -> None:
-        """All levels, from the first, or from where the search was saved."""
-        account, most = self.account, self.watch.limits.depth
+        """Searches all levels, from the first or from the saved one."""
+        account, max_depth = self.account, self.watch.limits.depth
         restored = self._checkpoint is not None and self._checkpoint.restore()
         self._begun = True
         if not restored:
@@ -127,8 +127,8 @@ class LevelSearch:
             self._look_for()
             self._check_states()
         while self._has_frontier:
-            if most is not None and self._depth >= most:
-                raise Cut(Limit("depth", most))
+            if max_depth is not None and self._depth >= max_depth:
+                raise Cut(Limit("depth", max_depth))
             self._depth = self.watch.depth = self._depth + 1
             if account.reached:
                 self._look_for()
@@ -144,7 +144,7 @@ class LevelSearch:
         return self._counts is not None and self._counts.size > 0
 
     def _look_for(self) -> None:
-        """Says what is looked for from now on."""
+        """Tells the states what to search for from now on."""
         account = self.account
         self.states.look_for(self.watch.deadlock, account.searched.chosen - account.reached)
 
@@ -161,8 +161,8 @@ class LevelSearch:
         raise AssertionError("fewer initial states than the search found")
 
     def _take_in(self) -> bool:
-        """Takes in the level that has just been examined; whether it ends the search. Raises `Cut`
-        if it reaches the limit on states.
+        """Takes in the level that has just been examined. Returns whether it ends the search.
+        Raises `Cut` if it reaches the limit on states.
         """
         account = self.account
         if not account.passes(self._depth):
@@ -180,8 +180,8 @@ class LevelSearch:
             self.watch.check_states()
 
     def _take_in_rest(self) -> None:
-        """Takes in what was found of a level that was cut, and looks at its states for as long as
-        nobody minds.
+        """Takes in the results of a level that was cut, and examines its states for at most
+        PATIENCE_SECONDS.
         """
         states, stoppable = self.states, self.watch.stoppable
         if states.extent.level == self._level or self.account.passes(self._depth):
@@ -189,7 +189,7 @@ class LevelSearch:
         self.watch.be_patient(2 * PATIENCE_SECONDS)
         self._resume()
         try:
-            # One state can take longer than anybody waits.
+            # One state can take longer than the user is willing to wait.
             with self.watch.timed(PATIENCE_SECONDS):
                 states.examine()
         except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
@@ -203,7 +203,7 @@ class LevelSearch:
             self.watch.stoppable.resume()
 
     def _save_rest(self) -> None:
-        """Saves what was found up to the last level that counts, for as long as nobody minds."""
+        """Saves the results up to the last level that counts."""
         if self._checkpoint is None:
             return
         self.watch.be_patient(inf)
@@ -211,11 +211,11 @@ class LevelSearch:
         try:
             self._checkpoint.cut()
         except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
-            # What was saved before is as it was.
+            # The earlier save is unchanged.
             return
 
     def _count(self) -> None:
-        """Adds what the level found to the account."""
+        """Adds the results of the level to the account."""
         account, now = self.account, self.states.count()
         if self._depth:
             before = 0 if self._counts is None else self._counts.steps
@@ -238,19 +238,21 @@ class LevelSearch:
         """The states from an initial one to each of ``ends``, found level by level."""
         self.watch.be_patient(PATIENCE_SECONDS)
         self._resume()
-        ways = [[state] for state, _ in ends]
+        reversed_paths = [[state] for state, _ in ends]
         for level in range(max((level for _, level in ends), default=0), 1, -1):
-            present = [way for way, (_, last) in zip(ways, ends, strict=True) if last >= level]
-            wanted = list(dict.fromkeys(way[-1] for way in present))
+            present = [
+                path for path, (_, last) in zip(reversed_paths, ends, strict=True) if last >= level
+            ]
+            targets = list(dict.fromkeys(path[-1] for path in present))
             try:
-                before = self.states.predecessors(level - 1, wanted)
+                before = self.states.predecessors(level - 1, targets)
             except NoPredecessor as missing:
                 if self._checkpoint is None:
                     raise
                 raise self._checkpoint.without(missing) from None
-            found = dict(zip(wanted, before, strict=True))
-            for way in present:
-                way.append(found[way[-1]])
-        for way in ways:
-            way.reverse()
-        return ways
+            predecessor = dict(zip(targets, before, strict=True))
+            for path in present:
+                path.append(predecessor[path[-1]])
+        for path in reversed_paths:
+            path.reverse()
+        return reversed_paths

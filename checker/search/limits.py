@@ -1,7 +1,4 @@
-"""Where a search by levels has to end: limits and interrupts, looked at often; and its progress.
-
-It does not know how a level is searched, nor what counts of one that is cut.
-"""
+"""Limits and interrupts of a level search, which it polls often; and its progress."""
 
 from __future__ import annotations
 
@@ -20,15 +17,14 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.states import States, Stoppable
 
 WEIGH_SECONDS = 0.02
-"""How often it looks how much memory the process has, where that is limited."""
+"""Interval between measurements of the process's memory, if that is limited, in seconds."""
 
 
 class Watch:
-    """``look`` and ``heed`` are called often, by the states that it was made to follow; both raise
-    `Cut` where the search has to end. ``stoppable`` are these states if they are; else it is None.
-    ``depth`` is the level that they expand, 0 before the first. ``looking_back``: the search is
-    over. While ``decision`` is set, properties of behaviours are decided, and the limits on time
-    and memory hold again.
+    """``look`` and ``heed`` are called often by the followed states; both raise `Cut` if the search
+    has to end. ``stoppable`` are these states if they are `Stoppable`, else None. ``depth`` is the
+    level that they expand, 0 before the first. ``looking_back``: the search is over. While
+    ``decision`` is set, liveness is being decided, and the limits on time and memory apply again.
     """
 
     _states: States
@@ -62,20 +58,22 @@ class Watch:
             stoppable.close()
 
     def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        """Meanwhile `Expired` ends the work of the states after so many seconds, also within one
-        state; None: never. Raises `MemoryError` if there is no memory for a timer.
+        """A context in which `Expired` ends the work of the states after ``seconds``, even within
+        one state; never if None. Raises `MemoryError` if there is no memory for a timer.
         """
         if self.stoppable is None:
             return raised_after(seconds, Expired)
         return stopped_after(seconds, self.stoppable.stop, Expired)
 
     def look_back(self) -> None:
-        """The search is over: nothing but a request to end cuts what is done with its result."""
+        """Marks the search as over: from now on, only a request to end cuts the processing of its
+        result.
+        """
         self.looking_back = True
 
     @contextmanager
     def deciding(self, shares: Mapping[Phase, float]) -> Generator[Decision]:
-        """The decision phase, after the search: limits on time and memory hold again, and progress
+        """The decision phase, after the search: limits on time and memory apply again, and progress
         is that of the decision. ``shares`` are those of its phases.
         """
         self.decision = Decision(self.account.model, self.look, shares)
@@ -85,13 +83,15 @@ class Watch:
             self.decision = None
 
     def be_patient(self, seconds: float) -> None:
-        """What was asked for until now has been seen to; what follows may take so long then."""
+        """Drops earlier requests to end; if there were any, the following work may take
+        ``seconds``.
+        """
         if self._interrupts.asked or self._deadline is not None:
             self._deadline = time.monotonic() + seconds
         self._interrupts.forget()
 
     def look(self) -> None:
-        """Heeds all limits, and reports progress."""
+        """Enforces all limits, and reports progress."""
         self.heed()
         if self.looking_back and self.decision is None:
             return
@@ -114,14 +114,14 @@ class Watch:
                 )
             )  # fmt: skip
 
-    def _weigh(self, most: int) -> None:
+    def _weigh(self, max_bytes: int) -> None:
         if self.stoppable is not None:
             self.stoppable.weigh()
-        elif resident_bytes() > most:
+        elif resident_bytes() > max_bytes:
             raise Exhausted
 
     def heed(self) -> None:
-        """Heeds requests to end and the limit on time."""
+        """Enforces requests to end and the limit on time."""
         now = time.monotonic()
         if self._interrupts.asked or (self._deadline is not None and now > self._deadline):
             raise Cut(INTERRUPTED)
@@ -134,16 +134,16 @@ class Watch:
         """Raises `Cut` if there are more states than ``--max-states`` allows. Precondition: those
         outside constraints have been dropped.
         """
-        most = self.limits.max_states
-        if most is not None and self._states.extent.states > most:
-            raise Cut(Limit("max-states", most))
+        max_states = self.limits.max_states
+        if max_states is not None and self._states.extent.states > max_states:
+            raise Cut(Limit("max-states", max_states))
 
 
 def out_of_memory(limits: Limits) -> Limit:
-    """What cuts a search that passes ``--memory``, or gets no more memory from the system."""
+    """The limit for a search that exceeds ``--memory``, or gets no more memory from the system."""
     return no_memory() if limits.memory is None else Limit("memory", limits.memory)
 
 
 def no_memory() -> Limit:
-    """What cuts a search to which the system gives no more memory."""
+    """The limit for a search that gets no more memory from the system."""
     return Limit("machine", reason=memory_bound())

@@ -1,8 +1,8 @@
 """The orbits of states under exchanges of values of symmetric types.
 
-States of one orbit differ in nothing but which value of a symmetric type is which, so a search
-visits the least state of each orbit and counts how many it stands for. All exchanges are tried, in
-the plainest way: what an engine does faster is held to this.
+States of one orbit differ only by a permutation of the values of a symmetric type, so a search
+visits the least state of each orbit and counts the states that it represents. All permutations are
+tried, in the simplest way; faster engines must agree with this.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fencepost.spec.semantics.fold import execute
 from fencepost.spec.semantics.python_codegen import Frame
 
 MOST_EXCHANGES = 5_040
-"""With more exchanges than this a model is searched in full: all of seven values."""
+"""Maximum number of permutations; models with more are searched in full (seven values)."""
 
 MIN_NOTED_PERMUTATIONS = 720
-"""From this number of permutations on, a search that tries all of them says so: six values."""
+"""Minimum number of permutations for a note that all of them are tried (six values)."""
 
 
 class Orbits:
@@ -33,9 +33,9 @@ class Orbits:
     def __init__(self, kinds: Sequence[Type]) -> None:
         enums = symmetric_types(kinds)
         self.permutations = prod(factorial(len(enum.members)) for enum in enums)
-        """The number of permutations that are tried for each state."""
+        """The number of permutations tried for each state."""
         self._exchanges = [
-            [_exchange(kinds, enum, place, last) for place in range(last)]
+            [_exchange(kinds, enum, position, last) for position in range(last)]
             for enum in enums
             for last in range(1, len(enum.members))
         ]
@@ -43,8 +43,8 @@ class Orbits:
     def images(self, state: State) -> Sequence[State]:
         """The images of a state under all permutations, in the same order for every state."""
         images = [state]
-        # A permutation of the values up to `last` is one of those before it, and an exchange of
-        # `last` with one of them, or none.
+        # A permutation of the values up to `last` is one of the values before it, followed by an
+        # exchange of `last` with one of them, or by none.
         for exchanges in self._exchanges:
             images += [exchange(image) for exchange in exchanges for image in images]
         return images
@@ -54,33 +54,33 @@ class Orbits:
         return min(self.images(state))
 
     def size(self, state: State) -> int:
-        """How many states the orbit has."""
+        """The number of states in the orbit."""
         return self.permutations // self.images(state).count(state)
 
     def least_step(self, before: State, after: State) -> tuple[State, State]:
-        """Of what exchanges make of a step, the one with the least state behind it; of several
-        such steps, that with the least state before it. The state before comes first.
+        """The image of a step with the least state after it; among those, the one with the least
+        state before it. The state before comes first.
         """
         pairs = zip(self.images(after), self.images(before), strict=True)
-        behind, first = min(pairs)
-        return first, behind
+        second, first = min(pairs)
+        return first, second
 
     def before(self, leads: Sequence[tuple[State, State]], target: State) -> State:
-        """The least state from which some exchange of one of these steps, each a state and the one
-        behind it, leads to ``target``; there is one.
+        """The least state from which an image of one of these steps, each a state and its
+        successor, leads to ``target``; there must be one.
         """
         return min(
             first
             for before, after in leads
-            for first, behind in zip(self.images(before), self.images(after), strict=True)
-            if behind == target
+            for first, second in zip(self.images(before), self.images(after), strict=True)
+            if second == target
         )
 
 
-def _exchange(kinds: Sequence[Type], enum: Enum, one: int, other: int) -> Callable[[State], State]:
+def _exchange(kinds: Sequence[Type], enum: Enum, low: int, high: int) -> Callable[[State], State]:
     """The exchange of two values of a symmetric type in a state."""
     domain = ConcreteDomain(kinds)
-    run = execute(domain, {}, Exchanging(kinds, 0, enum, one, other).statement())
+    run = execute(domain, {}, Exchanging(kinds, 0, enum, low, high).statement())
     slots = [None] * (domain.width - len(kinds))
 
     def exchanged(state: State) -> State:
@@ -92,13 +92,13 @@ def _exchange(kinds: Sequence[Type], enum: Enum, one: int, other: int) -> Callab
 
 
 def searched_in_orbits(request: Request) -> bool:
-    """Whether a search may visit one state of each orbit, and there is something to be won."""
+    """Whether a search may visit one state per orbit, and benefits from it."""
     return request.symmetry and bool(_symmetric(request.model)) and why_in_full(request) is None
 
 
 def why_in_full(request: Request) -> str | None:
-    """Why a search for what is asked visits all states although it is not asked to, as half a
-    sentence; None: it need not.
+    """The reason why a search for these properties visits all states, as half a sentence; None if
+    there is none.
     """
     model = request.model
     searched = model.searched(request.properties)
@@ -106,7 +106,7 @@ def why_in_full(request: Request) -> str | None:
     exchanges = prod(factorial(len(enum.members)) for enum in _symmetric(model))
     if searched.behaviours:
         return "a property of behaviours is judged"
-    if any(one is not None for one in refined):
+    if any(abstract_model is not None for abstract_model in refined):
         return "a refinement is judged"
     if request.profile:
         return "a profile is made of its states"
@@ -118,30 +118,30 @@ def why_in_full(request: Request) -> str | None:
 
 
 def orbits(request: Request) -> Orbits | None:
-    """The orbits of the states that are to be searched; None: all states are visited."""
+    """The orbits to search; None if all states are visited."""
     if not searched_in_orbits(request):
         return None
     return Orbits([variable.type for variable in request.model.variables])
 
 
-def note_permutations(found: Orbits | None) -> str | None:
+def note_permutations(searched: Orbits | None) -> str | None:
     """The note on a search that is slow because it tries all permutations of each state, if any."""
-    if found is None or found.permutations < MIN_NOTED_PERMUTATIONS:
+    if searched is None or searched.permutations < MIN_NOTED_PERMUTATIONS:
         return None
     return Fact(
-        f"The interpreter tries {found.permutations:,} permutations per state; "
+        f"The interpreter tries {searched.permutations:,} permutations per state; "
         "--engine local canonicalises faster, --no-symmetry visits all states."
     )
 
 
-def note_in_full(request: Request, able: bool) -> str | None:
-    """What to say of a search that visits all states of a model with symmetric types although it
-    was not asked to; ``able``: the engine can do otherwise.
+def note_in_full(request: Request, capable: bool) -> str | None:
+    """The note on a search that visits all states of a model with symmetric types without being
+    asked to; ``capable`` says whether the engine can do otherwise.
     """
     if not request.symmetry or not _symmetric(request.model):
         return None
-    why = why_in_full(request) if able else "this engine visits all states"
-    return None if why is None else Fact(f"Symmetry was not used: {why}.")
+    reason = why_in_full(request) if capable else "this engine visits all states"
+    return None if reason is None else Fact(f"Symmetry was not used: {reason}.")
 
 
 def _symmetric(model: Model) -> tuple[Enum, ...]:

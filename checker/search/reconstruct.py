@@ -1,6 +1,4 @@
-"""From the states along a path to a trace: which action, under which choices, led from each to
-the next. It does not know how the path was found.
-"""
+"""Reconstructs a trace from the states along a path: the action and choices of each step."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ def trace_along(runner: Runner, states: Sequence[State]) -> Trace:
 
 
 def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site: int) -> Trace:
-    """The trace through these states and on to the first step of ``action`` that fails at
-    ``site``; with no states, to the first failing choice of an initial state.
+    """The trace through these states, followed by the first step of ``action`` that fails at
+    ``site``; without states, the first failing choice of an initial state.
     """
     tried = runner.successors(states[-1]) if states else runner.initial()
     for step in tried:
@@ -35,8 +33,8 @@ def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site:
 
 
 def first_failure(runner: Runner, state: State | None, action: int, assertion: bool) -> int:
-    """The site at which an action first fails in a state, in the order of its choices (with no
-    state: at which the choice of an initial state does): by evaluation, or by an ``assertion``.
+    """The site at which an action first fails in a state, in the order of its choices (without a
+    state: at which the choice of an initial state fails), by evaluation or by an ``assertion``.
     """
     tried = runner.initial() if state is None else runner.attempts(action, state)
     for step in tried:
@@ -48,13 +46,13 @@ def first_failure(runner: Runner, state: State | None, action: int, assertion: b
 def trace_from(
     runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
 ) -> Trace:
-    """The trace through these states, of which the first may be any; and on, where a ``site`` is
-    given, to the first step of ``action`` that fails there.
+    """The trace through these states, the first of which may be any state. With a ``site``, it
+    continues with the first step of ``action`` that fails there.
     """
     steps = [Step(None, (), states[0])]
     for before, after in pairwise(states):
-        found = next(step for step in runner.successors(before) if step.state == after)
-        steps.append(Step(found.action, found.choices, found.state))
+        taken = next(step for step in runner.successors(before) if step.state == after)
+        steps.append(Step(taken.action, taken.choices, taken.state))
     if site is not None:
         failing = next(
             step
@@ -66,7 +64,9 @@ def trace_from(
 
 
 def first_impossible(runner: Runner, trace: Trace) -> int | None:
-    """The position of the first step of ``trace`` that the model cannot make; None: it can all."""
+    """The position of the first step of ``trace`` that the model cannot take; None if it can take
+    all.
+    """
     before: State | None = None
     for position, step in enumerate(trace.steps):
         if position == 0:
@@ -88,6 +88,6 @@ def _steps(runner: Runner, states: Sequence[State]) -> list[Step]:
     steps: list[Step] = []
     for position, state in enumerate(states):
         tried = runner.successors(states[position - 1]) if position else runner.initial()
-        found = next(step for step in tried if step.state == state)
-        steps.append(Step(found.action, found.choices, found.state))
+        taken = next(step for step in tried if step.state == state)
+        steps.append(Step(taken.action, taken.choices, taken.state))
     return steps

@@ -1,7 +1,7 @@
-"""The protocols of the engines that `LevelSearch` runs: `States` finds and keeps states, and
+"""The protocols of the engines that `LevelSearch` runs: `States` finds and stores states, and
 `Stoppable` can also be stopped within a level, continued and saved.
 
-They do not fix what a state looks like in memory, nor on which machine it is.
+They do not prescribe the representation of states or the machine that stores them.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ class NoPredecessor(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted since the beginning, by the numbers of the model."""
+    """Counts since the beginning, by the numbers of the model."""
 
     taken: tuple[int, ...]
     refused: Mapping[int, int]
-    """How often a guard of kind "capacity" was false, where it ever was."""
+    """How often each guard of kind "capacity" was false, if ever."""
     marks: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted since the beginning, the level under way included."""
+    """Counts since the beginning, including the current level."""
 
     initial: int
-    """How many vectors of choices gave an initial state."""
+    """The number of vectors of choices that gave an initial state."""
     steps: int
-    """Completed steps, also those of states that have not taken all of theirs."""
+    """Completed steps, including those of partly expanded states."""
     size: int
     """The states of the last level alone."""
     outside: int
     """Distinct states outside the constraints."""
     stuck: int
-    """States that are not terminal, and none of whose steps is progress."""
+    """Non-terminal states without a step that is progress."""
     first_stuck: tuple[State, int] | None
-    """The least of the first level that has any, and that level."""
+    """The least stuck state of the first level that has any, and that level."""
     reached: frozenset[int]
     """The reachables that were true."""
     totals: Callable[[], Totals]
-    """The rest, of the same moment; of all levels only the last one's is asked for."""
+    """The other counts at the same moment; only those of the last level are requested."""
     visited: int | None = None
-    """Where symmetry is used, how many states of the last level were visited; the other counts are
-    those of all states for which they stand.
+    """With symmetry, the number of visited states of the last level; the other counts refer to all
+    states that they represent.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a search is, the level under way included.
+    """The extent of a search, including the current level.
 
     ``level`` is the number of the last level that was begun; the initial states are level 1.
     ``states`` are those found, without those outside the constraints once they have been examined;
-    ``generated`` counts initial choices and steps, and ``expanded`` the states that were expanded.
-    ``remark`` is shown with the progress.
+    ``generated`` counts initial choices and steps, and ``expanded`` the expanded states. ``remark``
+    is shown with the progress.
     """
 
     level: int
@@ -142,7 +142,7 @@ class States(Protocol):
 
     @property
     def extent(self) -> Extent:
-        """How far the search is; asked for between two methods, and within them by progress."""
+        """The extent of the search; requested between two methods, and within them for progress."""
         ...
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
@@ -162,11 +162,11 @@ class States(Protocol):
         """
 
     def count(self) -> Counts:
-        """The counts up to now."""
+        """The counts so far."""
         ...
 
     def predecessors(self, level: int, states: Sequence[State]) -> Sequence[State]:
-        """For each of some states of level ``level + 1`` its least predecessor in ``level``."""
+        """For each of some states of level ``level + 1``, its least predecessor in ``level``."""
         ...
 
 
@@ -182,15 +182,15 @@ class Stoppable(States, Protocol):
     """
 
     def stop(self, error: BaseException) -> None:
-        """Ends the work as soon as possible, from any thread; the method at work raises ``error``.
-        It, and each further one, until `resume`.
+        """Ends the work as soon as possible, from any thread; the running method raises ``error``,
+        and so does each further one until `resume`.
         """
 
     def resume(self) -> None:
         """Allows further work after a stop."""
 
     def settle(self) -> None:
-        """Gives up checking the rest of the new states of a stopped level; they stay."""
+        """Gives up checking the rest of the new states of a stopped level; they remain."""
 
     def weigh(self) -> None:
         """Raises `Exhausted` if more memory is in use than ``--memory`` allows."""

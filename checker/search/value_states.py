@@ -1,5 +1,5 @@
-"""The states of a search as Python values, for the interpreter; of other engines the initial states
-if there are too many. `ValueStates` implements `States`.
+"""Search states as Python values, for the interpreter; and for other engines the initial states, if
+there are too many. `ValueStates` implements `States`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 class ValueStates:
     """The states found, each with its least predecessor, inside and outside the constraints. With
-    ``orbits`` one of each, and level by level, for then the least predecessor is yet to be found.
+    ``orbits``, one state of each, level by level, since least predecessors are then searched later.
     """
 
     def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
@@ -43,9 +43,9 @@ class ValueStates:
     # ------------------------------------------------------------ the levels
 
     def begin(self) -> None:
-        for made in self._runner.initial():
+        for successor in self._runner.initial():
             self._watch.look()
-            self._visitor.begin(made)
+            self._visitor.begin(successor)
 
     def expand(self) -> None:
         visitor = self._visitor
@@ -69,19 +69,19 @@ class ValueStates:
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         if self._orbits is not None:
             return self._least_before(self._levels[level - 1], states, self._orbits)
-        found = [self._parents[state] for state in states]
-        return [state for state in found if state is not None]
+        parents = [self._parents[state] for state in states]
+        return [state for state in parents if state is not None]
 
     def _least_before(
         self, level: Sequence[State], states: Sequence[State], orbits: Orbits
     ) -> list[State]:
-        """For each state the least state of the orbits of a level that leads to it."""
+        """For each state, the least state of the orbits of a level that leads to it."""
         leads: dict[State, list[tuple[State, State]]] = {orbits.least(s): [] for s in states}
         runner = Runner(self._runner.model)
         for before in level:
             self._watch.look()
             for after in {after for _, after in runner.expand(before)[0]}:
-                known = leads.get(orbits.least(after))
-                if known is not None:
-                    known.append((before, after))
+                steps_to = leads.get(orbits.least(after))
+                if steps_to is not None:
+                    steps_to.append((before, after))
         return [orbits.before(leads[orbits.least(state)], state) for state in states]

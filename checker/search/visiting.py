@@ -1,7 +1,6 @@
-"""What a search does with one state after the other: what each leads to, and what is wrong there.
+"""Visits states one by one: their successors, and the problems there.
 
-The states that were seen are kept elsewhere. It does not know levels, nor when to stop, but
-for the number of states.
+The set of visited states is stored elsewhere.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from fencepost.spec.semantics.stepper import Failure, Runner, Successor
 
 
 class Seen(Protocol):
-    """The states that were seen, inside and outside the constraints; asked for each state, and told
-    at once of a new one and the state before it.
+    """The visited states, inside and outside the constraints. It is queried for each state, and
+    receives each new one with its predecessor at once.
     """
 
     def __contains__(self, state: State, /) -> bool: ...
@@ -29,11 +28,11 @@ class Seen(Protocol):
 
 
 class Visitor:
-    """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` limits
-    the initial states inside the constraints: the next one raises `Cut`, and does not count.
-    ``count`` is how many states there are, ``fresh`` those not yet taken from it; the other counts
-    are as in `Counts`. With ``orbits`` the least state of each is visited, and seen; ``stand_for``
-    says for how many states the ``fresh`` ones stand.
+    """``depth`` is the level of the expanded states, 0 before the first. ``most`` limits the
+    initial states inside the constraints: the next one raises `Cut`, and does not count. ``count``
+    is the number of states, ``fresh`` those not yet taken from it; the other counts are as in
+    `Counts`. With ``orbits``, the least state of each is visited; ``stand_for`` is the number of
+    states that the ``fresh`` ones represent.
     """
 
     def __init__(
@@ -62,12 +61,12 @@ class Visitor:
         self.look_for(True, account.searched.chosen)
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem from now on, and which reachables are looked for."""
+        """Sets the problems and reachables to search for from now on."""
         self.deadlock = deadlock
         self.reachables = [number for number in self.searched.reachables if number in properties]
 
     def counts(self, visited: int) -> Counts:
-        """What was counted up to now; ``visited`` are the states of the last level."""
+        """The counts so far; ``visited`` is the number of states of the last level."""
         runner, size = self.runner, visited if self.orbits is None else self.stand_for
         totals = Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
         return Counts(
@@ -77,13 +76,13 @@ class Visitor:
 
     # ------------------------------------------------------------ states and steps
 
-    def begin(self, made: Successor) -> None:
+    def begin(self, successor: Successor) -> None:
         """Takes in the result of one vector of choices of the initial states."""
-        if made.failure is not None:
-            self._fail(1, -1, None, made.failure)
+        if successor.failure is not None:
+            self._fail(1, -1, None, successor.failure)
             return
-        assert made.state is not None
-        state = made.state if self.orbits is None else self.orbits.least(made.state)
+        assert successor.state is not None
+        state = successor.state if self.orbits is None else self.orbits.least(successor.state)
         if state not in self.seen:
             self._discover(state, None)
             for number in self.searched.step_invariants:
@@ -119,8 +118,9 @@ class Visitor:
                 self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
 
     def _discover(self, state: State, before: State | None) -> None:
-        """Takes in a state that is seen for the first time, and checks what states must be."""
-        # Also the way to one too many is known, for a constraint may have no value there.
+        """Adds a new state, and checks the properties of states."""
+        # The predecessor is recorded even for one state too many, since a constraint may be
+        # undefined there.
         self.seen[state] = before
         weight = 1 if self.orbits is None else self.orbits.size(state)
         if self._is_inside(state):
@@ -136,21 +136,22 @@ class Visitor:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
                 self.account.offer(problem)
         for number in self.searched.predicates:
-            # They have a value everywhere, or there is a problem; which one matters later.
+            # Predicates must be defined everywhere; their values matter later.
             self._is_true(number, state)
         for number in self.reachables:
-            # Within a level each state counts, so that no order of the states decides what is met.
+            # Within a level every state counts, so the result does not depend on the order of
+            # states.
             if self._is_true(number, state):
                 self.reached.add(number)
 
     def _is_inside(self, state: State) -> bool:
-        """Whether all constraints hold; a state where one has no value counts as inside."""
+        """Whether all constraints hold; a state with an undefined one counts as inside."""
         return all(
             self._is_true(number, state) is not False for number in self.searched.constraints
         )
 
     def _is_terminal(self, state: State) -> bool:
-        """Whether a terminal condition holds, or (a problem of its own) has no value."""
+        """Whether a terminal condition holds, or is undefined, which is a problem of its own."""
         for number in self.searched.terminals:
             try:
                 if self.runner.holds(number, state):
@@ -161,7 +162,7 @@ class Visitor:
         return False
 
     def _is_true(self, number: int, state: State) -> bool | None:
-        """Whether a property holds in a new state; None: it has no value, which is noted."""
+        """Whether a property holds in a new state; None if it is undefined, which is recorded."""
         try:
             return self.runner.holds(number, state)
         except EvaluationError as error:
@@ -169,21 +170,21 @@ class Visitor:
             return None
 
     def _check_step(self, number: int, state: State, before: State | None) -> None:
-        """Looks at a property of steps for one that ends in ``state``; without a state before, for
-        an initial state.
+        """Checks a property of steps for one that ends in ``state``; without a state before, for an
+        initial state.
         """
-        where, at = self.depth + 1, (state, None) if before is None else (before, state)
+        level, arguments = self.depth + 1, (state, None) if before is None else (before, state)
         try:
-            if not self.runner.holds(number, *at):
+            if not self.runner.holds(number, *arguments):
                 rank = Rank.STEP_INVARIANT
                 state, before = self._least_step(state, before)
-                self.account.offer(Candidate(where, rank, number, state, before, number=number))
+                self.account.offer(Candidate(level, rank, number, state, before, number=number))
         except EvaluationError as error:
             state, before = self._least_step(state, before)
-            self._fail_in(where, number, state, before, error)
+            self._fail_in(level, number, state, before, error)
 
     def _least_step(self, state: State, before: State | None) -> tuple[State, State | None]:
-        """The least step that differs from one in which value of a symmetric type is which."""
+        """The least step of the orbit."""
         if self.orbits is None or before is None:
             return state, before
         before, state = self.orbits.least_step(before, state)
@@ -199,5 +200,5 @@ class Visitor:
     def _fail_in(
         self, depth: int, number: int, state: State, before: State | None, error: EvaluationError
     ) -> None:
-        """A property has no value in a state or on a step."""
+        """A property is undefined in a state or on a step."""
         self.account.offer(self.account.no_value(depth, number, state, before, error.site))
