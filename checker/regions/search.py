@@ -200,8 +200,10 @@ class _Regions:
             self.kept(outcome, alone, value)
             return
         ranges, cut = self.generalized(value, outcome)
+        # Searches of two values may look at different terms, so their ranges may overlap.
+        fresh = beyond(common(ranges, meant), self.covered)
         self.covered = united(self.covered, ranges)
-        self.kept(outcome, common(ranges, meant), value)
+        self.kept(outcome, fresh, value)
         if cut is not None:
             self.limit = self.named(cut, value)
 
