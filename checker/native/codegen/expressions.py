@@ -108,6 +108,8 @@ class NativeExpressions:
         return self._connected(parts, False)
 
     def _connected(self, parts: Sequence[Callable[[], V]], unit: bool) -> V:
+        if not parts:
+            return Val(ir.BOOL, flag(unit))
         e = self.e
         end = e.block()
         incoming: list[tuple[LLVM, LLVM]] = []
@@ -124,8 +126,6 @@ class NativeExpressions:
             else:
                 e.goto(next_part)
             e.at(next_part)
-        if not parts:
-            return Val(ir.BOOL, flag(unit))
         e.at(end)
         return Val(ir.BOOL, e.phi(incoming))
 
