@@ -1,7 +1,7 @@
-"""Properties of behaviours, decided from packed states: what the product of the states and each
-automaton has in it, as a lasso.
+"""Decides temporal properties on packed states: a lasso in the product of the state graph and an
+automaton violates the property.
 
-It finds the lasso that `temporal.decide` finds, by the rule that stands there.
+The lasso is the same as that of `temporal.decide`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from fencepost.spec.core.ir import Model
 
 
 def units_of(model: Model) -> Units:
-    """The units of a model, as machine code numbers them: with `each`, those of all values."""
+    """The fairness units of a model, numbered as in machine code; with `each` a unit for every
+    value.
+    """
     first: list[int] = []
     several: list[bool] = []
     strong: set[int] = set()
@@ -42,9 +44,8 @@ def units_of(model: Model) -> Units:
 
 
 class Behaviours:
-    """What can be said of the behaviours within the first ``levels`` levels of a search: whether
-    they meet each of some ``properties``, which are made of ``predicates``. Raises `Exhausted`, and
-    what the explorer raises between two steps of the work.
+    """Decides temporal ``properties``, made of ``predicates``, on the first ``levels`` levels of a
+    search. Raises `Exhausted`, and the errors of the explorer between two pieces of work.
     """
 
     def __init__(
@@ -67,19 +68,21 @@ class Behaviours:
         self._products: dict[int, list[Product]] = {}
         self.graph.memory.afford(self.graph.states)
         self._wanted: Flags = np.zeros(self.graph.states, np.bool_)
-        self._places = {number: place for place, number in enumerate(predicates)}
+        self._places = {number: index for index, number in enumerate(predicates)}
         self._labels = self.graph.labels(len(predicates))
 
     @cached_property
     def rows(self) -> Rows:
-        """The steps between the states that matter to some property, made as they are wanted."""
+        """The steps between states that matter to some property, computed on demand."""
         for number in self._properties:
             self._products_of(number)
         self.decision.enter("graph")
         return Rows(self.graph, self.units, self._wanted)
 
     def violation(self, property: int) -> Lasso | None:
-        """The lasso that violates a property; None: every behaviour meets it. Raises `TooLarge`."""
+        """The lasso that violates a property, or None if every behaviour meets it. Raises
+        `TooLarge`.
+        """
         products = self._products_of(property)
         if not products:
             return None
@@ -98,8 +101,8 @@ class Behaviours:
         return None if best is None else best.lasso()
 
     def _products_of(self, property: int) -> list[Product]:
-        """The products for a property in which something may violate it. Their states are wanted
-        from now on. Raises `TooLarge`.
+        """The products for a property in which something may violate it. Their states count as
+        wanted from now on. Raises `TooLarge`.
         """
         if property not in self._products:
             formula = self.model.properties[property].formula

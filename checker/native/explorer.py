@@ -1,7 +1,6 @@
 """A search level by level in machine code, in terms of packed states, slots and counts.
 
-It does not know models: what makes a problem of what was found, and what to print, is decided
-elsewhere.
+Turning findings into violations and reports is the task of its callers.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 PORTION = 2048
-"""The number of states that a worker expands before another one may go on."""
+"""The number of states that a worker expands before it takes another portion."""
 SAMPLE = 1 << 17
-"""The number of states from which a tree is chosen."""
+"""The number of states in the sample that decides on compression."""
 FEW = 2000
-"""A level of fewer states is not worth waking other threads for."""
+"""Smaller levels are not worth waking other threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A problem in a slot: where evaluation failed, the least state that shows it, and the one
-    before it, if that matters.
+    """A finding in a slot: the site of a failed evaluation, the least state that shows it, and the
+    state before it if that matters.
     """
 
     slot: int
@@ -44,15 +43,16 @@ class Found:
 
     @property
     def order(self) -> tuple[State, State]:
-        """Of two in the same slot, the lesser one counts."""
+        """The key that orders findings of the same slot."""
         return self.state or (), self.before or ()
 
 
 class Explorer:
-    """The states found so far. ``level`` is the number of the last level that has been begun; its
-    states are new until they are examined, then they may be expanded.
+    """The states found so far. ``level`` is the number of the last level begun; its states can be
+    expanded once they have been examined.
 
-    ``look`` is called often; what it raises stops the work, and is raised by the method called.
+    ``look`` is called often; an exception that it raises stops the work, and is raised by the
+    method that was called.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class Explorer:
         self._sizes = sizes
         self.memory = memory
         self._decode = decode
-        # Code in use may be exchanged by what it calls, and must outlive its return.
+        # Code in use may be replaced while one of its functions is running, so it is kept.
         self._codes = [code]
         self._set_codes: list[SetCode] = []
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
 
     def watch(self, observer: Observer) -> None:
-        """Tells what is seen from now on."""
+        """Reports what is seen from now on to an observer."""
         for worker in self._workers:
             worker.watch(observer)
 
@@ -100,18 +100,18 @@ class Explorer:
             self.initial = first.made
 
     def examine(self) -> None:
-        """Looks at the new states, and drops those outside the constraints. Where it was stopped,
-        it goes on when it is called again.
+        """Examines the new states, and drops those outside the constraints. Another call resumes an
+        interrupted one.
         """
         self._crew.run(Worker.examine, self.size(self.level) >= FEW)
 
     def settle(self) -> None:
-        """Gives up looking at the rest of the new states, which stay."""
+        """Keeps the new states that were not examined, without examining them."""
         for worker in self._workers:
             worker.settle()
 
     def expand(self) -> None:
-        """Finds the successors of the states of the last level: another level."""
+        """Finds the successors of the last level, which form the next level."""
         few = self.size(self.level) < FEW
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
@@ -120,12 +120,12 @@ class Explorer:
         self._expand(not few)
 
     def _expand(self, threaded: bool) -> None:
-        """Finds another level, from the states that workers are to expand."""
+        """Finds another level from the portions of the workers."""
         self.begin_level()
         self._crew.run(Worker.expand, threaded)
 
     def begin_level(self) -> None:
-        """States that are new from now on belong to another level."""
+        """Begins a level, to which new states belong from now on."""
         if self.spill is not None:
             self.spill.forget_pages()
             for worker in self._workers if self.spill.wanted else ():
@@ -136,29 +136,31 @@ class Explorer:
         self._stood_for = self._inside_for
 
     def keep_dropped(self) -> None:
-        """Keeps the states outside constraints that are dropped, to be saved."""
+        """Keeps the states that constraints drop, so that they can be saved."""
         for worker in self._workers:
             worker.dropped.keep(self.memory, SLICE)
 
     def keep_weights(self) -> None:
-        """Keeps for how many states those of the last level stand, as symmetry is used."""
+        """Keeps the sizes of the orbits that states of the last level represent, if symmetry is
+        used.
+        """
         for worker in self._workers:
             worker.weights.keep()
 
     def count_from(self, mark: Mark, initial: int, last: int) -> None:
-        """Goes on with the counts of a search that was saved; where symmetry is used, the states of
-        the last level stand for ``last``.
+        """Continues the counts of a saved search. If symmetry is used, the states of the last level
+        represent ``last`` states.
         """
         self._workers[0].count_from(mark)
         self.initial = initial
         self._stood_for = mark.stand_for[0] - last
 
     def share(self, phase: Callable[[Worker], None], threaded: bool = True) -> None:
-        """Has every worker do its part of some work; raises what stopped it."""
+        """Runs a phase on every worker, and raises the error that stopped it."""
         self._crew.run(phase, threaded)
 
     def pause(self) -> None:
-        """Looks whether to go on, between pieces of work; raises what stops it."""
+        """Checks between pieces of work whether to continue, and raises the reason not to."""
         self._crew.pause()
 
     @property
@@ -166,12 +168,12 @@ class Explorer:
         return self._workers
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem from now on, beside what always is."""
+        """Sets which findings count from now on, in addition to those that always do."""
         for worker in self._workers:
             worker.look_for(deadlock, properties)
 
     def use(self, code: Code) -> None:
-        """Goes on with other code for the same model."""
+        """Switches to other code for the same model."""
         self._codes.append(code)
         for worker in self._workers:
             worker.use(code)
@@ -184,8 +186,8 @@ class Explorer:
         return bool(self._set_codes)
 
     def compress(self, code: SetCode, salts: Salts) -> bool:
-        """Keeps the states compressed from now on, if enough of their words occur in many of them
-        and there is room for the change; whether that is so.
+        """Keeps the states compressed from now on if enough of their words are common and there is
+        room for the change. Returns whether it did.
         """
         try:
             plan = self._plan(code, salts)
@@ -214,21 +216,23 @@ class Explorer:
         return self._workers[0].plan(code, salts, [part for part in states if part[1]])
 
     def use_set(self, code: SetCode) -> None:
-        """Goes on with other code for compressed states."""
+        """Switches to other code for compressed states."""
         self._set_codes.append(code)
         for worker in self._workers:
             worker.use_set(code)
 
     def stop(self, error: BaseException) -> None:
-        """Ends the work as soon as possible, from any thread; who waits for it gets ``error``."""
+        """Ends the work as soon as possible, from any thread; callers that wait for it get
+        ``error``.
+        """
         self._crew.fail(error)
 
     def resume(self) -> None:
-        """Goes on after the work was stopped, to look back."""
+        """Continues after an interruption, to look back at states."""
         self._crew.resume()
 
     def close(self) -> None:
-        """Ends the work, and frees the memory."""
+        """Ends the work and frees the memory."""
         self._crew.close()
         self.memory.close()
         if self.spill is not None:
@@ -238,27 +242,27 @@ class Explorer:
 
     @property
     def states(self) -> int:
-        """How many states there are, those outside constraints not counted once examined."""
+        """The number of states. States outside constraints do not count once examined."""
         return sum(worker.store.count for worker in self._workers)
 
     @property
     def transitions(self) -> int:
-        """How many completed steps there were."""
+        """The number of completed steps."""
         return sum(worker.transitions for worker in self._workers)
 
     @property
     def expanded(self) -> int:
-        """How many states were expanded."""
+        """The number of expanded states."""
         return sum(worker.expanded for worker in self._workers)
 
     @property
     def outside(self) -> int:
-        """How many states seen were dropped, since they are outside the constraints."""
+        """The number of visited states dropped by the constraints."""
         return self.visited - self.states
 
     @property
     def stand_for(self) -> int:
-        """Where symmetry is used: for how many states those of the last level stand."""
+        """The number of states that the last level represents, if symmetry is used."""
         return self._inside_for - self._stood_for
 
     @property
@@ -267,24 +271,24 @@ class Explorer:
 
     @property
     def outside_for(self) -> int:
-        """Where symmetry is used: for how many states those stand that were dropped."""
+        """The number of states that the dropped ones represent, if symmetry is used."""
         return sum(worker.stand_for[1] for worker in self._workers)
 
     @property
     def stuck(self) -> int:
-        """How many states were stuck."""
+        """The number of deadlocked states."""
         return sum(worker.stuck for worker in self._workers)
 
     def size(self, level: int) -> int:
-        """How many states a level has."""
+        """The number of states of a level."""
         return sum(worker.store.size(level) for worker in self._workers)
 
     def has(self, level: int) -> bool:
-        """Whether there is a level of this number."""
+        """Whether a level exists."""
         return level <= self.level
 
     def pieces(self, level: int) -> Iterator[tuple[int, int]]:
-        """Where the states of a level are: addresses and numbers; not of compressed ones."""
+        """The addresses and counts of the states of a level; not for compressed states."""
         assert not self.compressed
         self.check(level)
         for worker in self._workers:
@@ -292,27 +296,29 @@ class Explorer:
                 yield piece.address, piece.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """All states seen, also those outside constraints: addresses and numbers, each good until
-        the next.
+        """The addresses and counts of all visited states, including those outside constraints. Each
+        is valid until the next one.
         """
         for worker in self._workers:
             yield from worker.seen()
 
     @property
     def visited(self) -> int:
-        """How many states were seen, also those outside constraints."""
+        """The number of visited states, including those outside constraints."""
         return sum(worker.visited for worker in self._workers)
 
     def packed(self, level: int) -> Iterator[Packed]:
         """The states of a level, worker by worker."""
         size = self._sizes.slots.words
         for address, count in self._decoded(level):
-            found = words(address, count * size)
-            for place in range(0, count * size, size):
-                yield tuple(found[place : place + size])
+            buffer = words(address, count * size)
+            for start in range(0, count * size, size):
+                yield tuple(buffer[start : start + size])
 
     def _decoded(self, level: int) -> Iterator[tuple[int, int]]:
-        """Where the states of a level are, worker by worker; each is good until the next."""
+        """The addresses and counts of the uncompressed states of a level, worker by worker; each is
+        valid until the next one.
+        """
         self.check(level)
         for worker in self._workers:
             for piece in worker.store.levels[level - 1]:
@@ -321,25 +327,24 @@ class Explorer:
                     self._crew.pause()
 
     def check(self, level: int) -> None:
-        """That the states of a level, where they were put away, are as they were. Raises `Lost`."""
+        """Verifies the states of a level that were spilled. Raises `Lost` if they have changed."""
         if self.spill is not None:
             for worker in self._workers:
                 self.spill.check(worker.store.regions(level))
 
     def snapshot(self) -> list[bytes]:
-        """The tallies up to now, for `worker_context.totals`; taken often, read once."""
+        """The current tallies, for `worker_context.totals`. Taken often, read once."""
         return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
 
     def found(self) -> list[Found]:
-        """The problems found since the last call, one a slot, by slots. They wait here until they
-        are asked for, whatever else is called. As they belong to the last level that was begun,
-        they are to be taken before the next one.
+        """The findings since the last call, at most one per slot, ordered by slot. They belong to
+        the last level begun, so they must be read before the next level begins.
         """
         reported = [report for worker in self._workers for report in worker.reports()]
         return least(reported, self._decode)
 
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
-        """For each state the least state of ``level`` that leads to it."""
+        """For each state its least predecessor in ``level``."""
         self.check(level)
         size = self._sizes.slots.words
         length = 2 * size * len(states)
@@ -354,24 +359,24 @@ class Explorer:
         finally:
             for worker in self._workers:
                 worker.aim(0, 0)
-        found: list[Packed] = []
+        least_predecessors: list[Packed] = []
         for number in range(len(states)):
             start = 2 * size * number + size
             best = [tuple(part[start : start + size]) for part in tables if part[start]]
             if not best:
                 raise NoPredecessor(level, states[number])
-            found.append(min(best, key=self._decode))
-        return found
+            least_predecessors.append(min(best, key=self._decode))
+        return least_predecessors
 
 
 def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> list[Found]:
-    """Of the problems in the slots of all workers the least, one a slot, by slots."""
+    """The least finding of each slot, over the slots of all workers, ordered by slot."""
     best: dict[int, Found] = {}
     for slot, site, *states in reported:
-        state, before = (None if one is None else decode(one) for one in states)
+        state, before = (None if packed is None else decode(packed) for packed in states)
         found = Found(slot, site, state, before)
-        known = best.get(slot)
-        if known is None or found.order < known.order:
+        current = best.get(slot)
+        if current is None or found.order < current.order:
             best[slot] = found
     return [best[slot] for slot in sorted(best)]
 
@@ -379,9 +384,10 @@ def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> li
 def portions(
     stores: Sequence[Sequence[Piece]], source: int, entry_bytes: int
 ) -> Iterator[list[Piece]]:
-    """What one worker has made of a level, to be expanded about in the order in which it was made.
+    """The states that one worker found in a level, in portions, roughly in the order in which they
+    were found.
 
-    Each portion takes a like share of what went to each store.
+    Each portion takes a proportional share from each store.
     """
     mine = [[piece for piece in pieces if piece.source == source] for pieces in stores]
     totals = [sum(piece.states for piece in pieces) for pieces in mine]
@@ -391,9 +397,9 @@ def portions(
     taken = [0] * len(stores)
     for number in range(1, count + 1):
         portion: list[Piece] = []
-        for place, pieces in enumerate(mine):
-            wanted = totals[place] * number // count - taken[place]
-            taken[place] += wanted
+        for store, pieces in enumerate(mine):
+            wanted = totals[store] * number // count - taken[store]
+            taken[store] += wanted
             while wanted:
                 piece = pieces.pop()
                 now = min(wanted, piece.states)

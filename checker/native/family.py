@@ -1,7 +1,4 @@
-"""Models that differ in nothing but the values of their symbolic constants, translated once.
-
-It does not know what the constants stand for.
-"""
+"""Models that differ only in the values of their symbolic constants, translated once."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class Family:
-    """The members of a model with symbolic constants: one for each choice of their values.
+    """The members of a model with symbolic constants: one for each choice of values.
 
-    Raises `Unsupported` for what the engine cannot run.
+    Raises `Unsupported` for models that the engine cannot run.
     """
 
     def __init__(self, request: Request) -> None:
@@ -42,13 +39,13 @@ class Family:
         self._seconds = 0.0
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """What a search of one member finds, up to the first problem and without the way to it.
+        """Searches one member up to the first finding, which has no trace.
 
-        No limit on states is heeded: the first states are those of the interpreter, which cannot
-        run a model with symbolic constants.
+        There must be no limit on states: the first states are those of the interpreter, which
+        cannot run a model with symbolic constants.
         """
         assert limits.max_states is None
-        # Better code is worth its time once the searches together have taken as long.
+        # Optimised code pays off once the searches together have taken as long as producing it.
         if not self._is_best and self._seconds > self._compilation.seconds:
             self._code, self._is_best = self._compilation.best(), True
         for index, value in enumerate(values):
@@ -69,9 +66,7 @@ class Family:
 
 
 def _first(account: Account, limit: Limit | None) -> Outcome:
-    """The outcome of a search that is over, of whose problems only the first is reported, without
-    its trace.
-    """
+    """The outcome of a finished search, with the first finding only and without its trace."""
     problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
     account.candidates.clear()
     account.stuck = None
@@ -80,7 +75,7 @@ def _first(account: Account, limit: Limit | None) -> Outcome:
         return outcome
     first, counted = problems[0], outcome.statistics
     finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
-    # The step that cannot be made belongs to a level in which no state is.
+    # The step that fails belongs to a level without states.
     depth = max(counted.depth, first.depth)
     levels = (*counted.levels, *[0] * (depth - counted.depth))
     statistics = replace(counted, depth=depth, levels=levels)

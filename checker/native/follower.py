@@ -1,6 +1,5 @@
-"""A model followed step by step in machine code, in terms of packed states, rows and calls.
-
-It does not know what the actions mean that are called.
+"""A model whose steps machine code computes one by one, in terms of packed states, rows and
+calls.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, Value
 
 ROOM = 1 << 20
-"""The bytes for rows that are there at first."""
+"""The initial bytes for rows."""
 NEXT, END, LACKING = map(int, (Follow.NEXT, Follow.END, Follow.LACKING))
 
 
 class Followed:
-    """The machine code of a model, to be loaded by each process for itself.
+    """The machine code of a model, loaded by each process.
 
-    The first ``own`` actions of the model are its own, the ``called`` ones are called by number.
-    The variables ``passing`` are none of a state: they have a value in one step alone. ``count`` is
-    the number of variables that a state has. Raises `Unsupported`.
+    The first ``own`` actions of the model run by themselves, the actions ``called`` by number. The
+    variables ``passing`` have a value within one step only and belong to no state. ``count`` is the
+    number of variables of a state. Raises `Unsupported`.
     """
 
     def __init__(
@@ -56,21 +55,21 @@ class Followed:
         self.rows = Rows(-(-len(model.marks) // 64), used, tuple(masks))
         unit = Unit("model")
         calls.declare(unit)
-        made = generate(model, layout, unit, frozenset(), single=True)
+        generated = generate(model, layout, unit, frozenset(), single=True)
         follow.define(unit, layout.words, self.rows, own, called)
-        self.sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, 0)
+        self.sizes = Sizes(slots, len(model.marks), len(model.guards), generated.scratch, 0)
         self.compilation = build.Compilation(unit.text())
 
     def packed(self, state: State) -> bytes:
-        """The words of a state."""
-        found = [OCCUPIED, *[0] * (self.layout.words - 1)]
+        """The words of a state, as bytes."""
+        words = [OCCUPIED, *[0] * (self.layout.words - 1)]
         places = zip(self.layout.types, self.layout.places, strict=True)
         for (kind, place), value in zip(places, state, strict=False):
-            write(kind, value, found, place)
-        return pack(f"={self.rows.words}Q", *found[: self.rows.words])
+            write(kind, value, words, place)
+        return pack(f"={self.rows.words}Q", *words[: self.rows.words])
 
     def state(self, data: bytes) -> State:
-        """The state that has these words."""
+        """The state with these words."""
         held = self.words(data)
         return tuple(self.value(number, held) for number in range(self.count))
 
@@ -79,26 +78,26 @@ class Followed:
         return unpack(f"={self.rows.words}Q", data)
 
     def aside(self, data: bytes) -> list[int]:
-        """What a row has aside, in the place of a state."""
-        found, places = [0] * self.layout.words, self.rows.aside
+        """The passing values of a row, laid out as in a state."""
+        words, places = [0] * self.layout.words, self.rows.aside
         for place, held in zip(places, unpack(f"={len(places)}Q", data), strict=True):
-            found[place] = held
-        return found
+            words[place] = held
+        return words
 
     def bytes_of(self, variable: int) -> tuple[int, int]:
-        """Where a variable lies in the words of a state, with others that share a word with it."""
+        """The byte range of the words that contain a variable, possibly with others."""
         place, size = self.layout.places[variable].word, shape(self.layout.types[variable])
         return 8 * place, 8 * (place + (size.words if isinstance(size, Large) else 1))
 
     def value(self, variable: int, held: Sequence[int]) -> Value:
-        """The value of a variable in words of a state, of which those behind may be left out."""
+        """The value of a variable in the words of a state; words after it may be missing."""
         return read(self.layout.types[variable], held, self.layout.places[variable])
 
     def changes(self, variable: int, value: Value) -> bytes:
-        """The changes of a call that give a variable, which has the least value, this one."""
-        found = [0] * self.layout.words
-        write(self.layout.types[variable], value, found, self.layout.places[variable])
-        return b"".join(pack("=QQ", place, bits) for place, bits in enumerate(found) if bits)
+        """The changes for a call that set a variable, which has its least value, to ``value``."""
+        words = [0] * self.layout.words
+        write(self.layout.types[variable], value, words, self.layout.places[variable])
+        return b"".join(pack("=QQ", place, bits) for place, bits in enumerate(words) if bits)
 
 
 class Follower:
@@ -106,7 +105,7 @@ class Follower:
 
     def __init__(self, followed: Followed, room: int = ROOM) -> None:
         self._memory = Memory()
-        # Nothing is written to the blocks of states.
+        # The blocks for states are not used.
         self._context = Context(self._memory, followed.sizes, 1, lambda _: None)
         self._address = self._context.address
         held = words(self._memory.take(8 * FOLLOW_WORDS).address, FOLLOW_WORDS)
@@ -115,7 +114,8 @@ class Follower:
         self._flag = words(self._memory.take(8).address, 1)
         self._size = 8 * followed.rows.size
         self._make_room(room)
-        # Better code takes as long: most of the time goes into what is done with the rows.
+        # Optimising would take longer than it saves: most of the time is spent on processing the
+        # rows.
         self._code = followed.compilation.quick()
         self._follow, self._precedes = self._code.follow, self._code.precedes
 

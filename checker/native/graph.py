@@ -1,9 +1,7 @@
-"""The graph of the states of a search that is over: states by numbers, predicates, and steps in
-rows.
+"""The state graph of a finished search: numbered states, predicates, and rows of steps.
 
-The states are numbered from 0 in the order of their levels. Machine code makes steps once more,
-from the states that are asked about; every worker takes its share. It does not know what is looked
-for in the graph.
+States are numbered from 0 in the order of their levels. Machine code computes the steps again, for
+states in the graph only.
 """
 
 from __future__ import annotations
@@ -34,24 +32,24 @@ Numbers: TypeAlias = npt.NDArray[np.int32]
 _T = TypeVar("_T")
 
 CHUNK = 2048
-"""The number of states that one call of machine code handles."""
+"""The number of states per call of machine code."""
 AT_ONCE = 1 << 14
-"""The same for a call that follows steps."""
+"""The same for calls that follow steps."""
 LEAST_ROOM = 1 << 16
-"""The bytes of the first room for steps."""
+"""The initial bytes for steps."""
 PLACE_BYTES = 4
-"""The bytes of a place, as `StateGraph.places` has one for each state."""
+"""The bytes of an entry of `StateGraph.places`."""
 CHOOSE_BYTES, GATHER_BYTES = 10, 26
-"""The bytes for each state while some of them are chosen, and while targets are gathered."""
+"""The bytes per state while some states are selected, and while targets are gathered."""
 NARROW_BITS = 32
-"""A step takes four bytes where state and unit together fit into this number of bits."""
+"""A step takes four bytes if state and unit together fit into this number of bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of fairness: ``first`` is that of each action, from 1 on (0: it has none), and
-    ``several`` whether it has one for each instance or for each of its first choices. ``count`` are
-    all; ``strong`` those that are, from 0 on.
+    """The units of fairness. ``first`` is the first unit of each action, numbered from 1 (0: the
+    action has none); ``several`` tells whether the action has a unit for each instance or first
+    choice. ``count`` is their number; ``strong`` the strongly fair ones, numbered from 0.
     """
 
     first: Sequence[int]
@@ -61,24 +59,24 @@ class Units:
 
     @property
     def width(self) -> int:
-        """How many words have a bit for each unit."""
+        """The number of words with a bit for each unit."""
         return max(1, -(-self.count // 64))
 
     def bits(self, strong: bool) -> Words:
-        """Words with a bit for each unit that is strong, or that is not."""
+        """Words with the bits of the units that are strong, or of those that are not."""
         return self.words(unit for unit in range(self.count) if (unit in self.strong) is strong)
 
     def words(self, units: Iterable[int]) -> Words:
-        """Words with a bit for each of some units."""
-        made = np.zeros(self.width, np.uint64)
+        """Words with the bits of some units."""
+        bits = np.zeros(self.width, np.uint64)
         for unit in units:
-            made[unit // 64] |= np.uint64(1 << unit % 64)
-        return made
+            bits[unit // 64] |= np.uint64(1 << unit % 64)
+        return bits
 
 
 class StateGraph:
-    """The first ``levels`` levels of the states of an explorer; ``starts`` are the first numbers of
-    each, and the number of all states. Raises `Exhausted`.
+    """The first ``levels`` levels of an explorer's states. ``starts`` has the first number of each
+    level, and at the end the number of all states. Raises `Exhausted`.
     """
 
     def __init__(self, explorer: Explorer, memory: Memory, size: int, levels: int) -> None:
@@ -99,66 +97,66 @@ class StateGraph:
         self.states = self.starts[-1]
 
     def zeros(self, width: int) -> Words:
-        """``width`` words for each state, as long as they are in use. Raises `Exhausted`."""
+        """``width`` words for each state, freed with the array. Raises `Exhausted`."""
         region = self.memory.take(8 * width * self.states)
-        # Pages that are not there yet would hide as many bytes of others when memory is weighed.
+        # Untouched pages would let later allocations seem to fit when memory is weighed.
         self.memory.touch(region)
         room = words(region.address, width * self.states)
         weakref.finalize(room, self.memory.give, region)
         return np.ctypeslib.as_array(room).reshape(self.states, width)
 
     def places(self) -> Numbers:
-        """For each state no place, as `Rows.inside` wants them. Raises `Exhausted`."""
+        """An array of -1 for each state, as used by `Rows.inside`. Raises `Exhausted`."""
         self.memory.afford(PLACE_BYTES * self.states)
         return np.full(self.states, -1, np.int32)
 
     # ------------------------------------------------------------ states
 
     def packed(self, number: int) -> Packed:
-        """A state by its number."""
+        """The packed state with a number."""
         return tuple(words(self.address(number), self._size))
 
     def address(self, number: int) -> int:
-        """Where a state is."""
-        place = int(np.searchsorted(self._firsts, number, side="right")) - 1
-        address, _, first = self._pieces[place]
+        """The address of a state."""
+        piece = int(np.searchsorted(self._firsts, number, side="right")) - 1
+        address, _, first = self._pieces[piece]
         return address + (number - first) * self._bytes
 
     def copied(self, numbers: Ids) -> Words:
-        """Some states, given by ascending numbers, one behind the other."""
-        made = np.empty((len(numbers), self._size), np.uint64)
-        places = np.searchsorted(self._firsts, numbers, side="right") - 1
-        ends = np.flatnonzero(np.diff(places, append=-1)) + 1
+        """The packed states with some ascending numbers, contiguous."""
+        packed = np.empty((len(numbers), self._size), np.uint64)
+        pieces = np.searchsorted(self._firsts, numbers, side="right") - 1
+        ends = np.flatnonzero(np.diff(pieces, append=-1)) + 1
         start = 0
         for end in ends.tolist():
-            address, count, first = self._pieces[int(places[start])]
+            address, count, first = self._pieces[int(pieces[start])]
             piece = np.ctypeslib.as_array(words(address, count * self._size))
-            made[start:end] = piece.reshape(count, self._size)[numbers[start:end] - first]
+            packed[start:end] = piece.reshape(count, self._size)[numbers[start:end] - first]
             start = end
-        return made
+        return packed
 
     @cached_property
     def _firsts(self) -> Ids:
         return np.array([first for _, _, first in self._pieces], np.int64)
 
     def level(self, number: int) -> int:
-        """The number of steps to a state."""
+        """The distance of a state from the initial states, in steps."""
         return int(np.searchsorted(np.asarray(self.starts), number, side="right")) - 1
 
     def find(self, state: Packed) -> int | None:
-        """The number of a state; None: it has none."""
+        """The number of a state, or None if it has none."""
         self.number(None)
-        given = (ctypes.c_uint64 * self._size)(*state)
-        found = ctypes.c_uint64()
+        words_of_state = (ctypes.c_uint64 * self._size)(*state)
+        entry = ctypes.c_uint64()
         worker = self.explorer.workers[0]
-        worker.call("find", ctypes.addressof(given), 1, ctypes.addressof(found))
-        return found.value - 1 if found.value else None
+        worker.call("find", ctypes.addressof(words_of_state), 1, ctypes.addressof(entry))
+        return entry.value - 1 if entry.value else None
 
     def labels(self, predicates: int) -> Words:
-        """Which predicates hold in each state: bits."""
+        """The predicates that hold in each state, as bits."""
         width = max(1, -(-predicates // 64))
-        made = self.zeros(width)
-        start = made.ctypes.data
+        labels = self.zeros(width)
+        start = labels.ctypes.data
         chunks = deque(self._chunks())
 
         def label(worker: Worker) -> None:
@@ -166,13 +164,13 @@ class StateGraph:
                 worker.call("label", address, count, start + 8 * width * first, width)
 
         self.explorer.share(label, self.states >= CHUNK)
-        return made
+        return labels
 
     # ------------------------------------------------------------ numbers
 
     def number(self, wanted: npt.NDArray[np.bool_] | None) -> None:
-        """Has the numbers of states stand beside their places among those seen: of those that are
-        ``wanted``, or of all.
+        """Stores the numbers of all states, or of the ``wanted`` ones, next to the entries of the
+        visited sets.
         """
         if self._all_numbered:
             return
@@ -196,7 +194,7 @@ class StateGraph:
         self.explorer.share(note, self.states >= CHUNK)
 
     def _make_room(self) -> None:
-        """Sets workers up for looking states up."""
+        """Prepares workers for looking up states."""
         workers = self.explorer.workers
         peers = (ctypes.c_uint64 * len(workers))(*(w.get(Word.TABLES) for w in workers))
         bases: list[int] = []
@@ -204,10 +202,10 @@ class StateGraph:
             capacities = worker.capacities
             region = self.memory.take(8 * sum(capacities))
             self.memory.touch(region)
-            place = region.address
+            address = region.address
             for capacity in capacities:
-                bases.append(place)
-                place += 8 * capacity
+                bases.append(address)
+                address += 8 * capacity
         numbers = (ctypes.c_uint64 * len(bases))(*bases)
         self._kept += [peers, numbers]
         for worker in workers:
@@ -217,19 +215,19 @@ class StateGraph:
             worker.put(Word.PEERS, ctypes.addressof(peers))
             worker.put(Word.NUMBERS, ctypes.addressof(numbers))
 
-    def _chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, int]]:
+    def _chunks(self, size: int = CHUNK) -> Iterator[tuple[int, int, int]]:
         for address, count, first in self._pieces:
-            for start in range(0, count, most):
-                now = min(most, count - start)
-                yield address + start * self._bytes, now, first + start
+            for start in range(0, count, size):
+                count_now = min(size, count - start)
+                yield address + start * self._bytes, count_now, first + start
 
 
 class Rows:
-    """The steps from the states that were asked about, to states that are ``wanted`` at least;
-    ``collect`` says which steps count for their units.
+    """The steps from states to (at least) the ``wanted`` states, computed on demand. ``collect``
+    tells which steps count for their units.
 
-    ``possible`` are bits for each state and unit, of the states whose steps were made. Raises
-    `Exhausted`.
+    ``possible`` has a bit for each state and unit, once the steps of the state were computed.
+    Raises `Exhausted`.
     """
 
     def __init__(
@@ -274,16 +272,18 @@ class Rows:
 
     @property
     def steps(self) -> int:
-        """How many steps were noted."""
+        """The number of recorded steps."""
         return int(self._counts.sum())
 
     def count(self, states: Ids) -> int:
-        """How many steps from some states were noted. Raises `Exhausted`."""
+        """The number of recorded steps from some states. Raises `Exhausted`."""
         self._graph.memory.afford(8 * len(states))
         return int(self._counts[states, 0].sum())
 
     def make(self, states: Ids) -> int:
-        """Makes the steps from some states, given by ascending numbers; how many are new."""
+        """Computes the steps from some states (ascending numbers) and returns the number of new
+        ones.
+        """
         self._graph.memory.afford(CHOOSE_BYTES * len(states))
         states = states[~self._made[states]]
         if not len(states):
@@ -309,7 +309,8 @@ class Rows:
         try:
             for worker in workers:
                 worker.put(Word.COLLECTS, self._collect)
-                # No predecessor is looked for; but what makes steps asks for this first.
+                # There is no predecessor to search for, but the code that computes steps checks
+                # this first.
                 worker.aim(ctypes.addressof(self._units), 0)
             self._explorer.share(collect, len(states) >= CHUNK)
         finally:
@@ -321,22 +322,24 @@ class Rows:
     # ------------------------------------------------------------ along the steps
 
     def advance(self, states: Ids, bits: Words, opened: Words, fresh: Words) -> Ids:
-        """Carries ``bits`` along the steps from ``states``, as far as they are ``opened`` in the
-        targets; they are taken from there and put into ``fresh``. Returns the targets, ascending.
+        """Carries ``bits`` along the steps from ``states`` as far as they are ``opened`` in the
+        targets, and moves them there from ``opened`` to ``fresh``. Returns the targets, ascending.
         """
-        found: list[Ids] = []
+        targets: list[Ids] = []
         for part in self._parts(states):
             some = states[part]
             room = np.empty(self.count(some), np.int64)
             count = self._call(
                 "advance", some, bits[part], opened, fresh, room, number=bits.shape[1]
             )
-            found.append(room[:count].copy())
-        self._graph.memory.afford(GATHER_BYTES * sum(map(len, found)))
-        return distinct(found)
+            targets.append(room[:count].copy())
+        self._graph.memory.afford(GATHER_BYTES * sum(map(len, targets)))
+        return distinct(targets)
 
     def trim(self, states: Ids, alive: Words) -> int:
-        """Takes from states the bits that no state has to which a step leads; from how many."""
+        """Removes from each state the bits that none of its successors has; returns the number of
+        states changed.
+        """
         return sum(
             self._call("trim", states[part], alive, number=alive.shape[1])
             for part in self._parts(states)
@@ -345,22 +348,22 @@ class Rows:
     def inside(
         self, states: Ids, places: Numbers, advance: Callable[[int], None] = lambda _: None
     ) -> tuple[Numbers, Numbers, npt.NDArray[np.uint16]]:
-        """The steps from states to those that have a place, which is not negative: by the position
-        of the source and the place of the target, with the unit from 1 on (0: none). ``advance`` is
-        called with the number of states that are done.
+        """The steps from states to states whose entry in ``places`` is not negative: position of
+        the source, entry of the target, and unit numbered from 1 (0: none). ``advance`` is called
+        with the number of finished states.
         """
         sources: list[Numbers] = []
         targets: list[Numbers] = []
         units: list[npt.NDArray[np.uint16]] = []
         for part in self._parts(states):
             some = states[part]
-            most = self.count(some)
-            one, other = np.empty(most, np.int32), np.empty(most, np.int32)
-            counted = np.empty(most, np.uint16)
-            count = self._call("inside", some, places, one, other, counted)
-            sources.append(one[:count] + np.int32(part.start))
-            targets.append(other[:count].copy())
-            units.append(counted[:count].copy())
+            size = self.count(some)
+            positions, reached = np.empty(size, np.int32), np.empty(size, np.int32)
+            counted_units = np.empty(size, np.uint16)
+            count = self._call("inside", some, places, positions, reached, counted_units)
+            sources.append(positions[:count] + np.int32(part.start))
+            targets.append(reached[:count].copy())
+            units.append(counted_units[:count].copy())
             advance(len(some))
         return (
             np.concatenate([np.zeros(0, np.int32), *sources]),
@@ -383,16 +386,16 @@ class Rows:
         return worker.call(kernel, states.ctypes.data, len(states), *rest)
 
 
-def distinct(found: Sequence[Ids]) -> Ids:
-    """Numbers without repetition, ascending."""
-    every = np.concatenate([np.zeros(0, np.int64), *found])
+def distinct(arrays: Sequence[Ids]) -> Ids:
+    """The numbers of some arrays, ascending and without repetition."""
+    every = np.concatenate([np.zeros(0, np.int64), *arrays])
     every.sort()
     fresh: npt.NDArray[np.bool_] = np.diff(every, prepend=-1) != 0
     return every[fresh]
 
 
 def taken(chunks: deque[_T]) -> Iterator[_T]:
-    """What one of several workers takes of some chunks: the next one, as long as there is one."""
+    """The chunks that one of several workers takes from a common queue."""
     while chunks:
         try:
             yield chunks.popleft()
@@ -401,7 +404,9 @@ def taken(chunks: deque[_T]) -> Iterator[_T]:
 
 
 class _Room:
-    """Room for the steps that a worker notes, which may move; ``moved`` is told where it is."""
+    """Memory for the steps that a worker records. It may move; ``moved`` is called with the new
+    address.
+    """
 
     def __init__(self, memory: Memory, worker: Worker, moved: Callable[[int, int], None]) -> None:
         self._memory = memory
@@ -417,7 +422,7 @@ class _Room:
         self._enter(0)
 
     def check(self) -> None:
-        """Raises what kept it from finding more room."""
+        """Raises the error that prevented it from growing."""
         if self._error is not None:
             raise self._error
 
@@ -440,7 +445,7 @@ class _Room:
                 ctypes.memmove(self._region.address, old.address, used)
                 self._memory.give(old)
         except Exhausted as error:
-            # Machine code cannot pass it on; it notes no more steps.
+            # An exception cannot pass through machine code, which records no more steps.
             self._error = error
             self._worker.stop()
         self._enter(used)

@@ -1,8 +1,8 @@
-"""The lasso in a product of states and an automaton, from the numbers of the states.
+"""The lasso in a product of states and an automaton, by the numbers of states.
 
-It is the one that `temporal.decide` finds, by the rule that stands there: where paths are equally
-short, states are told apart by their values. Bits of pairs are carried along the noted steps layer
-by layer, and paths are made from the layers, from their ends backwards.
+It is the same lasso as that of `temporal.decide`, by the same rule: of equally short paths the one
+with the least states wins. Bits of pairs are carried along the recorded steps layer by layer; paths
+are built from the layers, backwards from their ends.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Spot: TypeAlias = tuple[int, int]
 """The number of a state, and a node."""
 
 AT_ONCE = 1 << 14
-"""The number of states whose steps are looked at together."""
+"""The number of states whose steps are read at a time."""
 ROUND_BYTES, MARK_BYTES = 16, 40
-"""The bytes of a state of a layer, and of a pair while it is marked."""
+"""The bytes per state of a layer, and per pair that is being marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is known of the states of a search that is over."""
+    """The states of a finished search."""
 
     graph: StateGraph
     layout: Layout
@@ -43,14 +43,14 @@ class Source:
     units: Units
 
     def state(self, number: int) -> State:
-        """A state by its number."""
+        """The state with a number."""
         return self.layout.decode(self.graph.packed(number))
 
 
 class Candidate:
-    """The lasso of one product. Its cycle begins at the least of the pairs round which a behaviour
-    can go, by the number of steps to it, by state, and by node. ``rounds`` are the pairs that can
-    be reached. ``key`` orders the candidates of several products.
+    """The lasso of one product. Its cycle begins at the first pair on a fair cycle, ordered by
+    distance, state and node. ``rounds`` are the reachable pairs. ``key`` orders the candidates of
+    several products.
     """
 
     def __init__(
@@ -61,21 +61,21 @@ class Candidate:
         self._rounds = rounds
         self._fair = fair
         marks = product.graph.zeros(product.width)
-        for one in fair:
-            of.graph.memory.afford(MARK_BYTES * len(one.states))
-            product.marked(marks, one.states, one.nodes)
+        for component in fair:
+            of.graph.memory.afford(MARK_BYTES * len(component.states))
+            product.marked(marks, component.states, component.nodes)
         self._level, self._start = _first(of, product, rounds, marks)
         self.key = self._level, of.state(self._start[0])
 
     def lasso(self) -> Lasso:
         of, product, (number, node) = self._of, self._product, self._start
         marks = product.graph.zeros(product.width)
-        for one in self._fair:
-            of.graph.memory.afford(MARK_BYTES * len(one.states))
-            here = (one.states == number) & (one.nodes == node)
+        for component in self._fair:
+            of.graph.memory.afford(MARK_BYTES * len(component.states))
+            here = (component.states == number) & (component.nodes == node)
             if here.any():
-                inside = one.components == one.components[here][0]
-                product.marked(marks, one.states[inside], one.nodes[inside])
+                inside = component.components == component.components[here][0]
+                product.marked(marks, component.states[inside], component.nodes[inside])
         places = of.graph.places()
         layers = _Layers(
             of, product, list(self._rounds), product.automaton.initial, product.free, places
@@ -90,36 +90,36 @@ class Candidate:
 
 
 def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) -> tuple[int, Spot]:
-    """The least pair that is marked, behind the number of steps to it."""
-    for level, one in enumerate(rounds):
+    """The first marked pair, after its distance."""
+    for level, pairs in enumerate(rounds):
         of.graph.explorer.pause()
-        of.graph.memory.afford(16 * product.width * len(one.states))
-        found = _least(of, product, one.states, one.bits & marks[one.states])
-        if found is not None:
-            return level, found
+        of.graph.memory.afford(16 * product.width * len(pairs.states))
+        pair = _least(of, product, pairs.states, pairs.bits & marks[pairs.states])
+        if pair is not None:
+            return level, pair
     raise AssertionError("nothing leads to what is fair")
 
 
 def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
-    """The least of the pairs that are bits of some states, given by ascending numbers."""
+    """The least pair among the bits of some states (ascending numbers)."""
     kept = filled(bits)
     state_bytes = 8 * (of.layout.words + 1 + bits.shape[1])
     of.graph.memory.afford(state_bytes * int(np.count_nonzero(kept)))
     states, bits = states[kept], bits[kept]
     if not len(states):
         return None
-    packed, place = of.graph.copied(states), 0
+    packed, position = of.graph.copied(states), 0
     worker = of.graph.explorer.workers[0]
     for start in range(1, len(states), AT_ONCE):
         count = min(AT_ONCE, len(states) - start)
-        place = worker.call("least", packed.ctypes.data, place, start, count)
-    return int(states[place]), next(n for n in product.bound if product.has(bits, place, n))
+        position = worker.call("least", packed.ctypes.data, position, start, count)
+    return int(states[position]), next(n for n in product.bound if product.has(bits, position, n))
 
 
 class _Layers:
-    """Pairs by the number of steps to them, and the shortest paths from the first ones: those of
-    ``rounds[0]`` with the nodes ``initial``. The nodes ``free`` can be had wherever a state can,
-    and are not among the bits. ``places`` has none in use.
+    """Pairs by distance, and the shortest paths from the initial ones: the pairs of ``rounds[0]``
+    with nodes in ``initial``. Nodes in ``free`` have no bits, since their pairs are reachable
+    whenever the state is. ``places`` must be -1 everywhere.
     """
 
     def __init__(
@@ -146,73 +146,77 @@ class _Layers:
             return self._of.graph.level(number) == level
         if level >= len(self.rounds):
             return False
-        one = self.rounds[level]
-        place = int(np.searchsorted(one.states, number))
-        if place == len(one.states) or one.states[place] != number:
+        pairs = self.rounds[level]
+        position = int(np.searchsorted(pairs.states, number))
+        if position == len(pairs.states) or pairs.states[position] != number:
             return False
-        return self._product.has(one.bits, place, node)
+        return self._product.has(pairs.bits, position, node)
 
     def path(self, end: Spot, level: int) -> list[Spot]:
-        """The path to a pair that `paths.path_to` finds, which has ``level`` steps."""
-        found: list[Spot] = []
+        """The path to a pair at distance ``level``, the same as that of `paths.path_to`."""
+        pairs: list[Spot] = []
         here: tuple[Spot, int] | None = (end, level)
         while here is not None:
             self._of.graph.explorer.pause()
-            found.append(here[0])
+            pairs.append(here[0])
             here = self._before(*here)
-        return found[::-1]
+        return pairs[::-1]
 
     def _before(self, pair: Spot, level: int) -> tuple[Spot, int] | None:
-        """The pair through which a pair is found first, and the steps to it; None: it is first."""
+        """The pair through which a pair is reached first and the distance of that pair, or None for
+        an initial pair.
+        """
         number, node = pair
-        here = [one for one in self._every if self.at(number, one, level)]
-        known: dict[int, tuple[Spot, int] | None] = {}
-        for one in here:
+        here = [candidate for candidate in self._every if self.at(number, candidate, level)]
+        origins: dict[int, tuple[Spot, int] | None] = {}
+        for candidate in here:
             if level:
-                found = self._leading(number, one, level)
-                if found is not None:
-                    known[one] = found, level - 1
-            elif one in self._initial:
-                known[one] = None
-        waiting = list(known)
-        for one in waiting:
-            for after in self._nodes[one].successors:
-                if after in here and after not in known:
-                    known[after] = (number, one), level
+                source = self._leading(number, candidate, level)
+                if source is not None:
+                    origins[candidate] = source, level - 1
+            elif candidate in self._initial:
+                origins[candidate] = None
+        waiting = list(origins)
+        for candidate in waiting:
+            for after in self._nodes[candidate].successors:
+                if after in here and after not in origins:
+                    origins[after] = (number, candidate), level
                     waiting.append(after)
-        return known[node]
+        return origins[node]
 
     def _leading(self, number: int, node: int, level: int) -> Spot | None:
-        """The least pair of the layer before from which a step leads to a pair."""
-        found: list[tuple[State, int, int]] = []
+        """The least pair of the previous layer with a step to a pair."""
+        candidates: list[tuple[State, int, int]] = []
         free = [n for n in self._free if node in self._nodes[n].successors]
         graph = self._of.graph
         if free and graph.level(number) == level:
             (packed,) = graph.explorer.predecessors(level, [graph.packed(number)])
             source = graph.find(packed)
             assert source is not None
-            found.append((self._of.state(source), min(free), source))
+            candidates.append((self._of.state(source), min(free), source))
         self._places[number] = 0
         states = self.rounds[level - 1].states
         sources, _, _ = self._of.rows.inside(states, self._places)
         self._places[number] = -1
         for source in np.unique(states[sources]).tolist():
             leads = (
-                one
-                for one in self._product.bound
-                if node in self._nodes[one].successors and self.at(source, one, level - 1)
+                before
+                for before in self._product.bound
+                if node in self._nodes[before].successors and self.at(source, before, level - 1)
             )
-            one = next(leads, None)
-            if one is not None:
-                found.append((self._of.state(source), one, source))
-        if not found:
+            before = next(leads, None)
+            if before is not None:
+                candidates.append((self._of.state(source), before, source))
+        if not candidates:
             return None
-        _, one, source = min(found)
-        return source, one
+        _, before, source = min(candidates)
+        return source, before
 
 
 class _Component:
-    """A fair component, whose pairs are ``marks``; see `paths.Inside`. Units are numbers from 0."""
+    """A fair component with the pairs in ``marks``; see `paths.Inside`. Units are numbered from
+    0.
+    """
 
     def __init__(self, of: Source, product: Product, marks: Words) -> None:
         graph = of.graph
@@ -229,7 +233,7 @@ class _Component:
         self._scratch = graph.places()
 
     def possible(self, state: int) -> frozenset[int]:
-        """The units of which a step is possible in a state."""
+        """The units that have a possible step in a state."""
         bits = self._of.rows.possible[state].tolist()
         return frozenset(
             64 * part + bit
@@ -239,7 +243,7 @@ class _Component:
         )
 
     def conditions(self, state: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The acceptance conditions that a state asks for, and those that it meets."""
+        """The acceptance conditions that a state requires, and those that it meets."""
         rows = list(enumerate(self._product.conditions(np.array([state], np.int64))))
         return (
             frozenset(number for number, (asks, _) in rows if asks[0]),
@@ -247,35 +251,37 @@ class _Component:
         )
 
     def counts(self, before: Spot, after: Spot) -> frozenset[int]:
-        """The units for which a step counts that leads from a pair to another."""
+        """The units for which a step between two pairs counts."""
         _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
         return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
 
     def nearest(self, start: Spot, owed: Owed[int]) -> Sequence[Spot]:
-        """The path behind ``start`` to what meets something that is owed."""
+        """The shortest path from ``start`` (excluded) to a pair or step that meets something
+        owed.
+        """
         wanted = np.zeros(self._of.units.count + 1, np.bool_)
         wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True
         layers = self._layers(start)
         step: tuple[Spot, Spot] | None = None
         with closing(self._spread(start)) as spread:
-            for level, one in enumerate(spread):
-                there = _least(self._of, self._product, one.states, self._serving(one, owed))
+            for level, pairs in enumerate(spread):
+                there = _least(self._of, self._product, pairs.states, self._serving(pairs, owed))
                 if step is not None and (there is None or self._key(step[1]) < self._key(there)):
                     break
-                layers.rounds.append(one)
+                layers.rounds.append(pairs)
                 if there is not None:
                     return layers.path(there, level)[1:]
-                step = self._step(one, wanted) if wanted.any() else None
+                step = self._step(pairs, wanted) if wanted.any() else None
         assert step is not None, "what is owed cannot be had"
         return [*layers.path(step[0], len(layers.rounds) - 1)[1:], step[1]]
 
     def home(self, pair: Spot, start: Spot) -> Sequence[Spot]:
-        """The shortest path behind ``pair`` to ``start``, of one move at least."""
+        """The shortest path of at least one move from ``pair`` (excluded) to ``start``."""
         number, node = start
         layers = self._layers(pair)
         with closing(self._spread(pair)) as spread:
-            for level, one in enumerate(spread):
-                layers.rounds.append(one)
+            for level, pairs in enumerate(spread):
+                layers.rounds.append(pairs)
                 if pair != start:
                     if layers.at(number, node, level):
                         return layers.path(start, level)[1:]
@@ -283,7 +289,7 @@ class _Component:
                 for before in self._product.bound:
                     if self._product.leads(before, node) and layers.at(number, before, level):
                         return [*layers.path((number, before), level)[1:], start]
-                step = self._step(one, None, start)
+                step = self._step(pairs, None, start)
                 if step is not None:
                     return [*layers.path(step[0], level)[1:], start]
         raise AssertionError("nothing leads back")
@@ -297,41 +303,41 @@ class _Component:
     def _key(self, pair: Spot) -> tuple[State, int]:
         return self._of.state(pair[0]), pair[1]
 
-    def _serving(self, one: Round, owed: Owed[int]) -> Words:
-        """Those pairs of a layer that meet something that is owed, though no step does."""
+    def _serving(self, pairs: Round, owed: Owed[int]) -> Words:
+        """The pairs of a layer that meet something owed by themselves, without a step."""
         nodes = self._product.nodes
         meeting = self._product.mask(
             node for node in self._product.bound if not owed.promises <= nodes[node].puts_off
         )
-        bits = one.bits & meeting
+        bits = pairs.bits & meeting
         if owed.weak:
             weak = self._of.units.words(owed.weak)
-            idle = filled(weak & ~self._of.rows.possible[one.states])
-            bits[idle] = one.bits[idle]
+            idle = filled(weak & ~self._of.rows.possible[pairs.states])
+            bits[idle] = pairs.bits[idle]
         if owed.conditions:
-            conditions = self._product.conditions(one.states)
+            conditions = self._product.conditions(pairs.states)
             for number in owed.conditions:
                 _, meets = conditions[number]
-                bits[meets] = one.bits[meets]
+                bits[meets] = pairs.bits[meets]
         return bits
 
     def _step(
-        self, one: Round, wanted: Flags | None, target: Spot | None = None
+        self, pairs: Round, wanted: Flags | None, target: Spot | None = None
     ) -> tuple[Spot, Spot] | None:
-        """The least step from a layer that counts for a unit that is ``wanted``, or that leads to
-        ``target``: by the pair that it leads to, and by the one from which it does.
+        """The least step from a layer that counts for a ``wanted`` unit, or that leads to
+        ``target``: ordered by target pair, then by source pair.
         """
         product = self._product
         ends, sources, reached = list[Ids](), list[Ids](), list[Words]()
         only = None if target is None else product.mask([target[1]])
-        for begin in range(0, len(one.states), AT_ONCE):
+        for begin in range(0, len(pairs.states), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            leaving, reaching, units = self._of.rows.inside(one.states[part], self._places)
+            leaving, reaching, units = self._of.rows.inside(pairs.states[part], self._places)
             kept = units > 0 if wanted is None else wanted[units]
             if target is not None:
                 kept = reaching == target[0]
             leaving, reaching = leaving[kept], reaching[kept]
-            bits = product.onward(one.bits[part][leaving]) & self._marks[reaching]
+            bits = product.onward(pairs.bits[part][leaving]) & self._marks[reaching]
             if only is not None:
                 bits &= only
             kept = filled(bits)
@@ -347,6 +353,6 @@ class _Component:
         assert to is not None
         rows = np.unique(np.concatenate(sources)[every == to[0]])
         leading = product.mask(node for node in product.bound if product.leads(node, to[1]))
-        before = _least(self._of, product, one.states[rows], one.bits[rows] & leading)
+        before = _least(self._of, product, pairs.states[rows], pairs.bits[rows] & leading)
         assert before is not None
         return before, to

@@ -1,10 +1,10 @@
-"""The graph of the states multiplied with an automaton: what can be reached, and round what a
-behaviour can go for ever, fairly.
+"""The product of the state graph and an automaton: the pairs that can be reached, and the sets of
+pairs in which a fair behaviour can continue forever.
 
-A pair of a state and a node is a bit of the state. A node that asks for nothing and may wait for
-ever has none: it can be had in every state, as soon as the state can. Bits are carried along steps
-by machine code, and only from states that have some are steps made. What is left of the pairs
-without those from which no cycle can be reached is taken apart (`streett.py`).
+A pair of a state and a node is a bit of the state. A node without requirements that may wait
+forever needs no bit: its pair is reachable whenever the state is. Machine code carries bits along
+steps, and computes the steps of states with at least one bit only. Pairs from which no cycle can be
+reached are dropped; the others are split into components (`streett.py`).
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from fencepost.spec.records import dataclass
 AT_ONCE = 1 << 15
 """The number of states in a batch."""
 ROUND_WORDS = 6
-"""The words that a round takes for each state meanwhile, and for each word of its nodes."""
+"""The temporary words of a round, per state and word of its nodes."""
 COLUMN_BYTES = 17
-"""The bytes for each state while those with a bit are looked for, in a column that is there."""
+"""The bytes per state while states with a bit are selected from an existing column."""
 COLLECT_BYTES, ORDER_BYTES = 20, 28
-"""The bytes for each step while steps are collected, and while they are put in order."""
+"""The bytes per step while steps are collected, and while they are sorted."""
 PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
-"""The number of bits of an index into a table; a function of more than `MAX_TABLED` bits has
-smaller tables, since there are many.
+"""The number of bits that index one table. A function of more than `MAX_TABLED` bits uses smaller
+tables, since it needs many.
 """
 WORTH = 20
-"""Another turn of dropping pairs is worth it where the last one changed this part of the states."""
+"""Pairs are dropped in another pass if the last one changed at least one state in this many."""
 
 
 _FLAGS: Logic[Flags] = Logic(
@@ -58,14 +58,16 @@ _FLAGS: Logic[Flags] = Logic(
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The states with pairs whose shortest paths have one length; ``bits`` are these pairs."""
+    """The states with pairs at one distance from the initial pairs; ``bits`` are these pairs."""
 
     states: Ids
     bits: Words
 
 
 class Tables:
-    """A function of bits that is a union over them: ``images`` are those of single bits."""
+    """A function on bit sets that distributes over union; ``images`` are the images of single
+    bits.
+    """
 
     def __init__(self, images: Sequence[int], width: int) -> None:
         self._width = width
@@ -74,20 +76,20 @@ class Tables:
         for start in range(0, len(images), self._size):
             part = images[start : start + self._size]
             table = np.zeros((1 << len(part), width), np.uint64)
-            for place, image in enumerate(part):
-                half = 1 << place
+            for position, image in enumerate(part):
+                half = 1 << position
                 table[half : 2 * half] = table[:half] | bit_words(image, width)
             self._tables.append(table)
 
     def __call__(self, bits: Words) -> Words:
-        made = np.zeros((len(bits), self._width), np.uint64)
+        images = np.zeros((len(bits), self._width), np.uint64)
         for number, table in enumerate(self._tables):
-            made |= table[_piece(bits, self._size * number, len(table))]
-        return made
+            images |= table[_piece(bits, self._size * number, len(table))]
+        return images
 
 
 class Product:
-    """The pairs of the automaton with the states whose predicates are ``labels``."""
+    """The pairs of automaton nodes and states; ``labels`` are the predicates of the states."""
 
     def __init__(
         self,
@@ -120,8 +122,8 @@ class Product:
         self._conditional = sorted(
             {
                 number
-                for one in automaton.conditions
-                for part in (one.stays, one.meets)
+                for condition in automaton.conditions
+                for part in (condition.stays, condition.meets)
                 for number in predicates(part)
             }
         )
@@ -138,17 +140,19 @@ class Product:
         return sum(1 << self._bit[node] for node in set(nodes) if node in self._bit)
 
     def mask(self, nodes: Iterable[int]) -> Words:
-        """A word or more with the bits of some nodes."""
+        """The words with the bits of some nodes."""
         return bit_words(self.bits(nodes), self.width)
 
     def leads(self, node: int, after: int) -> bool:
-        """Whether a node may come next behind another."""
+        """Whether ``after`` is a successor of a node."""
         return after in self.nodes[node].successors
 
     @cached_property
     def _fitting(self) -> list[Words]:
-        """For each piece of the predicates, by their values, the nodes that fit them."""
-        made: list[Words] = []
+        """For each piece of the predicates: the nodes that fit, by the values of these
+        predicates.
+        """
+        tables: list[Words] = []
         for piece in range(-(-len(self._places) // self._size)):
             size = min(self._size, len(self._places) - self._size * piece)
             table = np.zeros((1 << size, self.width), np.uint64)
@@ -156,68 +160,68 @@ class Product:
             for bit, node in enumerate(self.bound):
                 mask = wanted = 0
                 for predicate, truth in self.nodes[node].requires:
-                    place = self._places[predicate]
-                    if place // self._size == piece:
-                        mask |= 1 << place % self._size
-                        wanted |= truth << place % self._size
+                    position = self._places[predicate]
+                    if position // self._size == piece:
+                        mask |= 1 << position % self._size
+                        wanted |= truth << position % self._size
                 table[(values & mask) == wanted, bit // 64] |= np.uint64(1 << bit % 64)
-            made.append(table)
-        return made
+            tables.append(table)
+        return tables
 
     def _allowed(self) -> Iterator[tuple[slice, Words]]:
-        """The nodes that states fit, some states at a time."""
+        """Batches of states, and the nodes that each state fits."""
         everything = bit_words((1 << len(self.bound)) - 1, self.width)
         for start in range(0, self.graph.states, AT_ONCE):
             part = slice(start, min(self.graph.states, start + AT_ONCE))
             labels = self._labels[part]
-            made = np.tile(everything, (len(labels), 1))
+            allowed = np.tile(everything, (len(labels), 1))
             for piece, table in enumerate(self._fitting):
-                made &= table[_piece(labels, self._size * piece, len(table))]
-            yield part, made
+                allowed &= table[_piece(labels, self._size * piece, len(table))]
+            yield part, allowed
 
     def allowed(self) -> Words:
         """The nodes that each state fits."""
-        found = self.graph.zeros(self.width)
+        allowed = self.graph.zeros(self.width)
         for part, bits in self._allowed():
-            found[part] = bits
-        return found
+            allowed[part] = bits
+        return allowed
 
     def wanted(self) -> Flags | None:
-        """The states of which some pair may matter; None: nothing can violate the formula."""
+        """The states with a pair that may matter, or None if nothing can violate the formula."""
         behind, first = bit_words(self.behind, self.width), bit_words(self.first, self.width)
         goal = bit_words(self.bits(n for group in self.groups for n in group), self.width)
         start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
         begins = ends = False
         self.graph.memory.afford(self.graph.states)
-        found: Flags = np.zeros(self.graph.states, np.bool_)
+        wanted: Flags = np.zeros(self.graph.states, np.bool_)
         for part, bits in self._allowed():
             begins = begins or bool((bits & behind).any())
             if part.start < start:
                 begins = begins or bool((bits[: start - part.start] & first).any())
             ends = ends or bool((bits & goal).any())
-            found[part] = filled(bits)
-        return found if begins and ends else None
+            wanted[part] = filled(bits)
+        return wanted if begins and ends else None
 
     # ------------------------------------------------------------ what can be reached
 
     def rounds(self, rows: Rows) -> Iterator[Round]:
-        """The pairs that can be reached, by the number of steps to them; steps are made meanwhile
-        from the states that have some.
+        """The reachable pairs by distance; computes the steps of the states with a pair on the
+        way.
         """
         starts = self.graph.starts
         opened, fresh = self.allowed(), self.graph.zeros(self.width)
-        found = np.zeros(0, np.int64)
+        reached = np.zeros(0, np.int64)
         level = 0
-        while level + 1 < len(starts) or len(found):
+        while level + 1 < len(starts) or len(reached):
             enters = self.behind | (self.first if level == 0 else 0)
             entering = bit_words(enters, self.width)
             begun = slice(0, 0)
             if level + 1 < len(starts):
                 begun = slice(starts[level], starts[level + 1])
-            self._afford(len(found) + begun.stop - begun.start, ROUND_WORDS)
+            self._afford(len(reached) + begun.stop - begun.start, ROUND_WORDS)
             begin = np.flatnonzero(filled(opened[begun] & entering)) + begun.start
-            states = distinct([found, begin])
-            # A state of an earlier level entered then: nothing of it is open any more.
+            states = distinct([reached, begin])
+            # A state of an earlier level was entered at that time, so none of its pairs is open.
             bits = fresh[states] | (opened[states] & entering)
             fresh[states] = 0
             opened[states] &= ~bits
@@ -225,34 +229,34 @@ class Product:
             yield Round(states, bits)
             self.decision.edges += rows.make(states)
             self.decision.advance(len(states))
-            found = rows.advance(states, self.onward(bits), opened, fresh)
+            reached = rows.advance(states, self.onward(bits), opened, fresh)
             level += 1
 
     def spread(
         self, rows: Rows, start: tuple[int, int], opened: Words, fresh: Words
     ) -> Generator[Round]:
-        """The pairs that can be reached from one, as far as they are ``opened``, by the number of
-        steps to them. At the end ``opened`` is what it was, and ``fresh`` empty, as before.
+        """The pairs reachable from one pair within ``opened``, by distance. Restores ``opened`` and
+        empties ``fresh`` at the end.
         """
         number, node = start
         states, bits = np.array([number], np.int64), self.mask([node])[np.newaxis]
         opened[states] &= ~bits
-        made: list[Round] = []
+        rounds: list[Round] = []
         try:
             while len(states):
                 self._afford(len(states), ROUND_WORDS)
                 self._stay(states, bits, opened)
-                made.append(Round(states, bits))
-                yield made[-1]
+                rounds.append(Round(states, bits))
+                yield rounds[-1]
                 states = rows.advance(states, self.onward(bits), opened, fresh)
                 bits = fresh[states]
                 fresh[states] = 0
         finally:
-            for one in made:
-                opened[one.states] |= one.bits
+            for earlier in rounds:
+                opened[earlier.states] |= earlier.bits
 
     def _stay(self, states: Ids, bits: Words, opened: Words) -> None:
-        """Adds the pairs that come while the states stay."""
+        """Adds the pairs that are reached while the state stays the same."""
         while True:
             after = self.onward(bits) & opened[states]
             if not after.any():
@@ -263,7 +267,7 @@ class Product:
     # ------------------------------------------------------------ where it can go on for ever
 
     def has(self, words: Words, state: int, node: int) -> bool:
-        """Whether the bit of a node is among those of a state."""
+        """Whether a state has the bit of a node."""
         bit = self._bit[node]
         return bool(words[state, bit // 64] >> np.uint64(bit % 64) & np.uint64(1))
 
@@ -274,23 +278,23 @@ class Product:
             words[states[nodes == node], bit // 64] |= np.uint64(1 << bit % 64)
 
     def fair(self, rows: Rows, rounds: Sequence[Round], units: Units) -> list[Fair]:
-        """The largest sets of pairs round which a behaviour can go for ever, fairly and putting off
-        no promise.
+        """The largest sets of pairs in which a behaviour can continue forever, fairly and without
+        postponing a promise.
         """
-        number = {node: place for place, group in enumerate(self.groups) for node in group}
+        number = {node: index for index, group in enumerate(self.groups) for node in group}
         width = max(1, -(-len(self.groups) // 64))
         group_of = Tables([1 << number[n] if n in number else 0 for n in self.bound], width)
         alive = self.graph.zeros(width)
-        for one in rounds:
-            self._afford(len(one.states), ROUND_WORDS)
-            alive[one.states] |= group_of(one.bits)
+        for earlier in rounds:
+            self._afford(len(earlier.states), ROUND_WORDS)
+            alive[earlier.states] |= group_of(earlier.bits)
         self._trim(rows, alive)
-        found: list[Fair] = []
+        fair: list[Fair] = []
         reached: Words | None = None
-        for place, group in enumerate(self.groups):
-            mask = np.uint64(1 << place % 64)
+        for index, group in enumerate(self.groups):
+            mask = np.uint64(1 << index % 64)
             self.graph.memory.afford(COLUMN_BYTES * self.graph.states)
-            states = self._settling(np.flatnonzero(alive[:, place // 64] & mask))
+            states = self._settling(np.flatnonzero(alive[:, index // 64] & mask))
             if not len(states):
                 continue
             if len(group) == 1:
@@ -301,12 +305,12 @@ class Product:
             streett = Streett(
                 self.graph, self.automaton, rows, units, self.conditions, self.decision
             )
-            found += streett.fair(part)
-        return found
+            fair += streett.fair(part)
+        return fair
 
     def conditions(self, states: Ids) -> list[tuple[Flags, Flags]]:
-        """For each acceptance condition the states, among some, whose cycles have to meet it, and
-        those that meet it.
+        """For each acceptance condition: which of the states require it of their cycles, and which
+        of them meet it.
         """
         flags = len(self._conditional) + 4 * len(self.automaton.conditions)
         self.graph.memory.afford((COLUMN_BYTES + 8 + flags) * len(states) if flags else 0)
@@ -317,18 +321,21 @@ class Product:
             whole: Flags = np.broadcast_to(row, states.shape)
             return whole
 
-        return [(~true(one.stays), true(one.meets)) for one in self.automaton.conditions]
+        return [
+            (~true(condition.stays), true(condition.meets))
+            for condition in self.automaton.conditions
+        ]
 
     def _column(self, states: Ids, predicate: int) -> Flags:
         """The values of a predicate in some states."""
-        place = self._places[predicate]
-        column = self._labels[states, place // 64] >> np.uint64(place % 64)
+        position = self._places[predicate]
+        column = self._labels[states, position // 64] >> np.uint64(position % 64)
         truth: Flags = (column & np.uint64(1)) != 0
         return truth
 
     def _settling(self, states: Ids) -> Ids:
-        """Those of some states that may lie on an accepting cycle as far as conditions tell that
-        no state meets.
+        """The states that may lie on an accepting cycle, after those are removed that require a
+        condition that no state meets.
         """
         for asks, meets in self.conditions(states):
             if not meets.any():
@@ -337,15 +344,15 @@ class Product:
 
     def _reached(self, rounds: Sequence[Round]) -> Words:
         """All pairs of some rounds."""
-        made = self.graph.zeros(self.width)
-        for one in rounds:
-            self._afford(len(one.states), 2)
-            made[one.states] |= one.bits
-        return made
+        reached = self.graph.zeros(self.width)
+        for earlier in rounds:
+            self._afford(len(earlier.states), 2)
+            reached[earlier.states] |= earlier.bits
+        return reached
 
     def _trim(self, rows: Rows, alive: Words) -> None:
-        """Drops pairs from which no cycle can be reached, not all of them. Where no unit is
-        possible, a behaviour can stay.
+        """Drops some of the pairs from which no cycle can be reached. A behaviour can stay in a
+        state in which no unit is possible, so its pairs are kept.
         """
         self.graph.memory.afford(2 * self.graph.states)
         some = filled(alive)
@@ -354,7 +361,7 @@ class Product:
         states = np.flatnonzero(some)
         resting = states[~filled(rows.possible[states])]
         rests = alive[resting]
-        # The pairs of a level lead to the next one, mostly.
+        # Most steps lead to the next level.
         states = states[::-1]
         while len(states):
             changed = rows.trim(states, alive)
@@ -364,13 +371,13 @@ class Product:
         alive[resting] |= rests
 
     def _afford(self, states: int, words: int) -> None:
-        """Raises `Exhausted` unless there is memory for some words, and as many for each word of
-        nodes, for each of some states.
+        """Raises `Exhausted` unless there is memory for ``words`` words per state, and per state
+        and word of nodes.
         """
         self.graph.memory.afford(8 * words * (1 + self.width) * states)
 
     def _between(self, rows: Rows, states: Ids) -> Steps:
-        """The steps between some states, by their positions."""
+        """The steps between some states, by position."""
         self.decision.enter("edges", len(states))
         places = self.graph.places()
         self.graph.memory.afford(COLLECT_BYTES * rows.count(states) + PLACE_BYTES * len(states))
@@ -378,8 +385,8 @@ class Product:
         return Steps(*rows.inside(states, places, self.decision.advance))
 
     def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
-        """The pairs of some states, each of which has the node, with a node that makes a group
-        because it leads to itself; and the steps between them.
+        """The pairs of some states with ``node``, which is a group by itself since it is its own
+        successor, and the steps between them.
         """
         self.graph.memory.afford((PLACE_BYTES + 1) * len(states))
         nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)
@@ -390,7 +397,7 @@ class Product:
         memory, steps = self.graph.memory, self._between(rows, states)
         leaving, reaching, units = steps.sources, steps.targets, steps.units
         self.decision.enter("components")
-        # Nobody goes round between pairs if not between their states.
+        # A cycle of pairs runs through a cycle of states.
         _, of_state = components(memory, len(states), leaving, reaching)
         memory.afford(COLLECT_BYTES * len(leaving))
         kept = of_state[leaving] == of_state[reaching]
@@ -410,12 +417,12 @@ class Product:
         nodes = np.repeat(np.array(group, np.int32), [len(mine) for mine in owners])
         lingers = np.array([node in self.nodes[node].successors for node in range(len(self.nodes))])
         memory.afford(PAIR_BYTES * count)
-        made: list[Steps] = []
+        parts: list[Steps] = []
         size = 0
         for node, mine in zip(group, owners, strict=True):
             memory.afford(ORDER_BYTES * len(leaving))
             out = np.flatnonzero(vertex[node][leaving] >= 0)
-            one, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
+            sources, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
             here: list[Steps] = []
             for after in self.nodes[node].successors:
                 if after not in vertex:
@@ -424,15 +431,15 @@ class Product:
                 memory.afford(ORDER_BYTES * fresh + COLLECT_BYTES // 2 * size)
                 other = vertex[after][reached_here]
                 kept = other >= 0
-                here.append(Steps(one[kept], other[kept], counted[kept]))
+                here.append(Steps(sources[kept], other[kept], counted[kept]))
                 if after != node:
                     other = vertex[after][mine]
                     kept = other >= 0
                     nothing = np.zeros(int(kept.sum()), np.uint16)
                     here.append(Steps(vertex[node][mine][kept], other[kept], nothing))
             size += sum(len(part.sources) for part in here)
-            made.append(Steps.joined(here).ordered() if len(here) > 1 else here[0])
-        every = Steps.joined(made)
+            parts.append(Steps.joined(here).ordered() if len(here) > 1 else here[0])
+        every = Steps.joined(parts)
         return Part(states[np.concatenate(owners)], nodes, lingers[nodes], every)
 
 
@@ -442,25 +449,25 @@ def bit_words(bits: int, width: int) -> Words:
 
 
 def _piece(bits: Words, first: int, size: int) -> Ids:
-    """The values of the bits from ``first`` on that are looked up in a table."""
+    """The values of the bits from ``first`` on, as indexes of a table of ``size`` rows."""
     column = bits[:, first // 64] >> np.uint64(first % 64)
     return (column & np.uint64(size - 1)).astype(np.intp)
 
 
 def _groups(automaton: Automaton) -> Iterator[tuple[int, ...]]:
-    """The sets of nodes between which a run can go for ever without putting off a promise."""
+    """The sets of nodes in which a run can stay forever without postponing a promise."""
     nodes = automaton.nodes
     ahead = [sum(1 << after for after in node.successors) for node in nodes]
     for middle in range(len(nodes)):  # Warshall's closure.
-        for one, reached in enumerate(ahead):
+        for node, reached in enumerate(ahead):
             if reached >> middle & 1:
-                ahead[one] |= ahead[middle]
-    known = 0
-    for one, reached in enumerate(ahead):
-        if known >> one & 1 or not reached >> one & 1:
+                ahead[node] |= ahead[middle]
+    grouped = 0
+    for node, reached in enumerate(ahead):
+        if grouped >> node & 1 or not reached >> node & 1:
             continue
-        group = tuple(n for n in range(len(nodes)) if reached >> n & 1 and ahead[n] >> one & 1)
-        known |= sum(1 << node for node in group)
+        group = tuple(n for n in range(len(nodes)) if reached >> n & 1 and ahead[n] >> node & 1)
+        grouped |= sum(1 << node for node in group)
         if all(
             any(promise not in nodes[node].puts_off for node in group)
             for promise in range(automaton.promises)

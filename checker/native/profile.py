@@ -1,7 +1,8 @@
 # pyright: basic
-"""The profile of the states in memory, variable by variable, by NumPy over packed words.
+"""The profile of the states in memory, variable by variable, by NumPy on packed words.
 
-Only the different values of a variable are decoded, which are few where states are many.
+Only distinct values of a variable are decoded, and there are few of them where there are many
+states.
 """
 
 from __future__ import annotations
@@ -23,50 +24,50 @@ from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
 TIMED = 50_000
-"""The most states from which the steps of an action are timed."""
+"""The number of states from which an action is timed, at most."""
 LEAST_TIMED = 20_000
-"""Fewer states are gone through again and again, until they have been as many."""
+"""Smaller sets of states are repeated up to this number."""
 LONG_SECONDS = 0.2
-"""An action is timed from fewer states where its steps have taken as long."""
+"""Timing an action ends after so many seconds."""
 AT_ONCE = 1000
-"""The most states of one call, between two looks whether to go on."""
+"""The number of states per call, between two checks whether to continue."""
 ROWS = 1 << 18
-"""The states that are looked at between two looks whether to go on."""
+"""The number of states read between two checks whether to continue."""
 
 
 def profile(layout: Layout, explorer: Explorer, levels: int, refused: dict[int, int]) -> Profile:
-    """The profile of the states of the first ``levels`` levels; ``refused`` says how often guards
-    were false. Raises what stops the work.
+    """The profile of the states in the first ``levels`` levels. ``refused`` counts how often guards
+    were false. Raises the reason for stopping.
     """
-    known: list[Any] = [None] * len(layout.types)
+    distinct: list[Any] = [None] * len(layout.types)
     count = 0
     for rows in _rows(explorer, levels, layout.words):
         count += len(rows)
-        for number in range(len(known)):
-            found = np.unique(_column(layout, number, rows), axis=0)
-            if known[number] is not None:
-                found = np.unique(np.concatenate([known[number], found]), axis=0)
-            known[number] = found
+        for number in range(len(distinct)):
+            values = np.unique(_column(layout, number, rows), axis=0)
+            if distinct[number] is not None:
+                values = np.unique(np.concatenate([distinct[number], values]), axis=0)
+            distinct[number] = values
         explorer.pause()
     variables = [
-        profiled(kind, {_value(layout, number, row) for row in known[number]} if count else ())
+        profiled(kind, {_value(layout, number, row) for row in distinct[number]} if count else ())
         for number, kind in enumerate(layout.types)
     ]
     return Profile(count, tuple(variables), refused)
 
 
 def _rows(explorer: Explorer, levels: int, width: int) -> Iterator[Any]:
-    """The states as rows of words, some at a time."""
+    """The states as rows of words, in batches."""
     for level in range(1, levels + 1):
         for address, count in explorer.pieces(level):
             for start in range(0, count, ROWS):
                 now = min(ROWS, count - start)
-                place = address + 8 * width * start
-                yield np.ctypeslib.as_array(words(place, now * width)).reshape(now, width)
+                start_address = address + 8 * width * start
+                yield np.ctypeslib.as_array(words(start_address, now * width)).reshape(now, width)
 
 
 def _column(layout: Layout, number: int, rows: Any) -> Any:
-    """The words of one variable, of all rows; a small one's bits alone."""
+    """The words of one variable in all rows; for a small variable its bits only."""
     size, place = shape(layout.types[number]), layout.places[number]
     if isinstance(size, Small):
         mask = np.uint64((1 << size.bits) - 1 if size.bits < WORD else (1 << WORD) - 1)
@@ -75,15 +76,17 @@ def _column(layout: Layout, number: int, rows: Any) -> Any:
 
 
 def _value(layout: Layout, number: int, row: Any) -> Value:
-    """The value that words of `_column` stand for."""
-    found = [int(row)] if row.ndim == 0 else [int(word) for word in row]
-    return read(layout.types[number], found, Part(0, 0))
+    """The value encoded by words of `_column`."""
+    encoded = [int(row)] if row.ndim == 0 else [int(word) for word in row]
+    return read(layout.types[number], encoded, Part(0, 0))
 
 
 def new_states(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[int, ...]:
-    """`Profile.new`, by the steps between each level and the next. Raises what stops the work."""
+    """`Profile.new`, from the steps between each level and the next. Raises the reason for
+    stopping.
+    """
     graph = StateGraph(explorer, explorer.memory, layout.words, levels)
-    # A unit for each action, from 1 on.
+    # Each action is a unit, numbered from 1.
     units = Units(range(1, actions + 1), [False] * actions, actions, frozenset())
     rows = Rows(graph, units, np.ones(graph.states, np.bool_), COLLECT_ALL)
     places = np.full(graph.states, -1, np.int32)
@@ -93,28 +96,28 @@ def new_states(explorer: Explorer, layout: Layout, levels: int, actions: int) ->
         before = np.arange(start, end)
         rows.make(before)
         places[end:last] = np.arange(last - end)
-        _, targets, found = rows.inside(before, places)
+        _, targets, reached_by = rows.inside(before, places)
         places[end:last] = -1
         first = np.full(last - end, actions + 1, np.int64)
-        np.minimum.at(first, targets, found)
+        np.minimum.at(first, targets, reached_by)
         counts += np.bincount(first, minlength=actions + 1)[: actions + 1]
     return tuple(counts[1:].tolist())
 
 
 def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[float, ...]:
-    """`Profile.seconds`, over states of all levels, as many as `TIMED`. Raises what stops the work.
+    """`Profile.seconds`, over up to `TIMED` states of all levels. Raises the reason for stopping.
 
-    The steps are made once more, and what they lead to is dropped.
+    The steps are computed again, and their results are dropped.
     """
-    worker, found = explorer.workers[0], []
+    worker, samples = explorer.workers[0], []
     stride, seen = max(1, sum(explorer.size(n) for n in range(1, levels + 1)) // TIMED), 0
     for rows in _rows(explorer, levels, layout.words):
-        found.append(rows[-seen % stride :: stride].copy())
+        samples.append(rows[-seen % stride :: stride].copy())
         seen += len(rows)
-    states = np.concatenate(found) if found else np.zeros((0, layout.words), np.uint64)
+    states = np.concatenate(samples) if samples else np.zeros((0, layout.words), np.uint64)
     if not len(states):
         return (0.0,) * actions
-    # In no order, since those that come first may be all that there is time for.
+    # In random order, because time may suffice for the first ones only.
     np.random.default_rng(0).shuffle(states)
     states = np.tile(states, (-(-LEAST_TIMED // len(states)), 1))
     nothing = (ctypes.c_uint64 * 1)()
@@ -126,7 +129,7 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
 
 
 def _time(explorer: Explorer, worker: Worker, action: int, states: Any) -> float:
-    """The seconds that the steps of an action take from one state."""
+    """The seconds that the steps of an action take per state."""
     done, spent, some = 0, 0.0, 1
     while done < len(states) and spent < LONG_SECONDS:
         explorer.pause()

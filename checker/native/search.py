@@ -1,8 +1,8 @@
 """Breadth-first search in machine code: the engine ``local``.
 
-What it finds is what the interpreter finds, whatever the number of workers: a level is searched
-as a whole, and of several problems the least is kept. A limit on states ends the search between
-two levels; if there are too many initial states, `ValueStates` find the first of them.
+Its findings are those of the interpreter, for any number of workers: a level is always searched
+completely, and the least of several findings is kept. A limit on states ends the search between two
+levels; if there are too many initial states, `ValueStates` finds the first of them.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 CHECKPOINT_SECONDS = 300.0
-"""About how often a search is saved."""
+"""The default seconds between two saves of a search."""
 
 
 class Local:
-    """The engine of this module. ``code``: what code it runs; ``watched``: whether it looks for
-    writes outside its memory; ``seconds``: about how often a search is saved. The defaults are for
-    users, the rest is for tests.
+    """The engine of this module. The arguments are for tests: ``code`` selects the machine code to
+    run, ``watched`` detects writes outside the memory of the search, and ``seconds`` is the time
+    between saves.
     """
 
     name = "local"
@@ -88,17 +88,19 @@ class Local:
         compilation, _ = translated(model, Layout(model), properties)
         written = time.monotonic()
         quick = compilation.quick()
-        made = time.monotonic()
+        compiled = time.monotonic()
         better = compilation.best()
         ended = time.monotonic()
-        return Translation(written - began, made - written, quick.size, ended - made, better.size)
+        return Translation(
+            written - began, compiled - written, quick.size, ended - compiled, better.size
+        )
 
     def run(self, request: Request) -> Outcome:
         refuse_symbols(request.model)
         account = Account(request)
-        known = before_search(account)
-        if known is not None:
-            return known
+        early_outcome = before_search(account)
+        if early_outcome is not None:
+            return early_outcome
         interrupts = Interrupts()
         with interrupts.heard(), ExitStack() as kept:
             search = self._prepared(request, account, interrupts, kept)
@@ -113,9 +115,9 @@ class Local:
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts, kept: ExitStack
     ) -> LevelSearch | Limit:
-        """A search that is ready to run; where it is over already, the limit that ends it.
-        ``kept``: what is kept open until it is over. Raises `Rejected` where it cannot be saved as
-        is asked.
+        """A search that is ready to run, or the limit that ended it during the preparation.
+        Resources on the stack ``kept`` stay open until the search ends. Raises `Rejected` if the
+        search cannot be saved as requested.
         """
         model, limits = request.model, request.limits
         layout = Layout(model)
@@ -124,29 +126,29 @@ class Local:
             compilation, sizes = _translated_or_kept(request, layout)
             if interrupts.asked:
                 return INTERRUPTED
-            made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+            compiled = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
             opened = _opened(request, compilation, account, layout, sizes)
             if opened is not None:
                 kept.callback(opened.close)
             workers, observer = limits.workers or processors(), request.observer
-            code = CodeInUse(compilation, made and made(), workers)
+            code = CodeInUse(compilation, compiled and compiled(), workers)
             memory.weigh()
 
             watch = Watch(request, account, interrupts)
-            # What decides behaviours finds states by their places in tables of whole states, and a
-            # profile reads them as they are.
+            # Deciding temporal properties locates states in tables of uncompressed states, and a
+            # profile reads them directly. profile reads them as they are.
             whole = account.searched.behaviours or request.profile
             compress = None if whole else lambda: self._set_code(workers)
-            found, spill = orbits(request), _spill(limits, memory)
+            symmetry, spill = orbits(request), _spill(limits, memory)
             states = LocalStates(
-                watch, layout, sizes, code, workers, memory, observer, compress, found, spill
+                watch, layout, sizes, code, workers, memory, observer, compress, symmetry, spill
             )
             checkpoint = None
             if opened is not None:
                 checkpoint = Checkpoint(opened.saver(states), self._seconds)
             return LevelSearch(
                 watch, states, checkpoint,
-                first_states=lambda: ValueStates(watch, Runner(model), found),
+                first_states=lambda: ValueStates(watch, Runner(model), symmetry),
             )  # fmt: skip
         except KeyboardInterrupt:
             return INTERRUPTED
@@ -155,22 +157,22 @@ class Local:
             return out_of_memory(limits)
 
     def _set_code(self, workers: int) -> SetCodeInUse:
-        """The code of compressed visited sets."""
+        """The code for compressed visited sets."""
         compilation = SetCompilation(compressed.text())
-        made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
-        return SetCodeInUse(compilation, made and made(), workers)
+        compiled = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+        return SetCodeInUse(compilation, compiled and compiled(), workers)
 
 
 ENGINE = Local()
 
 
 def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
-    """The outcome with what is found while the states are still there."""
+    """Adds the results that need the states in memory to the outcome."""
     if not isinstance(search.states, LocalStates):
         # There were too many initial states, and none was expanded.
         note = "There is no profile: no state was expanded."
         return replace(outcome, notes=(*outcome.notes, note)) if request.profile else outcome
-    # What is decided comes first: a profile may need the memory that is left.
+    # Temporal properties come first: a profile may need the memory that is left.
     if search.account.searched.behaviours:
         outcome = _judged(outcome, request, search)
     if request.profile:
@@ -179,19 +181,19 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
 
 
 def _spill(limits: Limits, memory: Memory) -> Spill | None:
-    """Where states that were expanded may go; None: nowhere. Raises `Rejected`."""
+    """The file for expanded states, or None. Raises `Rejected`."""
     if limits.spill is None:
         return None
     try:
         return Spill(limits.spill, memory)
     except OSError as error:
         reason = error.strerror or "the system refuses"
-        what = f"--spill {limits.spill}: {reason}"
-        raise Rejected([Problem("F856", None, what)]) from None
+        message = f"--spill {limits.spill}: {reason}"
+        raise Rejected([Problem("F856", None, message)]) from None
 
 
 def _spilled(outcome: Outcome, search: LevelSearch, limits: Limits) -> Outcome:
-    """The outcome, with what there is to say of states that were put away."""
+    """Adds notes about spilled states to the outcome."""
     states = search.states
     assert isinstance(states, LocalStates)
     spill = states.explorer.spill
@@ -221,17 +223,17 @@ def _opened(
     layout: Layout,
     sizes: Sizes,
 ) -> _Opened | None:
-    """The folder in which the search is saved; None: it is not. Raises `Rejected`."""
+    """The folder in which the search is saved, or None. Raises `Rejected`."""
     if request.saving is None:
         return None
-    # Who does not save a search does not pay for the libraries.
+    # Only runs that save pay for loading these libraries.
     home = import_module("fencepost.checker.native.saving.saver")
-    found: _Opened = home.Opened(request, compilation.text, account, layout, sizes)
-    return found
+    opened: _Opened = home.Opened(request, compilation.text, account, layout, sizes)
+    return opened
 
 
 def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
-    """The outcome with a profile, where there is the time and room for one."""
+    """Adds a profile to the outcome if time and memory allow."""
     states, refused = search.states, outcome.coverage.blocked
     assert isinstance(states, LocalStates)
     guards = request.model.guards
@@ -242,13 +244,13 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
     actions = len(request.model.actions)
     try:
         explorer.resume()
-        # Who does not ask for a profile does not pay for the libraries.
+        # Only runs with a profile pay for loading these libraries.
         home = import_module("fencepost.checker.native.profile")
-        made: Profile = home.profile(states.layout, explorer, levels, refused)
-        outcome = replace(outcome, profile=made)
+        profile: Profile = home.profile(states.layout, explorer, levels, refused)
+        outcome = replace(outcome, profile=profile)
         new = home.new_states(explorer, states.layout, levels, actions)
         spent = home.times(explorer, states.layout, levels, actions)
-        return replace(outcome, profile=replace(made, new=new, seconds=spent))
+        return replace(outcome, profile=replace(profile, new=new, seconds=spent))
     except (Cut, KeyboardInterrupt):
         why = "it was interrupted"
     except (Exhausted, MemoryError):
@@ -258,24 +260,24 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
 
 
 class _Behaviours(Protocol):
-    """What decides properties of behaviours: `behaviours.Behaviours`."""
+    """Decides temporal properties: `behaviours.Behaviours`."""
 
     def violation(self, property: int) -> Lasso | None: ...
 
 
 def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
-    """The outcome with what is found of the behaviours, while the states are still there."""
+    """Adds the verdicts on temporal properties to the outcome, while the states are in memory."""
     states, account = search.states, search.account
     assert isinstance(states, LocalStates)
-    explorer, made = states.explorer, list[_Behaviours]()
+    explorer, deciders = states.explorer, list[_Behaviours]()
     runner = Runner(account.model)
 
     def behaviours(decision: Decision) -> _Behaviours:
         levels = expanded_levels(outcome)
         most = len(outcome.statistics.levels) if levels is None else levels
-        # Who does not ask for behaviours does not pay for the libraries.
+        # Only runs with temporal properties pay for loading these libraries.
         home = import_module("fencepost.checker.native.behaviours")
-        found: _Behaviours = home.Behaviours(
+        decider: _Behaviours = home.Behaviours(
             account.model,
             states.layout,
             explorer,
@@ -284,15 +286,15 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             account.searched.predicates,
             decision,
         )
-        return found
+        return decider
 
     def decide(number: int, decision: Decision) -> Lasso | None:
         try:
             with search.watch.timed(account.left):
                 explorer.resume()
-                if not made:
-                    made.append(behaviours(decision))
-                return made[0].violation(number)
+                if not deciders:
+                    deciders.append(behaviours(decision))
+                return deciders[0].violation(number)
         except Expired:
             raise Cut(account.expired) from None
         except KeyboardInterrupt:
@@ -305,7 +307,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
 
 
 def _begun(outcome: Outcome) -> Outcome:
-    """The outcome, with a remark if there was no memory even to begin."""
+    """Adds a note to the outcome if memory did not suffice even for the first state."""
     limit = outcome.limit
     if limit is None or limit.kind != "memory" or outcome.statistics.distinct:
         return outcome
@@ -315,8 +317,8 @@ def _begun(outcome: Outcome) -> Outcome:
 
 
 def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compilation, Sizes]:
-    """What `translated` makes of a request; for a model that has a name, what an earlier run made
-    of it, and the text only if it is wanted.
+    """The result of `translated` for a request. For a model with a name, it is read from the cache,
+    and the LLVM text is produced only if it is needed.
     """
     model, properties = request.model, request.properties
     symmetric = searched_in_orbits(request)
@@ -345,10 +347,10 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
 
 
 SHARES: Mapping[Phase, float] = {"graph": 0.07, "product": 0.33, "edges": 0.15, "components": 0.45}
-"""The shares of the phases in the time in which a property of behaviours is decided, about."""
+"""The approximate shares of the phases in the time that a temporal property takes."""
 
 KEPT = "<6q"
-"""The size of a text and the figures of `Sizes`, as they are kept."""
+"""The format of the cached size of the text and figures of `Sizes`."""
 
 
 def _slots(model: Model, layout: Layout) -> Slots:
@@ -363,35 +365,40 @@ def translated(
     symmetric: bool = False,
     profile: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
-    """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
-    the states that were made not long ago; ``symmetric``: one state stands for all of its orbit;
-    ``profile``: what a profile needs is counted, and can be found out.
+    """A model as machine code, for a search for ``properties``. ``recent_bytes`` is the size of the
+    cache of recent states. With ``symmetric`` one state represents its orbit. With ``profile`` the
+    code counts what a profile needs.
     """
     slots = _slots(model, layout)
-    # Not by the name of the file: LLVM writes it down as it is, line ends and all.
+    # Not named after the file: LLVM would write the name verbatim, including line breaks.
     unit = Unit("model")
     calls.declare(unit)
     if profile or model.searched(properties).behaviours:
         behaviours.declare(unit)
     with deep():
-        # An action of 150 choices, one inside the other, takes some 2,000 frames.
-        made = generate(model, layout, unit, properties, profile, symmetric, profile)
+        # 150 nested choices take some 2,000 frames.
+        generated = generate(model, layout, unit, properties, profile, symmetric, profile)
     calls.define(
         unit,
         layout.words,
-        made.has_steps,
+        generated.has_steps,
         recent_bytes,
-        made.behaviours,
-        bool(made.refined),
+        generated.behaviours,
+        bool(generated.refined),
         symmetric,
     )
     search_kernels.define(unit, layout.words, slots.deadlock, symmetric=symmetric)
-    if made.behaviours:
-        behaviours.define(unit, layout.words, made.ghosts)
+    if generated.behaviours:
+        behaviours.define(unit, layout.words, generated.ghosts)
         rows.define(unit)
     if profile:
         search_kernels.define_apart(unit, layout.words, len(model.actions))
     sizes = Sizes(
-        slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
+        slots,
+        len(model.marks),
+        len(model.guards),
+        generated.scratch,
+        recent_bytes,
+        generated.refined,
     )
     return build.Compilation(salted(unit.text())), sizes

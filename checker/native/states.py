@@ -1,7 +1,5 @@
-"""The states of a search as machine code has them, as the search by levels sees them: values for
-packed words, problems for slots, numbers of the model for tallies.
-
-It does not know what counts, nor when a search ends.
+"""The states of a search in machine code, as the search by levels sees them: values instead of
+packed words, findings instead of slots, and numbers of the model instead of tallies.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 COMPRESSED_FROM = 1 << 17
-"""The number of states from which compression is tried. Fewer are not worth the change."""
+"""The number of states from which compression is tried. Below it, the change does not pay off."""
 
 
 class PackedStates:
-    """What states in machine code have in common, wherever they are."""
+    """What states in machine code have in common, wherever they are stored."""
 
     def __init__(self, account: Account, layout: Layout, sizes: Sizes) -> None:
         self.account = account
@@ -38,13 +36,13 @@ class PackedStates:
         self.first_stuck: tuple[State, int] | None = None
 
     def offer(self, found: Sequence[Found], depth: int) -> None:
-        """Offers the account what was found by expanding the states of level ``depth``."""
-        for one in found:
-            if one.slot != self.sizes.slots.stuck:
-                self.account.offer(self._candidate(one, depth))
-            elif one.state is not None:
-                here, known = (one.state, depth), self.first_stuck
-                if known is None or (known[1], known[0]) > (depth, one.state):
+        """Offers the findings from expanding the states of level ``depth`` to the account."""
+        for finding in found:
+            if finding.slot != self.sizes.slots.stuck:
+                self.account.offer(self._candidate(finding, depth))
+            elif finding.state is not None:
+                here, current = (finding.state, depth), self.first_stuck
+                if current is None or (current[1], current[0]) > (depth, finding.state):
                     self.first_stuck = here
 
     def _candidate(self, found: Found, depth: int) -> Candidate:
@@ -59,7 +57,7 @@ class PackedStates:
         number = (found.slot - slots.property_error(0)) // 2
         kind = self.account.model.properties[number].kind
         if found.slot == slots.property_error(number):
-            # A terminal condition is looked at when its state is expanded.
+            # A terminal condition is evaluated when its state is expanded.
             where = depth if kind.allows_end else depth + 1
             return self.account.no_value(where, number, state, found.before, found.site)
         return Candidate(depth + 1, kind.rank, number, state, found.before, number=number)
@@ -73,7 +71,7 @@ class PackedStates:
         initial: int = 0,
         visited: int | None = None,
     ) -> Counts:
-        """What was counted, by some tallies and numbers."""
+        """The counts from some tallies and numbers."""
         reached = frozenset[int]()
         if self.account.searched.reachables:
             reached = worker_context.reached(self.sizes, tallies)
@@ -85,14 +83,16 @@ class PackedStates:
     def before(
         self, find: Callable[[Sequence[Packed]], Sequence[Packed]], states: Sequence[State]
     ) -> list[State]:
-        """What is found for some states, packed."""
-        return [self.layout.decode(one) for one in find([self.layout.encode(s) for s in states])]
+        """The results of ``find`` for some states, decoded."""
+        return [
+            self.layout.decode(packed) for packed in find([self.layout.encode(s) for s in states])
+        ]
 
 
 class LocalStates(PackedStates):
-    """The states in the memory of this process. Raises `Exhausted`. ``set_code`` gives the code
-    that keeps them compressed once there are many; without it they stay whole. ``orbits``: one
-    state stands for all of its orbit.
+    """The states in the memory of this process. Raises `Exhausted`. ``set_code`` returns the code
+    that keeps states compressed once there are many; without it they stay uncompressed. With
+    ``orbits`` one state represents its orbit.
     """
 
     remark = ""
@@ -127,7 +127,7 @@ class LocalStates(PackedStates):
         self.stop, self.resume = explorer.stop, explorer.resume
 
     def _pause(self) -> None:
-        """Called often while there is work."""
+        """Called often during the work."""
         self.watch.look()
         searching = not self.watch.looking_back
         code = self._code.now(searching)
@@ -163,7 +163,7 @@ class LocalStates(PackedStates):
             self._collect()
 
     def compress_many(self) -> None:
-        """Keeps the states compressed from now on, if they are many, and that saves memory."""
+        """Compresses the states from now on, if there are many and it saves memory."""
         if self._set_code is not None and self.explorer.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
@@ -181,11 +181,11 @@ class LocalStates(PackedStates):
     # ------------------------------------------------------------ what was found
 
     def assert_collected(self) -> None:
-        """That no problem would be passed over."""
+        """Checks that no finding would be lost."""
         assert not self.explorer.found(), "there are problems that have not been taken in"
 
     def _collect(self) -> None:
-        """Offers the account the problems of the level under way."""
+        """Offers the findings of the current level to the account."""
         self.offer(self.explorer.found(), self.explorer.level - 1)
 
     def count(self) -> Counts:
@@ -207,7 +207,7 @@ class LocalStates(PackedStates):
         if self.watch.decision is None:
             memory.weigh()
         else:
-            # What decides behaviours takes memory that is not its own as well.
+            # Deciding temporal properties also takes memory outside this one.
             memory.afford(0)
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
-"""Round which pairs of a state and a node a behaviour can go for ever, fairly: Streett's recursion.
+"""The sets of pairs of a state and a node in which a behaviour can continue forever, fairly:
+Streett's recursion.
 
-A component in which a strong unit is possible and never counts is searched again without the pairs
-at which it is possible; and one that does not meet an acceptance condition, without the pairs that
-ask for it. It does not know how the pairs were found.
+A component in which a strong unit is possible but never taken is searched again without the pairs
+at which it is possible. A component that does not meet an acceptance condition is searched again
+without the pairs that require it.
 """
 
 from __future__ import annotations
@@ -23,18 +24,16 @@ Flags = npt.NDArray[np.bool_]
 
 
 COMPARE_BYTES, INSIDE_BYTES, UNIT_BYTES, ONLY_BYTES = 9, 15, 62, 23
-"""The bytes for each step while the components of its ends are compared, for each one inside a
-component, for each one that counts for a unit, and for each while a part is made smaller.
+"""The bytes per step while the components of its ends are compared; per step inside a component;
+per step that counts for a unit; and per step while a part is restricted.
 """
 PAIR_BYTES = 40
-"""The bytes for each pair, without its units."""
+"""The bytes per pair, without its units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fair:
-    """Pairs round which a behaviour can go for ever: state, node, and the number of the component
-    in which it goes.
-    """
+    """Pairs in which a behaviour can continue forever: state, node, and number of the component."""
 
     states: Ids
     nodes: Numbers
@@ -43,7 +42,7 @@ class Fair:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps between pairs, by positions, ascending by sources; with units from 1 on (0: none)."""
+    """Steps between pairs, by position, sorted by source. Units are numbered from 1 (0: none)."""
 
     sources: Numbers
     targets: Numbers
@@ -51,7 +50,7 @@ class Steps:
 
     @classmethod
     def joined(cls, several: Sequence[Steps]) -> Steps:
-        """Some steps and then others."""
+        """The concatenation of some steps."""
         parts = [part for part in several if len(part.sources)]
         if len(parts) == 1:
             return parts[0]
@@ -62,14 +61,16 @@ class Steps:
         )
 
     def ordered(self) -> Steps:
-        """The same, by sources."""
+        """The same steps, sorted by source."""
         order = np.argsort(self.sources, kind="stable")
         return Steps(self.sources[order], self.targets[order], self.units[order])
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some pairs, and the steps between them; ``lingers``: at which it can stay as it is."""
+    """Some pairs, and the steps between them. ``lingers`` tells at which pairs a behaviour may
+    stay.
+    """
 
     states: Ids
     nodes: Numbers
@@ -77,7 +78,7 @@ class Part:
     steps: Steps
 
     def only(self, kept: Flags) -> Part:
-        """The pairs that are kept, and the steps between these."""
+        """Restricts the part to the pairs that are kept."""
         renamed = (np.cumsum(kept) - 1).astype(np.int32)
         steps = self.steps
         inside = kept[steps.sources] & kept[steps.targets]
@@ -88,7 +89,7 @@ class Part:
 
 
 class Streett:
-    """Takes parts of a product apart."""
+    """Splits parts of a product into components."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class Streett:
         self._strong, self._weak = units.bits(True), units.bits(False)
 
     def fair(self, part: Part) -> Iterator[Fair]:
-        """Sets of pairs round which a behaviour can go for ever, fairly."""
+        """Sets of pairs in which a behaviour can continue forever, fairly."""
         waiting = [part]
         memory = self._graph.memory
         self._decision.enter("components")
@@ -125,7 +126,7 @@ class Streett:
             good = self._goes_on(part, count, of_pair, inside)
             if not good.any():
                 continue
-            # Only good components have a number.
+            # Only good components are numbered.
             inside &= good[of_pair[steps.sources]]
             number = (np.cumsum(good) - 1).astype(np.int32)
             within = good[of_pair]
@@ -157,7 +158,8 @@ class Streett:
                 kept = clear[component]
                 places = np.flatnonzero(within)[kept]
                 yield Fair(part.states[places], part.nodes[places], component[kept])
-            # Where a strong unit is owed that cannot be had, the states in which it is possible go.
+            # Where a strong unit is owed that is never taken, the states at which it is possible
+            # are dropped.
             again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
             again &= ~asking
             if again.any():
@@ -167,7 +169,7 @@ class Streett:
                 waiting.append(part.only(keep))
 
     def _goes_on(self, part: Part, count: int, of_pair: Numbers, inside: Flags) -> Flags:
-        """In which components it can go on for ever, putting off no promise."""
+        """The components in which a behaviour can continue forever without postponing a promise."""
         good = np.zeros(count, np.bool_)
         good[of_pair[part.steps.sources[inside]]] = True
         good[of_pair[part.lingers]] = True
@@ -183,18 +185,20 @@ class Streett:
 def _taken(
     memory: Memory, component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int
 ) -> Words:
-    """For each component the bits of the units for which a step within it counts."""
+    """For each component, the bits of the units for which a step within it counts."""
     counts = units > 0
     memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
     unit = units[counts].astype(np.int64) - 1
-    made = np.zeros(count * width, np.uint64)
-    bits = np.uint64(1) << (unit % 64).astype(np.uint64)
-    np.bitwise_or.at(made, component[counts].astype(np.int64) * width + unit // 64, bits)
-    return made.reshape(count, width)
+    bits_of = np.zeros(count * width, np.uint64)
+    bit = np.uint64(1) << (unit % 64).astype(np.uint64)
+    np.bitwise_or.at(bits_of, component[counts].astype(np.int64) * width + unit // 64, bit)
+    return bits_of.reshape(count, width)
 
 
 def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:
-    """For each component the bits that all of its pairs have, and those that some have."""
+    """For each component, the bits that all of its pairs have, and the bits that at least one
+    has.
+    """
     width = possible.shape[1]
     always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
     single = count == len(component)
@@ -210,8 +214,8 @@ def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, W
 
 
 def filled(bits: Words) -> Flags:
-    """In which rows there are bits."""
-    found: Flags = bits[:, 0] != 0
+    """Whether each row has a bit."""
+    nonzero: Flags = bits[:, 0] != 0
     for part in range(1, bits.shape[1]):
-        found |= bits[:, part] != 0
-    return found
+        nonzero |= bits[:, part] != 0
+    return nonzero

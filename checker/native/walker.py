@@ -1,7 +1,6 @@
 """Random walks in machine code, in terms of packed states, slots and counts.
 
-It does not know models: what makes a problem of what was found, and when to stop, is decided
-elsewhere.
+Its callers turn findings into violations, and decide when to stop.
 """
 
 from __future__ import annotations
@@ -35,26 +34,28 @@ SKETCH_BYTES = 1 << SKETCH_BITS
 def translated(
     model: Model, layout: Layout, properties: frozenset[int]
 ) -> tuple[build.Compilation, Sizes]:
-    """A model as machine code for random walks that look for these properties, which are none of
-    behaviours. Raises `Unsupported`.
+    """A model as machine code for random walks that check ``properties``, none of them temporal.
+    Raises `Unsupported`.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
     unit = Unit("model")
     calls.declare(unit)
-    made = generate(model, layout, unit, properties)
-    walks.define(unit, layout.words, slots.deadlock, made.has_steps, bool(made.refined))
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, refined=made.refined)
+    generated = generate(model, layout, unit, properties)
+    walks.define(unit, layout.words, slots.deadlock, generated.has_steps, bool(generated.refined))
+    sizes = Sizes(
+        slots, len(model.marks), len(model.guards), generated.scratch, refined=generated.refined
+    )
     return build.Compilation(salted(unit.text())), sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What some runs did: ``runs`` were completed, ``left`` of them before they were as long as
-    they may be, by ``steps`` in all.
+    """The result of some runs: ``runs`` were completed, ``left`` of them before the maximal length,
+    with ``steps`` steps in all.
 
-    ``tally`` is for `worker_context.totals`, ``transitions`` the steps that were looked at,
-    ``sketch`` an estimate of the states that they lead to. ``problems`` ended a run; ``path`` are
-    its states, in order, or those of the last run if they were asked for.
+    ``tally`` is for `worker_context.totals`, ``transitions`` counts the steps examined, and
+    ``sketch`` estimates the number of distinct states. ``problems`` ended a run; ``path`` has the
+    states of that run, or of the last one if the path was requested.
     """
 
     runs: int
@@ -69,7 +70,7 @@ class Walked:
 
 
 class Walker:
-    """What one thread needs to make runs of at most ``depth`` steps."""
+    """The data that one thread needs for runs of at most ``depth`` steps."""
 
     def __init__(
         self, memory: Memory, sizes: Sizes, depth: int, seed: int, weights: Sequence[int]
@@ -92,24 +93,26 @@ class Walker:
         self._walk[Walk.SKETCH] = self._sketch
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem, beside what always is."""
+        """Sets which findings count, in addition to those that always do."""
         self._context.look_for(deadlock, properties)
 
     def weigh(self, weights: Sequence[int], per_action: bool) -> None:
-        """Says how steps are chosen from now on: by the weights of their actions, each counted once
-        (``per_action``) or for each of its steps.
+        """Sets how steps are chosen from now on: by the weights of their actions, each counted once
+        (``per_action``) or once per step.
         """
         self._weights[: len(weights)] = list(weights)
         self._walk[Walk.PER_ACTION] = per_action
 
     def stop(self) -> None:
-        """Has machine code return as soon as possible, for good."""
+        """Makes machine code return as soon as possible, permanently."""
         self._ctx[Word.STOP] = 1
 
     # ------------------------------------------------------------ initial states
 
     def initial(self, code: Code) -> tuple[list[Reported], bytes]:
-        """The problems of the initial states, and those inside the constraints, once each."""
+        """The findings in initial states, and the distinct initial states inside the
+        constraints.
+        """
         size = 8 * self._words
         block = self._memory.take(size * BLOCK_STATES)
         self._ctx[Word.BLOCKS] = block.address
@@ -119,27 +122,29 @@ class Walker:
         self._full(0)
         whole = b"".join(self._collected)
         self._collected.clear()
-        found = b"".join(dict.fromkeys(whole[at : at + size] for at in range(0, len(whole), size)))
-        room = self._memory.take(max(1, len(found))).address
-        ctypes.memmove(room, found, len(found))
-        code.examine(self._context.address, room, len(found) // size, room, self._words, room)
+        distinct = b"".join(
+            dict.fromkeys(whole[at : at + size] for at in range(0, len(whole), size))
+        )
+        room = self._memory.take(max(1, len(distinct))).address
+        ctypes.memmove(room, distinct, len(distinct))
+        code.examine(self._context.address, room, len(distinct) // size, room, self._words, room)
         kept = ctypes.string_at(room, size * self._ctx[Word.DONE])
         return self._context.take_reports(), kept
 
     def start_from(self, address: int, count: int) -> None:
-        """Says which initial states runs begin with."""
+        """Sets the initial states of runs."""
         self._walk[Walk.INITIAL], self._walk[Walk.INITIAL_COUNT] = address, count
 
     def _full(self, _: int) -> None:
-        made = self._ctx[Word.BLOCKS] - self._block
-        self._collected.append(ctypes.string_at(self._block, made))
+        size = self._ctx[Word.BLOCKS] - self._block
+        self._collected.append(ctypes.string_at(self._block, size))
         self._ctx[Word.BLOCKS] = self._block
 
     # ------------------------------------------------------------ runs
 
     def run(self, code: Code, first: int, count: int, path: bool = False) -> Walked:
-        """Makes runs, from number ``first`` on, up to the first that meets a problem; ``path``: the
-        states of the last one are wanted in any case.
+        """Runs walks from number ``first`` on, up to the first with a finding. With ``path`` the
+        states of the last walk are returned in any case.
         """
         context, walk = self._context, self._walk
         context.restore(self._nothing, 0, 0)
@@ -160,7 +165,7 @@ class Walker:
         )
 
     def path(self) -> memoryview:
-        """The words of the states of the last run, state after state; they last until the next."""
+        """The words of the states of the last run, in order; valid until the next run."""
         count = self._words * self._walk[Walk.LENGTH]
         held = (ctypes.c_uint64 * count).from_address(self._walk[Walk.PATH])
         return memoryview(held).cast("B").cast("Q")

@@ -1,8 +1,8 @@
 """One worker of a search: the states that it owns, and its part in the phases of a level.
 
-A worker expands the states that it has made itself, whoever owns them: the same successors come up
-again near each other, and are dropped at once. Each successor goes to its owner in a block. Who
-works when is the crew's business.
+A worker expands the states that it found itself, regardless of their owners: the same successors
+appear again nearby and are dropped at once. Blocks take each successor to its owner. The crew
+decides who works when.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = TOGETHER
-"""The states that one call of machine code expands or examines."""
+"""The number of states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
-"""A call that takes longer is given fewer states."""
+"""After a call that took longer, fewer states are passed."""
 OWN_BLOCK = SENT_BLOCK = 1 << 16
-"""Bytes of a block for the worker's own states, and for those of another one.
+"""The bytes of a block for the worker's own states, and for those of others.
 
-Small enough that what is merged stays about in the order in which it was made: so the same
-successors come up near each other in the next level, too. (1 << 17 and 1 << 18: a seventh more
-states to merge with two workers, a tenth more time.)
+Blocks are small, so that merged states stay roughly in the order in which they were found, and the
+same successors appear near each other in the next level too. (With 1 << 17 and 1 << 18: a seventh
+more states to merge with two workers, a tenth more time.)
 """
 WAIT_SECONDS = 0.05
-"""A worker that waits for another one looks about so often."""
+"""The seconds between checks while a worker waits for another one."""
 SPARE_BLOCKS = 8
-"""Blocks beyond one for each other worker that one may have on the way."""
+"""The number of blocks in transit beyond one for each other worker."""
 TABLES, LEAST_TABLES = 64, 8
-"""How many tables the visited set consists of, over all workers; how many a worker has at least."""
+"""The number of tables of the visited set over all workers, and the minimum per worker."""
 
 
 @dataclass(slots=True)
 class Block:
-    """Room for successors on their way; ``count`` are in it. It goes back to ``home``."""
+    """Memory for ``count`` successors in transit, returned to ``home`` when empty."""
 
     home: Worker
     region: Region
@@ -62,22 +62,22 @@ class Block:
 
 
 class Crew(Protocol):
-    """What a worker needs of the others."""
+    """The operations of the crew that a worker needs."""
 
     workers: list[Worker]
     threaded: bool
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises when every worker has to return."""
+        """Called often. Raises an exception if the workers have to return."""
         ...
 
     def fail(self, error: BaseException) -> None:
-        """Stops everybody; the error is raised where the phase was begun."""
+        """Stops all workers; the error is raised by the call that started the phase."""
         ...
 
 
 class Worker:
-    """Number ``number`` of the crew."""
+    """Worker ``number`` of the crew."""
 
     def __init__(
         self, number: int, owners: int, code: Code, memory: Memory, sizes: Sizes, crew: Crew
@@ -96,7 +96,7 @@ class Worker:
         self._finished = 0
         self._slice = SLICE
         self.expanded = 0
-        # What it is to expand of a level: it takes from the front, others from the back.
+        # The portions of a level to expand: this worker takes from the front, others from the back.
         self.portions: deque[list[Piece]] = deque()
 
         self._share = Context(memory, sizes, owners, self._deliver_full)
@@ -113,26 +113,29 @@ class Worker:
         self._next: Compressed | None = None
         self._next_store: Store | None = None
         self.store = Store(memory, self._words, number)
-        # Where states are decoded to, and what that takes beside.
+        # Memory for decoded states, and for decoding.
         self._room: Region | None = None
         self._rows: Region | None = None
 
     # ------------------------------------------------------------ phases
 
     def initial(self) -> int:
-        """Makes the initial states, of all owners; how many vectors of choices gave one."""
+        """Computes the initial states of all owners; returns the number of combinations of choices
+        that gave one.
+        """
         self._code.initial(self.context)
         self._flush()
         return self._ctx[Word.STEPS]
 
     def expand(self) -> None:
-        """Expands its portions, then what others have left of theirs. Ends when what others send
-        it has come in, too.
+        """Expands its portions, then those that other workers have left. Returns when the states
+        sent to it have arrived as well.
         """
         workers = self._crew.workers
         while self.portions or (self._crew.threaded and any(w.portions for w in workers)):
             try:
-                # Its own from the front, those of others from the back: neighbours stay together.
+                # Own portions from the front, those of others from the back: neighbours stay
+                # together.
                 if self.portions:
                     portion = self.portions.popleft()
                 else:
@@ -143,7 +146,7 @@ class Worker:
         self.finish()
 
     def finish(self) -> None:
-        """Hands over the last states that it has made, and takes in those of the others."""
+        """Hands over its last states, and receives those of the others."""
         self._flush()
         if self._crew.threaded:
             for other in self._crew.workers:
@@ -154,8 +157,8 @@ class Worker:
             self._finished = 0
 
     def examine(self) -> None:
-        """Looks at its states of the last level, and keeps those inside the constraints. It can be
-        stopped and goes on when it is called again.
+        """Examines its states of the last level, and keeps those inside the constraints. Can be
+        stopped; another call continues.
         """
         store = self.store
         if store.begin_again():
@@ -170,25 +173,27 @@ class Worker:
         self.settle()
 
     def settle(self) -> None:
-        """Keeps the states of the last level that it was not let look at."""
+        """Keeps the states of the last level that were not examined."""
         self.store.end_again()
 
     def _examine(self, piece: Piece, kept: int) -> int:
-        """Looks at at most `SLICE` of its own states; how many entries are written to ``kept``."""
+        """Examines at most `SLICE` of its states; returns the number of entries written to
+        ``kept``.
+        """
         states, entry_words = self.whole(piece), self._visited.entry_words
         self.dropped.begin()
         self._code.examine(self.context, states, piece.states, piece.address, entry_words, kept)
         return self._ctx[Word.DONE]
 
     def search(self, level: int) -> None:
-        """Notes at each target its least predecessor among the worker's states of a level."""
+        """Records for each target the least predecessor among its states of a level."""
         for piece in self.store.levels[level - 1]:
             for part in parts(piece, self.store.entry_bytes):
                 self._run([part])
 
     def whole(self, piece: Piece, place: int = 0) -> int:
-        """Where the states of a piece are, at most `SLICE`; decoded if need be, to be good until
-        the next ones are, to which ``place`` leaves room for others before them.
+        """The address of the uncompressed states of a piece, at most `SLICE`. Decoded states are
+        valid until the next ones are decoded at the same ``place``, an offset in states.
         """
         if piece.owner is None:
             return piece.address
@@ -200,28 +205,30 @@ class Worker:
 
     @property
     def visited(self) -> int:
-        """How many states it has seen."""
+        """The number of states that it owns, including dropped ones."""
         return self._visited.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """All states that it has seen: addresses and numbers, each good until the next; not of
-        compressed ones.
+        """All states that it owns: addresses and counts, each valid until the next; not for
+        compressed states.
         """
         assert isinstance(self._visited, Visited)
         return self._visited.gather(self._code, self._share)
 
     @property
     def capacities(self) -> list[int]:
-        """How many places each table of the states that it has seen has; not of compressed ones."""
+        """The capacity of each of its tables; not for compressed states."""
         assert isinstance(self._visited, Visited)
         return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
 
     def aim(self, targets: int, count: int) -> None:
-        """Looks for predecessors of the states at an address from now on; 0: searches again."""
+        """Searches for predecessors of the states at an address from now on; 0 ends this mode."""
         self._share.aim(targets, count)
 
     def watch(self, observer: Observer) -> None:
-        """Tells what machine code sees from now on; what the observer raises stops the crew."""
+        """Reports what machine code sees from now on; an exception of the observer stops the
+        crew.
+        """
 
         def see(number: int, values: tuple[int, ...]) -> None:
             try:
@@ -231,50 +238,52 @@ class Worker:
 
         self._share.watch(self._memory, see)
 
-    # ------------------------------------------------------------ the graph, behind a search
+    # ------------------------------------------------------------ the graph, after a search
 
     def call(self, kernel: str, *arguments: int) -> int:
-        """Calls a kernel by its name, and pauses; what it leaves at DONE."""
+        """Calls a kernel by name, then pauses. Returns the word DONE."""
         getattr(self._code, kernel)(self.context, *arguments)
         self.pause()
         return self._ctx[Word.DONE]
 
     def put(self, word: Word, value: int) -> None:
-        """Gives a word of the context a value."""
+        """Sets a word of the context."""
         self._ctx[word] = value
 
     def get(self, word: Word) -> int:
-        """A word of the context."""
+        """Reads a word of the context."""
         return self._ctx[word]
 
     # ------------------------------------------------------------ between phases
 
     def open_level(self) -> None:
-        """States that are new from now on belong to another level; no worker is at work."""
+        """Begins a level, to which new states belong from now on; called while no worker is
+        running.
+        """
         self.weights.expect(self.store.size(len(self.store.levels)))
         self.store.open_level()
         if isinstance(self._visited, Compressed):
             self._visited.settle()
 
     def count_from(self, mark: Mark) -> None:
-        """Goes on with these counts."""
+        """Continues with the counts of a saved search."""
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
         self._share.stand_for = mark.stand_for
         self.expanded = mark.expanded
 
     @property
     def made(self) -> int:
-        """How many vectors of choices gave an initial state so far, while these are made."""
+        """The number of combinations of choices that gave an initial state so far."""
         return self._ctx[Word.STEPS]
 
     @property
     def transitions(self) -> int:
-        """Completed steps so far."""
+        """The number of completed steps."""
         return self._share.transitions
 
     @property
     def stuck(self) -> int:
-        """Stuck states so far."""
+        """The number of deadlocked states."""
         return self._share.stuck
 
     @property
@@ -283,15 +292,15 @@ class Worker:
         return self._share.stand_for
 
     def reports(self) -> list[Reported]:
-        """The problems in the slots, which are emptied."""
+        """Returns the findings in the slots, and empties these."""
         return self._share.take_reports()
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Says what is a problem from now on, beside what always is."""
+        """Sets which findings count from now on, in addition to those that always do."""
         self._share.look_for(deadlock, properties)
 
     def use(self, code: Code) -> None:
-        """Goes on with other code for the same model, from its next call on."""
+        """Switches to other code for the same model, from the next call on."""
         self._code = code
         if isinstance(self._visited, Visited):
             self._visited.code = code
@@ -299,36 +308,36 @@ class Worker:
     # ------------------------------------------------------------ compressed
 
     def plan(self, code: SetCode, salts: Salts, states: Sequence[tuple[int, int]]) -> Plan | None:
-        """The plan for some states: see `plan.chosen`."""
+        """The compression plan for some states; see `plan.chosen`."""
         crew, memory, words = self._crew, self._memory, self._words
         return chosen(code, self._share, memory, states, words, salts, lambda: crew.tick(self))
 
     def compress(self, plan: Plan, code: SetCode) -> None:
-        """Makes compressed ones of all states that it has seen; they are used from `adopt` on, or
-        thrown away by `abandon`. Raises `Exhausted`.
+        """Compresses all of its states. The result is used from `adopt` on, or dropped by
+        `abandon`. Raises `Exhausted`.
         """
         old, before = self._visited, self.store
         assert isinstance(old, Visited)
-        made = self._next = Compressed(code, self._memory, plan, self._share, old.states)
-        store = self._next_store = Store(self._memory, made.entry_words, self.number)
+        compressed = self._next = Compressed(code, self._memory, plan, self._share, old.states)
+        store = self._next_store = Store(self._memory, compressed.entry_words, self.number)
         self._rows = self._memory.take(rows_bytes(self._words))
-        # What a portion has of each store is rounded by itself.
+        # The share of a portion from each store is rounded separately.
         self._room = self._memory.take((SLICE + self._owners) * self.state_bytes)
         for number, level in enumerate(before.levels):
             if number:
                 store.open_level()
             for piece in level:
-                self._add(made, store, piece.source, piece.address, piece.states)
+                self._add(compressed, store, piece.source, piece.address, piece.states)
         if old.states > before.count:
-            # States outside constraints are known to the tables only, and are in no level.
+            # States outside constraints are in the tables, but in no level.
             store.open_level()
             for address, count in old.gather(self._code, self._share):
-                self._add(made, store, self.number, address, count)
+                self._add(compressed, store, self.number, address, count)
             store.drop_level()
-        assert (made.states, store.count) == (old.states, before.count)
+        assert (compressed.states, store.count) == (old.states, before.count)
 
     def adopt(self) -> None:
-        """Goes on with the compressed states."""
+        """Switches to the compressed states."""
         assert self._next is not None
         assert self._next_store is not None
         self._visited.close()
@@ -337,26 +346,26 @@ class Worker:
         self._next = self._next_store = None
 
     def abandon(self) -> None:
-        """Goes on with whole states."""
-        for made in (self._next, self._next_store):
-            if made is not None:
-                made.close()
+        """Stays with the uncompressed states."""
+        for part in (self._next, self._next_store):
+            if part is not None:
+                part.close()
         for region in (self._room, self._rows):
             if region is not None:
                 self._memory.give(region)
         self._next = self._next_store = self._room = self._rows = None
 
     def use_set(self, code: SetCode) -> None:
-        """Goes on with other code for compressed states, from its next call on."""
+        """Switches to other code for compressed states, from the next call on."""
         if isinstance(self._visited, Compressed):
             self._visited.code = code
 
     def stop(self, whether: bool = True) -> None:
-        """Has machine code return as soon as possible."""
+        """Makes machine code return as soon as possible."""
         self._ctx[Word.STOP] = whether
 
     def forget_messages(self) -> None:
-        """After a stop: what has arrived does not count, nor what is in the blocks."""
+        """Discards received blocks and the contents of its own after a stop."""
         while not self.inbox.empty():
             block = self.inbox.get()
             if block is not None:
@@ -370,8 +379,8 @@ class Worker:
     # ------------------------------------------------------------ the work
 
     def _run(self, pieces: Sequence[Piece], last: bool = False) -> int:
-        """Has the states of some pieces expanded, at most `SLICE`; how many they were. ``last``:
-        they are of the last level that was looked at.
+        """Expands the states of some pieces, at most `SLICE`; returns their number. ``last``: they
+        belong to the last level examined.
         """
         numbers: list[int] = []
         place, workers = 0, self._crew.workers
@@ -392,14 +401,14 @@ class Worker:
         return total
 
     def _adapt(self, seconds: float) -> None:
-        """Keeps calls of machine code short: until one returns, no signal is heard."""
+        """Keeps calls of machine code short, because signals are handled between calls only."""
         if seconds > LONG_SECONDS:
             self._slice = max(1, self._slice // 2)
         elif self._slice < SLICE:
             self._slice *= 2
 
     def merge(self, source: int, address: int, count: int) -> None:
-        """Adds states that a worker has made to the visited set, and the new ones to the store."""
+        """Adds states found by a worker to the visited set, and the new ones to the store."""
         self._add(self._visited, self.store, source, address, count)
 
     def _add(
@@ -424,35 +433,35 @@ class Worker:
     # ------------------------------------------------------------ blocks
 
     def _deliver_full(self, owner: int) -> None:
-        """Called by machine code when a block is full: makes room, unless the crew is stopped."""
+        """Called by machine code when a block is full: delivers it and provides an empty one."""
         try:
             self._deliver(owner)
             self._crew.tick(self)
         except BaseException as error:
-            # Machine code cannot pass it on; it drops what it makes from now on.
+            # An exception cannot pass through machine code, which drops its states from now on.
             self._crew.fail(error)
 
     def _deliver(self, owner: int) -> None:
-        """Hands the block for an owner over; there is an empty one behind it."""
+        """Delivers the block for an owner, and provides an empty one."""
         block, workers = self._blocks[owner], self._crew.workers
-        place = Word.BLOCKS + 2 * owner
+        position = Word.BLOCKS + 2 * owner
         if block is not None:
-            block.count = (self._ctx[place] - block.region.address) // self.state_bytes
+            block.count = (self._ctx[position] - block.region.address) // self.state_bytes
             if owner == self.number or not self._crew.threaded:
                 workers[owner].merge(self.number, block.region.address, block.count)
             else:
                 self._blocks[owner] = None
-                self._ctx[place] = self._ctx[place + 1] = 0
+                self._ctx[position] = self._ctx[position + 1] = 0
                 workers[owner].inbox.put(block)
                 block = None
         if block is None:
             block = self._blocks[owner] = self._empty_block(owner)
         start = block.region.address
-        self._ctx[place] = start
-        self._ctx[place + 1] = start + block.region.size // self.state_bytes * self.state_bytes
+        self._ctx[position] = start
+        self._ctx[position + 1] = start + block.region.size // self.state_bytes * self.state_bytes
 
     def _flush(self) -> None:
-        """Hands over what is in the blocks."""
+        """Delivers all blocks that are not empty."""
         for owner, block in enumerate(self._blocks):
             if block is not None and self._ctx[Word.BLOCKS + 2 * owner] != block.region.address:
                 self._deliver(owner)
@@ -471,13 +480,13 @@ class Worker:
         return self._free.pop()
 
     def pause(self) -> None:
-        """Between calls of machine code: takes in what has arrived."""
+        """Receives the blocks that have arrived, between calls of machine code."""
         while not self.inbox.empty():
             self._receive()
         self._crew.tick(self)
 
     def _receive(self) -> None:
-        """Waits for a message, and deals with it."""
+        """Waits for a message and handles it."""
         while True:
             try:
                 message = self.inbox.get(timeout=WAIT_SECONDS)

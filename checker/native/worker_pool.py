@@ -1,7 +1,4 @@
-"""The workers of a search: in this thread one after the other, or each in a thread of its own.
-
-It knows how work ends, well or not; it does not know what the work is.
-"""
+"""The workers of a search, one after another in this thread, or each in its own."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ Phase: TypeAlias = Callable[[Worker], None]
 
 
 class Stopped(Exception):
-    """The work is being stopped, for a reason that is raised elsewhere."""
+    """The work is being stopped, for a reason raised elsewhere."""
 
 
 class Crew:
-    """``owners`` workers. ``look`` is called often, always in the thread that calls `run`; what it
-    raises stops the work.
+    """``owners`` workers. ``look`` is called often, always in the thread that calls `run`; an
+    exception that it raises stops the work.
     """
 
     def __init__(
@@ -35,8 +32,10 @@ class Crew:
         self.workers: list[Worker] = []
         self._look = look
         self._error: BaseException | None = None
-        # `fail` comes from any thread, at any time, and must not fall within `resume`: workers
-        # would be stopped without an error, and return partial results as whole ones.
+        # `fail` may be called from any thread at any time, but must not overlap with `resume`:
+        # otherwise workers would be stopped without an error, and return partial results as
+        # complete ones. would be stopped without an error, and return partial results as whole
+        # ones.
         self._failing = threading.Lock()
         self._running = False
         self._tasks: list[SimpleQueue[Phase | None]] = []
@@ -46,7 +45,7 @@ class Crew:
             self.workers.append(Worker(number, owners, code, memory, sizes, self))
 
     def run(self, phase: Phase, threaded: bool) -> None:
-        """Has every worker do its part. Raises what stopped it, once all have stopped."""
+        """Runs a phase on every worker. Raises the error that stopped it, once all have stopped."""
         self._running = True
         try:
             self._run(phase, threaded)
@@ -80,7 +79,7 @@ class Crew:
             raise self._error
 
     def resume(self) -> None:
-        """Makes the workers fit for another phase, after one that was stopped."""
+        """Prepares the workers for another phase, after one that was stopped."""
         with self._failing:
             self._error = None
             for worker in self.workers:
@@ -88,7 +87,9 @@ class Crew:
                 worker.stop(False)
 
     def pause(self) -> None:
-        """Looks whether to go on, while no worker is at work; raises what stops the work."""
+        """Checks whether to continue, while no worker is running; raises the reason for
+        stopping.
+        """
         if self._error is not None:
             raise self._error
         self._look()
@@ -103,8 +104,8 @@ class Crew:
     # ------------------------------------------------------------ called by workers
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises when every worker has to return: within `run` `Stopped`, as `run`
-        itself raises the error; outside it, where a worker is called directly, the error.
+        """Called often. Raises if every worker has to return: `Stopped` within `run`, which itself
+        raises the error; otherwise, when a worker is called directly, the error.
         """
         if self._error is not None:
             raise Stopped if self._running else self._error
@@ -112,7 +113,7 @@ class Crew:
             self._look()
 
     def fail(self, error: BaseException) -> None:
-        """Stops everybody; `run` raises the first error."""
+        """Stops all workers; `run` raises the first error."""
         with self._failing:
             if self._error is None and not isinstance(error, Stopped):
                 self._error = error

@@ -1,8 +1,8 @@
-"""Values of the language as machine words: codes and numbers, parts of large values.
+"""Values of the language as machine words: codes, numbers, and parts of large values.
 
-A scalar is handled as its number (a truth value as a flag), a small aggregate as its code (see
-`layout`), a large one as a pointer to words that do not change any more. Whole types and intervals
-stay unbuilt until the set itself is needed.
+A scalar is represented by its number (a Boolean by a flag), a small aggregate by its code (see
+`layout`), a large one by a pointer to words that no longer change. Sets of all values of a type and
+intervals are not built until they are needed as sets.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ from fencepost.spec.core.types import (
 
 @dataclass(slots=True, eq=False)
 class Val:
-    """A value. ``word``: a scalar's number (a flag for bool), a code, or a pointer if large.
+    """A value. ``word`` is the number of a scalar (a flag for bool), a code, or a pointer to a
+    large value.
 
-    ``moving``: a pointer into a variable that the step may change later.
+    ``moving``: the pointer refers to a variable that the step may change later.
     """
 
     type: Type
@@ -60,14 +61,14 @@ class Val:
 
 @dataclass(slots=True, eq=False)
 class Whole:
-    """All values of the element type, as a set."""
+    """The set of all values of the element type."""
 
     type: Set
 
 
 @dataclass(slots=True, eq=False)
 class Between:
-    """The integers from ``low`` to ``high``, as a set."""
+    """The set of the integers from ``low`` to ``high``."""
 
     type: Set
     low: LLVM
@@ -79,7 +80,7 @@ Ordered: TypeAlias = Set | Seq | Bag
 
 
 class Values:
-    """Operations on values, emitted where the emitter stands."""
+    """Operations on values, emitted at the position of the emitter."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.e = emitter
@@ -98,7 +99,7 @@ class Values:
                 return value.word
 
     def of_code(self, kind: Type, code: LLVM) -> Val:
-        """The small value that has this code."""
+        """The small value with this code."""
         match kind:
             case Bool():
                 return Val(kind, self.e.as_flag(code))
@@ -114,7 +115,7 @@ class Values:
         return self.e.both(self.e.shr(value, shift), word((1 << width) - 1))
 
     def constant(self, value: Value, kind: Type) -> Val:
-        """A value that is known."""
+        """A constant."""
         size = shape(kind)
         if isinstance(kind, Bool):
             return Val(kind, flag(bool(value)))
@@ -130,40 +131,40 @@ class Values:
     # ------------------------------------------------------------ large values and their parts
 
     def room(self, kind: Type) -> LLVM:
-        """Fresh room for a large value, cleared."""
+        """Fresh memory for a large value, cleared."""
         size = shape(kind)
         assert isinstance(size, Large)
-        made = self.e.words(size.words)
-        self.e.clear(made, size.words)
-        return made
+        fresh = self.e.words(size.words)
+        self.e.clear(fresh, size.words)
+        return fresh
 
     def copied(self, value: Val) -> Val:
-        """A large value in room of its own; a small one as it is."""
+        """A copy of a large value in its own memory; a small value unchanged."""
         size = shape(value.type)
         if isinstance(size, Small):
             return value
-        made = self.e.words(size.words)
-        self.e.copy(made, value.word, size.words)
-        return Val(value.type, made)
+        copy = self.e.words(size.words)
+        self.e.copy(copy, value.word, size.words)
+        return Val(value.type, copy)
 
-    def read(self, base: LLVM, place: LLVM | int, shift: LLVM | int, kind: Type) -> Val:
-        """The value at a word (and bit) behind ``base``."""
+    def read(self, base: LLVM, offset: LLVM | int, shift: LLVM | int, kind: Type) -> Val:
+        """The value at a word and bit offset from ``base``."""
         size = shape(kind)
         if isinstance(size, Large):
-            return Val(kind, self.e.index(base, place))
+            return Val(kind, self.e.index(base, offset))
         if size.bits == 0:
             return self.of_code(kind, word(0))
-        return self.of_code(kind, self.bits(self.e.get(base, place), shift, size.bits))
+        return self.of_code(kind, self.bits(self.e.get(base, offset), shift, size.bits))
 
-    def write(self, base: LLVM, place: LLVM | int, shift: LLVM | int, value: Val) -> None:
-        """Puts a value there; what else the word holds stays."""
+    def write(self, base: LLVM, offset: LLVM | int, shift: LLVM | int, value: Val) -> None:
+        """Writes a value there, without changing other bits of the word."""
         size = shape(value.type)
         if isinstance(size, Large):
-            self.e.copy(self.e.index(base, place), value.word, size.words)
+            self.e.copy(self.e.index(base, offset), value.word, size.words)
             return
         if size.bits == 0:
             return
-        address = self.e.index(base, place)
+        address = self.e.index(base, offset)
         old = self.e.load(address)
         self.e.store(self.merged(old, shift, size.bits, self.code(value)), address)
 
@@ -175,7 +176,7 @@ class Values:
     # ------------------------------------------------------------ records, unions, options
 
     def built(self, kind: Type, case: int, values: Sequence[Val]) -> Val:
-        """A record (case 0), or a case of a union or option, of these parts."""
+        """A record (case 0) or a case of a union or option, made of these parts."""
         size, head, parts = shape(kind), head_bits(kind), parts_of(kind, case)
         if isinstance(size, Small):
             shift = size.bits - head
@@ -185,12 +186,12 @@ class Values:
                 if tight(part.type):
                     code = self.e.either(code, self.e.shl(self.code(value), shift))
             return Val(kind, code)
-        made = self.room(kind)
-        self.e.put(made, 0, word(case))
+        fresh = self.room(kind)
+        self.e.put(fresh, 0, word(case))
         places, _ = place_fields(parts, head)
         for value, place in zip(values, places, strict=True):
-            self.write(made, place.word, place.shift, value)
-        return Val(kind, made)
+            self.write(fresh, place.word, place.shift, value)
+        return Val(kind, fresh)
 
     def tag(self, value: Val) -> LLVM:
         """The number of the case of a union or option."""
@@ -202,8 +203,8 @@ class Values:
         return self.bits(self.e.get(value.word, 0), 0, head)
 
     def cases(self, value: Val) -> Iterator[int]:
-        """The cases of a union, or that of an option with a content. What is emitted for a case
-        runs if the value has it.
+        """The cases of a union, or that of an option with a content. Code emitted while a case is
+        yielded runs if the value has this case.
         """
         form = view(value.type)
         assert isinstance(form, Sum)
@@ -215,16 +216,16 @@ class Values:
                     yield case
 
     def part(self, value: Val, case: int, index: int) -> Val:
-        """A part of a record (case 0), or of a union or option that has this case."""
+        """A part of a record (case 0), or of a union or option with this case."""
         size, parts = shape(value.type), parts_of(value.type, case)
         kind = parts[index].type
         if isinstance(size, Small):
             shift = _shift_of(value.type, size, parts, index)
             return self.of_code(kind, self.bits(value.word, shift, tight(kind)))
         place = place_fields(parts, head_bits(value.type))[0][index]
-        found = self.read(value.word, place.word, place.shift, kind)
-        found.moving = value.moving
-        return found
+        result = self.read(value.word, place.word, place.shift, kind)
+        result.moving = value.moving
+        return result
 
     def with_part(self, value: Val, index: int, new: Val) -> Val:
         """A record with one field replaced."""
@@ -235,28 +236,28 @@ class Values:
                 return value
             shift = _shift_of(value.type, size, parts, index)
             return Val(value.type, self.merged(value.word, shift, width, self.code(new)))
-        made = self.copied(value)
+        copy = self.copied(value)
         place = place_fields(parts, 0)[0][index]
-        self.write(made.word, place.word, place.shift, new)
-        return made
+        self.write(copy.word, place.word, place.shift, new)
+        return copy
 
     # ------------------------------------------------------------ elements
 
     def length(self, value: Val) -> LLVM:
-        """How many elements a sequence, bag or capped set has."""
+        """The number of elements of a sequence, bag or capped set."""
         width = length_bits(value.type)
         if isinstance(shape(value.type), Small):
             return self.bits(value.word, 0, width)
         return self.bits(self.e.get(value.word, 0), 0, width)
 
     def at(self, value: Val, index: LLVM) -> Val:
-        """Element number ``index``; one that lies outside yields some element or zeros."""
+        """The element at ``index``; if it is out of range, some element or zeros."""
         return self._element(value, as_collection(value.type).element, index)
 
-    def at_rank(self, value: Val, place: LLVM) -> Val:
-        """The value of a map at the key of this rank."""
+    def at_rank(self, value: Val, rank: LLVM) -> Val:
+        """The value of a map at the key with this rank."""
         assert isinstance(value.type, Map)
-        return self._element(value, value.type.value, place)
+        return self._element(value, value.type.value, rank)
 
     def _element(self, value: Val, element: Type, index: LLVM) -> Val:
         kind = value.type
@@ -264,22 +265,22 @@ class Values:
         if isinstance(shape(kind), Small):
             size = shape(element)
             if isinstance(size, Large):
-                # The capacity is 0, so this is never run.
+                # The capacity is 0, so this code never runs.
                 return Val(element, self.e.unit.table([0] * size.words))
             shift = self.e.add(self.e.mul(index, word(width)), word(length_bits(kind)))
             return self.of_code(element, self.bits(value.word, self._shift(shift), width))
-        place, low = self.slot(kind, index)
-        found = self.read(value.word, place, low, element)
-        found.moving = value.moving
-        return found
+        offset, low = self.slot(kind, index)
+        result = self.read(value.word, offset, low, element)
+        result.moving = value.moving
+        return result
 
     def _shift(self, shift: LLVM) -> LLVM | int:
-        """A shift that is known as a number; one outside a word is made harmless."""
+        """A shift; a constant one outside the word is clamped."""
         number = known(shift)
         return shift if number is None else min(number, 63)
 
     def slot(self, kind: Type, index: LLVM) -> tuple[LLVM, LLVM | int]:
-        """The word and bit of an element of a large value; never one outside of it."""
+        """The word and bit of an element of a large value, always within the value."""
         e, where = self.e, array(kind)
         index = e.select(e.ult(index, word(where.count)), index, word(0))
         if not where.per_word:
@@ -290,17 +291,17 @@ class Values:
         return e.udiv(number, per), self._shift(shift)
 
     def put_at(self, value: Val, index: LLVM, new: Val) -> None:
-        """Changes an element of a large value in place."""
-        place, low = self.slot(value.type, index)
-        self.write(value.word, place, low, new)
+        """Replaces an element of a large value in place."""
+        offset, low = self.slot(value.type, index)
+        self.write(value.word, offset, low, new)
 
     def with_element(self, value: Val, index: LLVM, new: Val) -> Val:
         """A sequence or map with one element replaced."""
         kind = value.type
         if isinstance(shape(kind), Large):
-            made = self.copied(value)
-            self.put_at(made, index, new)
-            return made
+            copy = self.copied(value)
+            self.put_at(copy, index, new)
+            return copy
         start = length_bits(kind)
         width = tight(new.type)
         if width == 0 or isinstance(shape(new.type), Large):
@@ -311,7 +312,9 @@ class Values:
     # ------------------------------------------------------------ loops
 
     def counted(self, count: LLVM, body: Callable[[LLVM, LLVM], None]) -> None:
-        """``body(index, end)`` for 0 to ``count`` - 1; it may go to ``end``, to stop."""
+        """Emits ``body(index, end)`` for 0 to ``count`` - 1; the body may jump to ``end`` to
+        stop.
+        """
         end = self.e.block()
         with each(self.e, count) as index:
             body(index, end)

@@ -1,7 +1,7 @@
-"""Whether words from a file are packed states: machine code trusts its states, so what does not
-come from machine code is looked at first.
+"""Checks that words from a file are packed states: machine code trusts its states, so words from
+elsewhere are checked first.
 
-What a state is, `state` says. Machine code finds out the same by itself, for many at a time.
+`state` defines what a state is; machine code makes the same check for many at a time.
 """
 
 from __future__ import annotations
@@ -17,40 +17,42 @@ from fencepost.spec.core.types import State, is_value
 
 
 class Unlawful(Exception):
-    """Words that are no state of the model."""
+    """Words that do not encode a state of the model."""
 
 
 def state(layout: Layout, words: Sequence[int]) -> State:
-    """The state that has these words. Raises `Unlawful` if no state has them."""
+    """The state with these words. Raises `Unlawful` if there is none."""
     if len(words) != layout.words:
         raise Unlawful("it holds a part of a state")
     try:
-        found = layout.decode(words)
-        lawful = all(map(is_value, found, layout.types)) and layout.encode(found) == tuple(words)
+        decoded = layout.decode(words)
+        lawful = all(map(is_value, decoded, layout.types)) and layout.encode(decoded) == tuple(
+            words
+        )
     except (IndexError, ValueError, KeyError, AssertionError):
-        # A code that no value has leads nowhere: behind the last variant, or the last word.
-        found, lawful = (), False
+        # An invalid code points past the last variant or the last word.
+        decoded, lawful = (), False
     if not lawful:
         raise Unlawful("it holds something that is no state of this spec")
-    return found
+    return decoded
 
 
 def text(layout: Layout) -> str:
-    """The machine code that tells the states of a layout from other words."""
+    """The machine code that recognises states of a layout."""
     unit = Unit("lawful")
     define(unit, layout)
     return unit.text()
 
 
 def look_at(code: Code, layout: Layout, data: bytes) -> None:
-    """Sees to it that some bytes are states, one after the other; ``code`` is that of `text`.
-    Raises `Unlawful`.
+    """Checks that some bytes are a sequence of states; ``code`` is the code of `text`. Raises
+    `Unlawful`.
     """
     count, rest = divmod(len(data), WORD // 8 * layout.words)
     if rest:
         raise Unlawful("it holds a part of a state")
-    found = ctypes.c_int64(0)
+    valid = ctypes.c_int64(0)
     # The address of the bytes: nothing is copied.
-    code.lawful(data, count, ctypes.addressof(found))
-    if found.value != count:
+    code.lawful(data, count, ctypes.addressof(valid))
+    if valid.value != count:
         raise Unlawful("it holds something that is no state of this spec")
