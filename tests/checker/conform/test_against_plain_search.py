@@ -1,5 +1,5 @@
-"""Verdicts on random histories of the lease, as it is and damaged, against a search written without
-Fencepost: all meanings of the names, and for each every interleaving of what may happen.
+"""Verdicts on random lease histories, some of them corrupted, compared with an independent
+exhaustive search over all name bindings and all interleavings.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from tests.support.lease import Event, conform, folder_with, verdicts, written
 
 State: TypeAlias = tuple[Any, ...]
-"""The clients in line, the holder, the last token, both leases, the messages, ascending."""
+"""Waiting clients, holder, last token, the lease of each client, sorted messages in flight."""
 START: State = (("Alice", "Bob"), None, 0, (None, None), ())
 CLIENTS = ("Alice", "Bob")
 
 
 def steps(state: State) -> Iterator[tuple[Event | None, State]]:
-    """What may happen, and what it shows."""
+    """Each enabled step: the event that it shows, or None, and the successor state."""
     line, holder, issued, leases, net = state
     if holder is None and line:
         shown = {"source": "server", "event": "granted", "client": line[0], "token": issued + 1}
@@ -30,12 +30,12 @@ def steps(state: State) -> Iterator[tuple[Event | None, State]]:
         shown = {"source": "server", "event": "stalled"}
         for client in CLIENTS:
             yield {**shown, "client": client}, (line, None, issued, leases, net)
-    for place, (kind, client, token) in enumerate(net):
-        rest = net[:place] + net[place + 1 :]
+    for index, (kind, client, token) in enumerate(net):
+        rest = net[:index] + net[index + 1 :]
         me = CLIENTS.index(client)
         if kind == "granted":
-            given = tuple(token if n == me else old for n, old in enumerate(leases))
-            yield None, (line, holder, issued, given, rest)
+            renewed = tuple(token if n == me else old for n, old in enumerate(leases))
+            yield None, (line, holder, issued, renewed, rest)
         else:
             yield (
                 {"source": "store", "event": "written", "client": client, "token": token},
@@ -48,22 +48,26 @@ def steps(state: State) -> Iterator[tuple[Event | None, State]]:
             yield None, (line, holder, issued, kept, sent)
 
 
-def plainly(events: list[Event]) -> tuple[str, int]:
-    """The verdict, and how much of the history can be read."""
+def search_verdict(events: list[Event]) -> tuple[str, int]:
+    """The verdict, and the length of the longest readable prefix."""
     names = sorted({event["client"] for event in events})
-    most = 0
+    longest = 0
     for meaning in permutations(CLIENTS, min(len(names), len(CLIENTS))):
-        for called in permutations(names, len(meaning)):
-            means = dict(zip(called, meaning, strict=True))
-            most = max(most, farthest(events, means))
-    if most == len(events):
-        return "allowed", most
-    return "not allowed", most
+        for chosen in permutations(names, len(meaning)):
+            binding = dict(zip(chosen, meaning, strict=True))
+            longest = max(longest, longest_prefix(events, binding))
+    if longest == len(events):
+        return "allowed", longest
+    return "not allowed", longest
 
 
-def farthest(events: list[Event], means: Mapping[str, str]) -> int:
+def longest_prefix(events: list[Event], binding: Mapping[str, str]) -> int:
     logs = [
-        [{**one, "client": means.get(one["client"])} for one in events if one["source"] == source]
+        [
+            {**server, "client": binding.get(server["client"])}
+            for server in events
+            if server["source"] == source
+        ]
         for source in ("server", "store")
     ]
     seen = {(START, 0, 0)}
@@ -71,67 +75,67 @@ def farthest(events: list[Event], means: Mapping[str, str]) -> int:
     while todo:
         state, *read = todo.pop()
         for shown, after in steps(state):
-            far = list(read)
+            position = list(read)
             if shown is not None:
                 source = int(shown["source"] == "store")
-                if far[source] == len(logs[source]) or logs[source][far[source]] != shown:
+                if position[source] == len(logs[source]) or logs[source][position[source]] != shown:
                     continue
-                far[source] += 1
-            node = (after, far[0], far[1])
+                position[source] += 1
+            node = (after, position[0], position[1])
             if node not in seen:
                 seen.add(node)
                 todo.append(node)
-    return max(one + other for _, one, other in seen)
+    return max(server + store for _, server, store in seen)
 
 
 def history(chance: random.Random) -> list[Event]:
-    """What a random run shows, by other names."""
+    """The events of a random run, with random client names."""
     state, events = START, list[Event]()
     names = dict(zip(CLIENTS, chance.sample(["a", "b", "c", "10.0.0.7:44"], 2), strict=True))
     for _ in range(chance.randrange(16)):
-        every = list(steps(state))
-        if not every:
+        enabled = list(steps(state))
+        if not enabled:
             break
-        shown, state = chance.choice(every)
+        shown, state = chance.choice(enabled)
         if shown is not None:
             events.append({**shown, "client": names[shown["client"]]})
     return events
 
 
-def damaged(events: list[Event], chance: random.Random) -> list[Event]:
+def corrupted(events: list[Event], chance: random.Random) -> list[Event]:
     if not events:
         return events
-    place, other = chance.randrange(len(events)), chance.randrange(len(events))
+    index, other = chance.randrange(len(events)), chance.randrange(len(events))
     match chance.randrange(5):
         case 0:
-            del events[place]
+            del events[index]
         case 1:
-            events.insert(other, dict(events[place]))
+            events.insert(other, dict(events[index]))
         case 2:
-            events[place], events[other] = events[other], events[place]
+            events[index], events[other] = events[other], events[index]
         case 3:
-            events[place] = {**events[place], "client": events[other]["client"]}
+            events[index] = {**events[index], "client": events[other]["client"]}
         case _:
-            if "token" in events[place]:
-                events[place] = {**events[place], "token": 3 - events[place]["token"]}
+            if "token" in events[index]:
+                events[index] = {**events[index], "token": 3 - events[index]["token"]}
     return events
 
 
 def test_random_histories(tmp_path: Path) -> None:
     chance = random.Random(7)
     whole = {f"whole {n}": history(chance) for n in range(60)}
-    hurt = {f"hurt {n}": damaged(history(chance), chance) for n in range(200)}
+    hurt = {f"hurt {n}": corrupted(history(chance), chance) for n in range(200)}
     histories = {key: events for key, events in {**whole, **hurt}.items() if events}
-    found = verdicts(conform(folder_with(tmp_path), written(histories), "--format", "json"))
-    expected = {key: plainly(events) for key, events in histories.items()}
-    # With more names than clients the model is too small, which may be why nothing fits.
+    results = verdicts(conform(folder_with(tmp_path), written(histories), "--format", "json"))
+    expected = {key: search_verdict(events) for key, events in histories.items()}
+    # More names than clients exceed the model, which makes an unmatched history "unknown".
     for key, events in histories.items():
-        lacking = len({one["client"] for one in events}) > len(CLIENTS)
-        if lacking and found[key][0] == "unknown":
+        lacking = len({event["client"] for event in events}) > len(CLIENTS)
+        if lacking and results[key][0] == "unknown":
             expected[key] = ("unknown", expected[key][1])
-    wrong = {key: json.dumps(histories[key]) for key in expected if expected[key] != found[key]}
-    assert not wrong, [(found[key], expected[key], text) for key, text in wrong.items()][:3]
-    assert all(found[key][0] == "allowed" for key in whole if key in found)
-    verdicts_ = [verdict for verdict, _ in found.values()]
+    wrong = {key: json.dumps(histories[key]) for key in expected if expected[key] != results[key]}
+    assert not wrong, [(results[key], expected[key], text) for key, text in wrong.items()][:3]
+    assert all(results[key][0] == "allowed" for key in whole if key in results)
+    verdicts_ = [verdict for verdict, _ in results.values()]
     assert verdicts_.count("not allowed") > 50
-    assert sum(found[key][0] == "allowed" for key in hurt if key in found) > 20
+    assert sum(results[key][0] == "allowed" for key in hurt if key in results) > 20

@@ -1,4 +1,4 @@
-"""What a binding has settled is what else is found by trying everything."""
+"""Bindings settled directly equal those found by exhaustive enumeration."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ def some_read(chance: random.Random, depth: int = 2) -> Read:
 
 
 def every(read: Read) -> list[Value]:
-    """The values that a field of this form may have."""
+    """The values that a field with this reading may have."""
     match read:
         case Present(content):
             return [(), *((value,) for value in every(content))]
         case Listed(elements, unordered):
-            one = range(3)
+            numbers = range(3)
             several = [
-                items for size in range(len(elements) + 2) for items in product(one, repeat=size)
+                items
+                for size in range(len(elements) + 2)
+                for items in product(numbers, repeat=size)
             ]
             return [items for items in several if not unordered or sorted({*items}) == [*items]]
         case _:
             return [0, 1, 2]
 
 
-def test_what_is_settled() -> None:
+def test_settled_bindings_equal_the_enumerated_ones() -> None:
     chance = random.Random(5)
-    found = {True: 0, False: 0}
+    outcomes = {True: 0, False: 0}
     for _ in range(400):
         names = Names([NUMBERS], iter(CALLED))
         reads = [some_read(chance) for _ in range(chance.randrange(1, 3))]
@@ -51,18 +53,18 @@ def test_what_is_settled() -> None:
         row = chance.choice([(a, b) for a in free for b in free if a is None or a != b])
         bound: Bound = (row,)
         settled = names.settled(reads, bound)
-        found[settled is not None] += 1
+        outcomes[settled is not None] += 1
         assert not names.lacking
         choices = list(names.values(reads, bound))
         if settled is None:
-            # A set that is smaller than its list is fitted by nothing.
+            # A set smaller than its list matches no value.
             assert any(after != bound for _, after in choices) or len(choices) == 1
             continue
         assert choices == [(settled, bound)]
         for values in product(*map(every, reads)):
             after = [bound]
             for read, value in zip(reads, values, strict=True):
-                after = [last for one in after for last in names.fits(read, value, one)]
+                after = [last for row in after for last in names.fits(read, value, row)]
             assert after == ([bound] if values == settled else [])
         assert not names.lacking
-    assert min(found.values()) > 50, found
+    assert min(outcomes.values()) > 50, outcomes

@@ -1,4 +1,4 @@
-"""Verdicts on small recordings, and what is said of them."""
+"""Verdicts and reports on small recordings."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ def test_engines_give_the_same_report(tmp_path: Path) -> None:
     assert conform(folder, text, "--engine", "local", "--workers", "2") == first
 
 
-def test_what_machine_code_does_not_compare(
+def test_constraints_are_left_to_the_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is refused where the engine is named, and left to the interpreter where none is."""
     folder = folder_with(tmp_path, MAPPING + "constraint: m.Server.issued < 2\n")
     text = written({name: HISTORIES[name][0] for name in ("both", "twice")})
     plain = conform(folder, text, "--engine", "interpreter")
@@ -59,24 +58,25 @@ def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> N
     folder = folder_with(tmp_path)
     histories = {name: events for name, (events, _, _) in HISTORIES.items()}
     lines = [{"file": key, **event} for key, events in histories.items() for event in events]
-    first = conform(folder, "".join(json.dumps(one) + "\n" for one in lines)).stdout
+    first = conform(folder, "".join(json.dumps(queue) + "\n" for queue in lines)).stdout
     chance = random.Random(1)
     for _ in range(5):
         queues: list[list[Event]] = [
             list(rows)
             for _, rows in groupby(
-                sorted(lines, key=lambda one: (one["file"], one["source"])),
-                key=lambda one: (one["file"], one["source"]),
+                sorted(lines, key=lambda queue: (queue["file"], queue["source"])),
+                key=lambda queue: (queue["file"], queue["source"]),
             )
         ]
         mixed: list[Event] = []
         while queues:
             queue = chance.choice(queues)
             mixed.append(queue.pop(0))
-            queues = [one for one in queues if one]
+            queues = [queue for queue in queues if queue]
         half = len(mixed) // 2
         text = [
-            "".join(json.dumps(one) + "\n" for one in part) for part in (mixed[:half], mixed[half:])
+            "".join(json.dumps(queue) + "\n" for queue in part)
+            for part in (mixed[:half], mixed[half:])
         ]
         (folder / "one.jsonl").write_text(text[0], encoding="utf-8")
         (folder / "two.jsonl.gz").write_bytes(gzip.compress(text[1].encode()))

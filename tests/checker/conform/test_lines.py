@@ -1,4 +1,4 @@
-"""Lines and files: what cannot be read, what is long, and to which history a line belongs."""
+"""Recorded lines and files: unreadable input, long lines, and assigning lines to histories."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from fencepost.spec.elaborate.claims.program import load, mapped
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_told_with_its_place_and_the_rest_is_judged(name: str, tmp_path: Path) -> None:
+def test_damage_is_located_and_other_histories_are_judged(name: str, tmp_path: Path) -> None:
     line, message = DAMAGE[name]
     whole = written({"f": HISTORIES["both"][0], "g": HISTORIES["twice"][0]}).encode()
     ran = conform(folder_with(tmp_path), whole + line, "--format", "json")
-    found = verdicts(ran)
-    assert (found["f"], found["g"]) == (("allowed", 5), ("not allowed", 2))
-    assert found.get("x", ("unread", 0)) == ("unread", 0)
+    results = verdicts(ran)
+    assert (results["f"], results["g"]) == (("allowed", 5), ("not allowed", 2))
+    assert results.get("x", ("unread", 0)) == ("unread", 0)
     assert f"error[F047]: r.jsonl:9: {message}" in ran.stderr or (
         "error[F047]: r.jsonl:9: " in ran.stderr and message in ran.stderr
     )
@@ -45,7 +45,7 @@ def test_damage_is_told_with_its_place_and_the_rest_is_judged(name: str, tmp_pat
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_takes_no_more_memory_than_is_allowed(packed: bool, tmp_path: Path) -> None:
-    """64 MiB here; the limit for a line is 1 MiB."""
+    """The file has 64 MiB in one line; the limit for a line is 1 MiB."""
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"
     whole = written({"f": HISTORIES["both"][0], "g": HISTORIES["twice"][0]}).encode()
@@ -58,16 +58,16 @@ def test_a_line_takes_no_more_memory_than_is_allowed(packed: bool, tmp_path: Pat
     _, recording = mapped(program, program.checks[0], {})
     assert recording is not None
     tracemalloc.start()
-    found = read(recording, [path])
-    _, most = tracemalloc.get_traced_memory()
+    contents = read(recording, [path])
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 8 << 20
-    [problem] = found.problems
+    assert peak < 8 << 20
+    [problem] = contents.problems
     assert problem.message == f"{path}:9: the line is longer than 1,048,576 bytes"
-    assert [one.key for one in found.histories] == ["f", "g", "h"]
+    assert [history.key for history in contents.histories] == ["f", "g", "h"]
 
 
-def test_of_a_long_history_no_more_is_kept_than_a_search_comes_to(tmp_path: Path) -> None:
+def test_a_long_history_keeps_only_events_within_reach(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"
     path.write_text(written({n: events for n, (events, _, _) in HISTORIES.items()}), "utf-8")
@@ -81,12 +81,14 @@ def test_of_a_long_history_no_more_is_kept_than_a_search_comes_to(tmp_path: Path
         assert (whole.events, whole.strays) == (kept.events, kept.strays)
         pairs = zip(whole.histories, kept.histories, strict=True)
         assert all(judge(compared, a, effort) == judge(compared, b, effort) for a, b in pairs)
-    # Where one step reads more than one event it may come to what is not kept.
-    both = next(one for one in read(recording, [path], 1).histories if one.key == "both")
-    found = judge(compared, both, Effort())
-    assert (found.verdict, found.read, found.total) == ("unknown", 2, 5)
-    assert found.cuts == ("of a source no more than 1 events are read (--max-states)",)
-    assert [(one.read, one.total, one.line) for one in found.waiting] == [
+    # A step that reads several events may reach events that were not kept.
+    both = next(
+        history for history in read(recording, [path], 1).histories if history.key == "both"
+    )
+    result = judge(compared, both, Effort())
+    assert (result.verdict, result.read, result.total) == ("unknown", 2, 5)
+    assert result.cuts == ("of a source no more than 1 events are read (--max-states)",)
+    assert [(history.read, history.total, history.line) for history in result.waiting] == [
         (1, 3, None),
         (1, 2, None),
     ]
@@ -96,8 +98,8 @@ TWO_FIELDS = MAPPING.replace("key file", "key file by lock, session")
 
 
 def test_ids_that_name_each_other(tmp_path: Path) -> None:
-    """A line that names no history has that of the first field that one history alone has named,
-    and is no reason for anything to be of another one.
+    """A line without the primary key belongs to the history whose lines alone share its first other
+    id. Such a line never assigns its remaining ids to a history.
     """
     folder = folder_with(tmp_path, TWO_FIELDS)
     lines = [
@@ -108,7 +110,7 @@ def test_ids_that_name_each_other(tmp_path: Path) -> None:
         {"lock": 1, "session": "y", **WRITE},
         {"lock": 3, "session": "y", **WRITE},
     ]
-    ran = conform(folder, "".join(json.dumps(one) + "\n" for one in lines), "--format", "json")
+    ran = conform(folder, "".join(json.dumps(line) + "\n" for line in lines), "--format", "json")
     assert verdicts(ran) == {"f": ("allowed", 2), "g": ("allowed", 2)}
     assert json.loads(ran.stdout)["strays"] == 2
     assert ran.stderr.splitlines()[0] == (
@@ -140,18 +142,18 @@ def test_a_compressed_file_that_ends_too_early(tmp_path: Path) -> None:
     assert "the compressed file ends too early" in ran.stderr
 
 
-def test_what_a_line_by_another_name_belongs_to(tmp_path: Path) -> None:
-    """Lines without the key belong to the history that has named their shelf."""
+def test_lines_without_the_key_are_assigned_by_another_field(tmp_path: Path) -> None:
+    """Lines without the key belong to the history that names their shelf."""
     events = [{"day": "d", **UP}, event("closed", shelf="up"), event("closed", shelf="y")]
-    text = "".join(json.dumps(one) + "\n" for one in events)
+    text = "".join(json.dumps(line) + "\n" for line in events)
     ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
     assert verdicts(ran) == {"d": ("not allowed", 1)}
     assert json.loads(ran.stdout)["strays"] == 1
 
 
-def test_what_two_histories_claim(tmp_path: Path) -> None:
+def test_a_line_claimed_by_two_histories(tmp_path: Path) -> None:
     events = [{"day": "d", **UP}, {"day": "e", **UP}, event("closed", shelf="up")]
-    text = "".join(json.dumps(one) + "\n" for one in events)
+    text = "".join(json.dumps(line) + "\n" for line in events)
     ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
     assert verdicts(ran) == {"d": ("allowed", 1), "e": ("allowed", 1)}
     assert 'error[F047]: r.jsonl:3: shelf "up" belongs to the histories d and e' in ran.stderr

@@ -1,4 +1,4 @@
-"""Histories that several processes judge."""
+"""Histories judged by several processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def count_of(processes: int) -> Callable[[int | None, int], int]:
 
 def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_with(tmp_path)
-    events = {f"{n} {name}": one for n in range(9) for name, (one, _, _) in HISTORIES.items()}
+    events = {f"{n} {name}": rows for n in range(9) for name, (rows, _, _) in HISTORIES.items()}
     path = folder / "r.jsonl"
     path.write_text(written(events), encoding="utf-8")
     program = load(folder / "map.fence")
@@ -38,9 +38,9 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     assert recording is not None
     histories = read(recording, [path]).histories
     alone, together = (Interpreted(Mapped(model, recording)) for _ in range(2))
-    found = list(many.every(alone, histories, Effort(), 1))
-    assert list(many.every(together, histories, Effort(), 3)) == found
-    assert len(found) == len([one for one in events.values() if one])
+    results = list(many.every(alone, histories, Effort(), 1))
+    assert list(many.every(together, histories, Effort(), 3)) == results
+    assert len(results) == len([rows for rows in events.values() if rows])
     monkeypatch.setattr(many, "most", count_of(2))
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     monkeypatch.setattr(many, "most", count_of(1))
@@ -48,11 +48,15 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     assert ran.code == 15
 
 
-def test_no_cycles_are_left(tmp_path: Path) -> None:
-    """So nobody has to look for them while lines are read and histories judged."""
+def test_reading_and_judging_leave_no_reference_cycles(tmp_path: Path) -> None:
+    """The collector, which is off while lines are read and histories judged, has nothing to
+    free.
+    """
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"
-    path.write_text(written({name: one for name, (one, _, _) in HISTORIES.items()}), "utf-8")
+    path.write_text(
+        written({name: history for name, (history, _, _) in HISTORIES.items()}), "utf-8"
+    )
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
@@ -61,7 +65,7 @@ def test_no_cycles_are_left(tmp_path: Path) -> None:
     gc.disable()
     try:
         histories = read(recording, [path]).histories
-        assert {one.verdict for one in many.every(compared, histories, Effort(), 1)} == {
+        assert {history.verdict for history in many.every(compared, histories, Effort(), 1)} == {
             "allowed", "not allowed", "unknown",
         }  # fmt: skip
         assert not gc.isenabled()

@@ -1,4 +1,4 @@
-"""Events with more names at once than there is time to try all that they may stand for."""
+"""Events that introduce too many names at once to try every binding."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def test_names_that_come_at_once(
     words = ("--engine", engine, "--format", "json")
     ran = run("conform", "map.fence", "r.jsonl", *words, folder=tmp_path)
     assert ran.stderr == ""
-    [told] = json.loads(ran.stdout)["histories"]
-    assert (told["verdict"], told["cuts"]) == (verdict, cuts)
+    [history] = json.loads(ran.stdout)["histories"]
+    assert (history["verdict"], history["cuts"]) == (verdict, cuts)

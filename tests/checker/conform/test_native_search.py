@@ -1,4 +1,4 @@
-"""Both engines find the same of histories: verdicts, runs, what was visited, what is said."""
+"""Interpreter and machine code agree on verdicts, runs, visited states and reports."""
 
 from __future__ import annotations
 
@@ -52,28 +52,28 @@ ALL = (
 
 
 @cache
-def engines(one: Recorded) -> tuple[Mapped, PackedMapping]:
-    program = load(MODELS / f"{one.spec}.fence")
-    check = next(each for each in program.checks if each.name == one.check)
+def engines(recorded: Recorded) -> tuple[Mapped, PackedMapping]:
+    program = load(MODELS / f"{recorded.spec}.fence")
+    check = next(each for each in program.checks if each.name == recorded.check)
     model, recording = mapped(program, check, {})
     assert recording is not None
     compared = Mapped(model, recording)
     return compared, PackedMapping(compared)
 
 
-def same(one: Recorded, path: Path) -> list[Judged]:
-    """What both find of two histories."""
-    compared, machine = engines(one)
+def same(recorded: Recorded, path: Path) -> list[Judged]:
+    """The results of both engines on the first two histories, which must be equal."""
+    compared, machine = engines(recorded)
     histories = read(compared.recording, [path]).histories[:2]
-    found = [judge(compared, history, EFFORT) for history in histories]
-    assert [machine.judge(history, EFFORT, runs=True) for history in histories] == found
-    return found
+    results = [judge(compared, history, EFFORT) for history in histories]
+    assert [machine.judge(history, EFFORT, runs=True) for history in histories] == results
+    return results
 
 
 def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"
-    path.write_text(written({name: one for name, (one, _, _) in HISTORIES.items()}), "utf-8")
+    path.write_text(written({name: rows for name, (rows, _, _) in HISTORIES.items()}), "utf-8")
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
@@ -85,37 +85,37 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
 
 
-def compared_in(
+def compare(
     folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
 ) -> tuple[Judged, ...]:
-    """What both find of one history."""
+    """The results of both engines on one history, which must be equal."""
     (folder / "m.fence").write_text(model, "utf-8")
     (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
     path = folder / "r.jsonl"
-    path.write_text("".join(json.dumps({"h": 1, **one}) + "\n" for one in events), "utf-8")
+    path.write_text("".join(json.dumps({"h": 1, **event}) + "\n" for event in events), "utf-8")
     program = load(folder / "map.fence")
-    made, recording = mapped(program, program.checks[0], {})
+    model_, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    machine = PackedMapping(Mapped(made, recording))
-    # Room for some of the rows, so that it has to grow.
+    machine = PackedMapping(Mapped(model_, recording))
+    # A small initial capacity, so that the table has to grow.
     machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
     (history,) = read(recording, [path]).histories
-    found = judge(machine.mapped, history, effort), machine.judge(history, effort, runs=True)
-    assert found[0] == found[1]
-    return found
+    results = judge(machine.mapped, history, effort), machine.judge(history, effort, runs=True)
+    assert results[0] == results[1]
+    return results
 
 
-def test_more_rows_than_there_is_room_for(tmp_path: Path) -> None:
+def test_the_row_table_grows(tmp_path: Path) -> None:
     branches = "    if x < 100: n = x\n    elif x < 700: n = x - 1\n    else: n = 2\n"
     model = f"var n: 0..2000 = 0\naction a(x in 0..900):\n    require n == 0\n{branches}"
     rules = "    source s ordered\nevent e(x: int) from s\nshows e(x) on m.a(x)\n"
     for x, verdict in ((5, "allowed"), (500, "allowed"), (901, "not allowed")):
         event = {"source": "s", "event": "e", "x": x}
-        found, _ = compared_in(tmp_path, model, rules, [event])
-        assert found.verdict == verdict
+        result, _ = compare(tmp_path, model, rules, [event])
+        assert result.verdict == verdict
 
 
-def test_branches_of_a_mapping_are_no_coverage(tmp_path: Path) -> None:
+def test_branches_of_a_mapping_do_not_count_as_coverage(tmp_path: Path) -> None:
     model = "var n: 0..9 = 0\naction take:\n    if n == 3: n = 4\n    else: n = 5\n"
     rules = (
         "    source s ordered\ninput e(x: 0..9) from s:\n"
@@ -123,8 +123,8 @@ def test_branches_of_a_mapping_are_no_coverage(tmp_path: Path) -> None:
         + "event f(x: int) from s\nshows f(next(m.n)) on m.take\n"
     )
     events = [{"source": "s", "event": "e", "x": 3}, {"source": "s", "event": "f", "x": 4}]
-    found, _ = compared_in(tmp_path, model, rules, events)
-    assert found.verdict == "allowed"
+    result, _ = compare(tmp_path, model, rules, events)
+    assert result.verdict == "allowed"
 
 
 def test_many_messages_under_way(tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_many_messages_under_way(tmp_path: Path) -> None:
         "    send m.V(x) to m.net\nshows f(next(m.n)) on m.take\n"
     )
     events = [{"source": "s", "event": "f", "x": 1}, {"source": "t", "event": "e", "x": 1}]
-    found, _ = compared_in(tmp_path, model, rules, events)
-    assert found.verdict == "not allowed"
+    result, _ = compare(tmp_path, model, rules, events)
+    assert result.verdict == "not allowed"
 
 
 def test_the_prefix_that_has_more_of_the_first_source_is_reported(tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_the_prefix_that_has_more_of_the_first_source_is_reported(tmp_path: Path
     )
     model = "var n: 0..9 = 0\naction never:\n    require n == 9\n    n = 0\n"
     events: list[Event] = [{"source": "s", "event": "e"}, {"source": "t", "event": "f"}]
-    found, _ = compared_in(tmp_path, model, rules, events)
-    assert found.verdict == "not allowed"
-    assert [(one.source, one.read) for one in found.waiting] == [("s", 1), ("t", 0)]
-    assert found.way[-1][0] == (5,)
+    result, _ = compare(tmp_path, model, rules, events)
+    assert result.verdict == "not allowed"
+    assert [(source.source, source.read) for source in result.waiting] == [("s", 1), ("t", 0)]
+    assert result.way[-1][0] == (5,)
 
 
 @pytest.mark.parametrize(("x", "verdict", "read"), [(0, "allowed", 1), (1, "not allowed", 0)])
@@ -168,8 +168,8 @@ def test_an_event_that_waits_for_its_answer_is_not_shown(
         "    source s ordered\nevent e(x: 0..1) from s\n"
         "answers e on m.Reply(==x) from m.net: send m.Ask to m.net\nshows e(1) on m.show\n"
     )
-    found, _ = compared_in(tmp_path, model, rules, [{"source": "s", "event": "e", "x": x}])
-    assert (found.verdict, found.read) == (verdict, read)
+    result, _ = compare(tmp_path, model, rules, [{"source": "s", "event": "e", "x": x}])
+    assert (result.verdict, result.read) == (verdict, read)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_event_that_waits_for_its_answer_is_not_shown(
         ({"event": "f", "x": 1, "who": "c"}, "client: 3 names, and 0..1 has 2 values"),
     ],
 )
-def test_what_is_not_expanded_cuts_nothing(second: Event, why: str, tmp_path: Path) -> None:
+def test_unexpanded_states_report_no_cuts(second: Event, why: str, tmp_path: Path) -> None:
     model = "var n: 0..9 = 0\naction take:\n    require n == 1\n    n = 2\n"
     rules = (
         "    source s ordered\n    bind client: 0..1\nat most 0 under way\n"
@@ -190,11 +190,11 @@ def test_what_is_not_expanded_cuts_nothing(second: Event, why: str, tmp_path: Pa
         "shows f(1, 0, 1) on m.take\n"
     )
     events: list[Event] = [{"event": "e", "x": 1, "who": "a"}, second]
-    events = [{"source": "s", "whom": "b", **one} for one in events]
+    events = [{"source": "s", "whom": "b", **event} for event in events]
     for states, cuts in ((1, ()), (2, (why,))):
-        found, _ = compared_in(tmp_path, model, rules, events, Effort(states))
-        assert (found.verdict, found.read) == ("unknown", 1)
-        assert [one for one in found.cuts if "--max-states" not in one] == [*cuts]
+        result, _ = compare(tmp_path, model, rules, events, Effort(states))
+        assert (result.verdict, result.read) == ("unknown", 1)
+        assert [event for event in result.cuts if "--max-states" not in event] == [*cuts]
 
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,14 +204,14 @@ def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
         PackedMapping(compared)
 
 
-@pytest.mark.parametrize("one", ALL, ids=str)
-def test_recordings_of_brokers(one: Recorded) -> None:
-    assert all(each.states > 10 for each in same(one, one.path))
+@pytest.mark.parametrize("recorded", ALL, ids=str)
+def test_recordings_of_brokers(recorded: Recorded) -> None:
+    assert all(each.states > 10 for each in same(recorded, recorded.path))
 
 
 def test_recordings_that_are_damaged(tmp_path: Path) -> None:
-    one = ALL[1]
-    with gzip.open(one.path, "rt", encoding="utf-8") as lines:
+    recorded = ALL[1]
+    with gzip.open(recorded.path, "rt", encoding="utf-8") as lines:
         events: list[Event] = [json.loads(line) for line in lines]
     verdicts: list[str] = []
     for number, damage in enumerate(DAMAGE):
@@ -219,5 +219,5 @@ def test_recordings_that_are_damaged(tmp_path: Path) -> None:
         damage(random.Random(number), hurt)
         path = tmp_path / f"{number}.jsonl"
         path.write_text("".join(json.dumps(event) + "\n" for event in hurt), encoding="utf-8")
-        verdicts += [each.verdict for each in same(one, path)]
+        verdicts += [result.verdict for result in same(recorded, path)]
     assert {"allowed", "not allowed"} <= set(verdicts)

@@ -1,4 +1,4 @@
-"""Random runs that are written as recordings are allowed, every one, and nothing else is."""
+"""Random runs written as recordings are all allowed; runs with lost lines are not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def recorded(folder: Path, *words: str) -> str:
 
 def verdicts(folder: Path, *words: str) -> Counter[str]:
     ran = run("conform", *words, "r.jsonl", "--format", "json", folder=folder)
-    return Counter(one["verdict"] for one in json.loads(ran.stdout)["histories"])
+    return Counter(history["verdict"] for history in json.loads(ran.stdout)["histories"])
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def verdicts(folder: Path, *words: str) -> Counter[str]:
 def test_every_run_is_allowed(
     words: tuple[str, ...], more: tuple[str, ...], events: str, folder: Path
 ) -> None:
-    lines = [json.loads(one) for one in recorded(folder, *words, *more).splitlines()]
-    shown = {one.get("event", one.get("kind")) for one in lines}
+    lines = [json.loads(line) for line in recorded(folder, *words, *more).splitlines()]
+    shown = {line.get("event", line.get("kind")) for line in lines}
     assert shown >= {*events.split()}
     assert len(shown) > 3 or events
     assert {*verdicts(folder, *words)} == {"allowed"}
 
 
-def test_what_no_run_shows_is_not_allowed(folder: Path) -> None:
-    """A line that is lost is missed in every run that comes to two grants."""
+def test_recordings_with_lost_lines_are_not_allowed(folder: Path) -> None:
+    """Without its "stalled" line, every run with two grants is rejected."""
     lines = recorded(folder, "map.fence", "--runs", "20").splitlines()
-    kept = [one for one in lines if json.loads(one)["event"] != "stalled"]
+    kept = [line for line in lines if json.loads(line)["event"] != "stalled"]
     (folder / "r.jsonl").write_text("\n".join(kept), encoding="utf-8")
-    again = Counter(json.loads(one)["file"] for one in kept if json.loads(one)["token"] == 2)
-    found = verdicts(folder, "map.fence")
-    assert found["not allowed"] >= len(again) > 0
+    again = Counter(json.loads(line)["file"] for line in kept if json.loads(line)["token"] == 2)
+    counts = verdicts(folder, "map.fence")
+    assert counts["not allowed"] >= len(again) > 0
 
 
 def test_runs_depend_on_their_seed_alone(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_without_a_key_there_is_one_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("four.fence", "--runs", "2"), "error[F863]: --runs 2: without `key`"),
         (("lease.fence",), "error[F048]"),
@@ -105,15 +105,15 @@ def test_without_a_key_there_is_one_run(folder: Path) -> None:
         (("map.fence", "--invariant", "X"), "--invariant has no meaning with --record"),
     ],
 )
-def test_what_cannot_be_recorded(words: tuple[str, ...], told: str, folder: Path) -> None:
+def test_unrecordable_runs_are_refused(words: tuple[str, ...], message: str, folder: Path) -> None:
     ran = run("simulate", *words, "--record", "r.jsonl", folder=folder)
-    assert told in ran.stderr
+    assert message in ran.stderr
     assert ran.code in (150, 151)
     assert not (folder / "r.jsonl").exists()
     assert not (folder / "t.json").exists()
 
 
-def test_a_field_that_says_something_else_of_the_line(folder: Path) -> None:
+def test_a_field_that_contradicts_the_line(folder: Path) -> None:
     mapping = MAPPING.replace("written(client: client,", "written(file: client,")
     (folder / "map.fence").write_text(mapping, encoding="utf-8")
     ran = run("simulate", "map.fence", "--record", "r.jsonl", folder=folder)

@@ -1,4 +1,4 @@
-"""Every form of a rule of a mapping, and mistakes in mappings."""
+"""All forms of mapping rules, and mistakes in mappings."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def test_every_form_of_a_rule(tmp_path: Path) -> None:
     ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
     expected = {name: (verdict, k) for name, (_, verdict, k) in DAYS.items()}
     assert verdicts(ran) == expected, ran.stderr
-    told = {one["key"]: one for one in json.loads(ran.stdout)["histories"]}
-    assert told["no such answer"]["instead"] == ["Done(reply: No)"]
-    assert told["which is missing"]["cuts"] == []
-    assert told["passed over"]["tolerated"] == 1
-    assert "names" in told["a third source is no third shelf"]["cuts"][0]
-    assert "stock" in told["beyond the range of the model"]["cuts"][0]
+    histories = {history["key"]: history for history in json.loads(ran.stdout)["histories"]}
+    assert histories["no such answer"]["instead"] == ["Done(reply: No)"]
+    assert histories["which is missing"]["cuts"] == []
+    assert histories["passed over"]["tolerated"] == 1
+    assert "names" in histories["a third source is no third shelf"]["cuts"][0]
+    assert "stock" in histories["beyond the range of the model"]["cuts"][0]
 
 
-def test_what_no_run_needed(tmp_path: Path) -> None:
+def test_unused_rules_and_events_are_reported(tmp_path: Path) -> None:
     text = days({"d": [UP, event("asked", shelf="up", answer="No")]})
     ran = conform(shop(tmp_path), text, "--check", "one")
-    told = [" ".join(line.split()) for line in ran.stdout.splitlines()]
-    assert "never taken Worker.put, Worker.swap" in told
-    assert "never used ahead swapped (map.fence:21), ahead filled (map.fence:24)" in told
-    assert "never seen filled, stocktaking, noted, swapped" in told
+    report = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert "never taken Worker.put, Worker.swap" in report
+    assert "never used ahead swapped (map.fence:21), ahead filled (map.fence:24)" in report
+    assert "never seen filled, stocktaking, noted, swapped" in report
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_layers(
     mapping = LOGS if stated else LOGS.replace("at most Most under way\n", "")
     extra = () if stated else ("--check", "one")
     ran = conform(shop(tmp_path, mapping), days({"d": [SWAP]}), *words, *extra, "--format", "json")
-    (told,) = json.loads(ran.stdout)["histories"]
-    assert (told["verdict"], ran.code) == (verdict, code)
-    assert [one["under_way"] for one in told["layers"]] == layers
+    (history,) = json.loads(ran.stdout)["histories"]
+    assert (history["verdict"], ran.code) == (verdict, code)
+    assert [layer["under_way"] for layer in history["layers"]] == layers
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
@@ -123,11 +123,11 @@ def test_mistakes(name: str, tmp_path: Path) -> None:
 
 
 def test_four_under_way(tmp_path: Path) -> None:
-    """Each of thirty events needs four messages under way when a fifth is put in."""
+    """Each of the thirty events needs four messages in flight while a fifth is sent."""
     (tmp_path / "map.fence").write_text(FOUR, encoding="utf-8")
     lines = [{"source": "log", "event": "done", "n": n} for n in range(1, 31)]
     lines += [{"source": "other", "event": "noise", "n": n} for n in range(30)]
-    text = "".join(json.dumps(one) + "\n" for one in lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines)
     ran = conform(tmp_path, text, "--ahead", "4", "--max-states", "60000", "--format", "json")
-    (told,) = json.loads(ran.stdout)["histories"]
-    assert (told["verdict"], told["layers"][-1]["under_way"]) == ("allowed", 4)
+    (history,) = json.loads(ran.stdout)["histories"]
+    assert (history["verdict"], history["layers"][-1]["under_way"]) == ("allowed", 4)

@@ -1,5 +1,5 @@
-"""Events that mean something else where another source has them, events of several sources, and
-fields that say in which order lines come.
+"""Events that mean different things in different sources, events shared by sources, and fields that
+order the lines.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ DAYS: dict[str, tuple[list[dict[str, Any]], str, int]] = {
 
 def recorded() -> str:
     return "".join(
-        json.dumps({**one, "day": day}) + "\n"
-        for day, (lines, _, _) in DAYS.items()
-        for one in lines
+        json.dumps({**line, "day": day}) + "\n"
+        for day, (rows, _, _) in DAYS.items()
+        for line in rows
     )
 
 
@@ -101,13 +101,13 @@ def test_verdicts(engine: str, folder: Path) -> None:
     assert verdicts(ran) == expected, ran.stderr
 
 
-def test_why_a_line_cannot_come_there(folder: Path) -> None:
-    """The report says it, and calls events as lines do."""
+def test_the_report_says_why_a_line_is_misplaced(folder: Path) -> None:
+    """The report gives the reason, and uses the event names of the recording."""
     ran = conform(folder, recorded())
-    told = " ".join(ran.stdout.split())
-    assert 'taken(source: "back-1"), which is misplaced: number 3 after 3' in told
-    assert 'taken(source: "back-1"), which is misplaced: shift 0 after 1' in told
-    assert "never seen" not in told
+    report = " ".join(ran.stdout.split())
+    assert 'taken(source: "back-1"), which is misplaced: number 3 after 3' in report
+    assert 'taken(source: "back-1"), which is misplaced: shift 0 after 1' in report
+    assert "never seen" not in report
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,11 @@ def test_random_runs_have_sources_of_both_kinds(folder: Path) -> None:
     ran = run("simulate", "map.fence", *words, folder=folder)
     assert ran.code == 0, ran.stderr
     text = (folder / "r.jsonl").read_text(encoding="utf-8")
-    lines = [json.loads(one) for one in text.splitlines()]
-    found = {(one["source"].startswith("back-"), one["kind"]) for one in lines}
-    assert found == {(back, kind) for back in (True, False) for kind in ("taken", "closed")}
+    lines = [json.loads(row) for row in text.splitlines()]
+    kinds = {(row["source"].startswith("back-"), row["kind"]) for row in lines}
+    assert kinds == {
+        (back, event_kind) for back in (True, False) for event_kind in ("taken", "closed")
+    }
     ran = conform(folder, text, "--format", "json")
     assert {verdict for verdict, _ in verdicts(ran).values()} == {"allowed"}
 
@@ -146,7 +148,7 @@ def test_random_runs_keep_the_order_that_their_lines_say(folder: Path) -> None:
     ran = run("simulate", "map.fence", *words, folder=folder)
     assert ran.code == 0, ran.stderr
     text = (folder / "r.jsonl").read_text(encoding="utf-8")
-    numbers = [json.loads(one).get("number") for one in text.splitlines()]
+    numbers = [json.loads(row).get("number") for row in text.splitlines()]
     assert {0, 1} <= {*numbers}
     ran = conform(folder, text, "--format", "json")
     assert {verdict for verdict, _ in verdicts(ran).values()} == {"allowed"}

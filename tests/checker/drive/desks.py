@@ -1,4 +1,4 @@
-"""Desks that lease a lock, right and wrong ones: systems for `fencepost drive`."""
+"""Correct and faulty lock desks: systems for `fencepost drive`."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ class Desk:
 
 
 class Trusting(Desk):
-    """A token is enough, whether its lease is over or not."""
+    """Accepts every token that was issued, even after the lease ended."""
 
     def allows(self, client: str, token: int) -> bool:
         return 0 < token == self.issued
 
 
 class Forgetful(Desk):
-    """A write that is accepted is not always done."""
+    """Loses accepted writes after the second lease."""
 
     def observe(self) -> Iterable[Mapping[str, Any]]:
         return [] if self.issued > 1 else super().observe()
 
 
 class Eager(Desk):
-    """A write that nobody asked for."""
+    """Reports each write twice after the second lease."""
 
     def observe(self) -> Iterable[Mapping[str, Any]]:
-        found = list(super().observe())
-        return found * 2 if self.issued > 1 else found
+        events = list(super().observe())
+        return events * 2 if self.issued > 1 else events
 
 
 class Large(Desk):
-    """Tokens that the model does not have."""
+    """Issues tokens outside the range of the model."""
 
     def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = dict(super().send(request, fields))
@@ -88,7 +88,7 @@ class Closed(Desk):
 
 
 class Discreet(Desk):
-    """Bob cannot be asked."""
+    """Rejects requests from Bob."""
 
     def send(self, request: str, fields: Mapping[str, Any]) -> Any:
         return None if fields["client"] == "Bob" else super().send(request, fields)
@@ -113,7 +113,7 @@ NOTHING = None
 
 
 class Weighing(Desk):
-    """Nobody but Alice's lease ends here, and that seldom; nobody writes."""
+    """Rarely ends a lease, and never asks for a write."""
 
     def weight(self, request: str) -> float:
         return {"ask": 1, "write": 0, "expire": 0.2}[request]

@@ -1,4 +1,4 @@
-"""`fencepost drive` on desks that lease a lock, in this process."""
+"""`fencepost drive` on lock desks, in this process."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def walked(desk: desks.Desk, seed: int, length: int = 40) -> Episode:
     return driver(desk, seed).walk(length, lambda: True)
 
 
-def said(episode: Episode) -> list[str]:
-    names = ((one["event"], one.get("client"), one.get("token")) for one in episode.lines)
+def event_texts(episode: Episode) -> list[str]:
+    names = ((line["event"], line.get("client"), line.get("token")) for line in episode.lines)
     return [" ".join(str(part) for part in name if part is not None) for name in names]
 
 
-def test_a_right_desk_is_allowed_whatever_is_asked() -> None:
+def test_a_correct_desk_is_always_allowed() -> None:
     asking = driver(desks.Desk())
     episodes = [asking.walk(50, lambda: True) for _ in range(3)]
-    assert [(one.agreed, one.certain, len(one.requests)) for one in episodes] == [
+    assert [(episode.agreed, episode.certain, len(episode.requests)) for episode in episodes] == [
         (True, True, 50)
     ] * 3
     assert asking.sent == 150
-    # Everything that can be answered was.
+    # Every possible answer occurred.
     kinds_of = {("ask", "true"), ("ask", "false"), ("write", "true"), ("write", "false")}
     assert set(asking.answers) == kinds_of | {("expire", "")}
 
@@ -70,10 +70,10 @@ def test_a_wrong_desk_is_found_and_its_history_shortened(desk: type[desks.Desk],
     assert not episodes[-1].agreed
     short = asking.shortened(episodes[-1], lambda: True)
     assert (short.agreed, short.certain) == (False, True)
-    assert len(short.requests) <= 8, said(short)
+    assert len(short.requests) <= 8, event_texts(short)
     for at in range(len(short.requests)):
         fewer = short.requests[:at] + short.requests[at + 1 :]
-        assert asking.replay(fewer).agreed, said(short)
+        assert asking.replay(fewer).agreed, event_texts(short)
     assert judge(compared(), short.history(0), Effort()).verdict == "not allowed"
 
 
@@ -86,21 +86,21 @@ def test_the_states_kept_say_what_a_search_of_the_whole_history_says(
     for seed in range(6):
         episode = walked(desk(), seed, 12)
         verdict = judge(compared(), episode.history(0), Effort()).verdict
-        assert (verdict == "allowed") == episode.agreed, said(episode)
+        assert (verdict == "allowed") == episode.agreed, event_texts(episode)
         if not episode.agreed:
-            assert (verdict == "not allowed") == episode.certain, said(episode)
+            assert (verdict == "not allowed") == episode.certain, event_texts(episode)
 
 
-def test_what_cannot_be_asked_is_in_no_history() -> None:
+def test_refused_requests_are_in_no_history() -> None:
     episode = walked(desks.Discreet(), 3)
     assert 0 < len(episode.requests) < 40
     assert episode.agreed
-    assert all(one.get("client", "Alice") == "Alice" for one in episode.lines)
+    assert all(line.get("client", "Alice") == "Alice" for line in episode.lines)
 
 
-def test_what_a_system_wants_seldom_or_never() -> None:
+def test_weights_of_requests() -> None:
     lines = walked(desks.Weighing(), 3, 200).lines
-    asked = [one["event"] for one in lines]
+    asked = [line["event"] for line in lines]
     assert "write" not in asked
     assert 0 < asked.count("expire") < asked.count("ask") / 2
 
@@ -109,16 +109,16 @@ def test_what_a_system_wants_seldom_or_never() -> None:
 def test_requests_are_repeated_and_come_late(
     share: float, kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of each event one request, where each candidate is a copy if there was one before."""
+    """With a share of 1, only the first request of each event kind is new."""
     assert 0 < module.REPEATED < 0.5
     monkeypatch.setattr(module, "REPEATED", share)
     requests = walked(desks.Desk(), 5, 60).requests
-    assert len({(one.kind.event.name, one.given) for one in requests}) == kinds
+    assert len({(request.kind.event.name, request.given) for request in requests}) == kinds
 
 
 def test_a_walk_is_the_same_each_time() -> None:
-    assert said(walked(desks.Desk(), 7)) == said(walked(desks.Desk(), 7))
-    assert said(walked(desks.Desk(), 7)) != said(walked(desks.Desk(), 8))
+    assert event_texts(walked(desks.Desk(), 7)) == event_texts(walked(desks.Desk(), 7))
+    assert event_texts(walked(desks.Desk(), 7)) != event_texts(walked(desks.Desk(), 8))
 
 
 # ---------------------------------------------------------------- the command
@@ -154,14 +154,14 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 def test_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = run(capsys, "Desk", "--requests", "30", "--format", "json")
-    found: dict[str, Any] = json.loads(report)
-    assert code == found["exit"] == 0
-    assert found["counts"] == {"allowed": 1, "not allowed": 0, "unknown": 0, "unread": 0}
-    assert sum(count for *_, count in found["answers"]) == 30
+    report_: dict[str, Any] = json.loads(report)
+    assert code == report_["exit"] == 0
+    assert report_["counts"] == {"allowed": 1, "not allowed": 0, "unknown": 0, "unread": 0}
+    assert sum(count for *_, count in report_["answers"]) == 30
 
 
 def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The model with clients of its own finds the way; the real desk is led along it."""
+    """A check of the model with its own clients gives the trace; the real desk follows it."""
     trace, recording = tmp_path / "late.itf.json", tmp_path / "late.jsonl"
     assert main(["check", str(HERE / "clients.fence"), "--trace", str(trace)]) == 0
     capsys.readouterr()
@@ -195,7 +195,7 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
         ("Desk", ("--option", "x"), '"x" does not read NAME=VALUE'),
     ],
 )
-def test_what_cannot_be_driven(
+def test_faulty_systems_and_files_are_refused(
     desk: str,
     words: tuple[str, ...],
     why: str,
@@ -212,7 +212,7 @@ def test_what_cannot_be_driven(
 
 
 @pytest.mark.parametrize(
-    ("where", "why"),
+    ("location", "why"),
     [
         ("desks", "desks names no system: FILE.py:NAME, MODULE:NAME, or kafka"),
         ("kafak", 'MODULE:NAME, or kafka; did you mean "kafka"?'),
@@ -220,8 +220,10 @@ def test_what_cannot_be_driven(
         ("no.such.module:Desk", "ModuleNotFoundError: No module named 'no'"),
     ],
 )
-def test_places_without_a_system(where: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["drive", SPEC, "--system", where]) == 151
+def test_unknown_systems_are_refused(
+    location: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["drive", SPEC, "--system", location]) == 151
     assert why in capsys.readouterr().err
 
 
