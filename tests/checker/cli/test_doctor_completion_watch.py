@@ -1,4 +1,4 @@
-"""`fencepost doctor`, `fencepost completion`, `check --watch`, and that help fits on a screen."""
+"""`fencepost doctor`, `fencepost completion`, `check --watch`, and the size of help texts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
 
 
 def commands(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Every command, as the words that call it."""
-    found: list[tuple[str, ...]] = []
+    """The full command line of each command."""
+    lines: list[tuple[str, ...]] = []
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        found.append((*words, name))
+        lines.append((*words, name))
         if isinstance(command, click.Group):
-            found += commands(command, (*words, name))
-    return found
+            lines += commands(command, (*words, name))
+    return lines
 
 
 @pytest.mark.parametrize("words", commands(cli), ids=" ".join)
@@ -49,16 +49,16 @@ def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_help_of_check_names_every_option(tmp_path: Path) -> None:
-    """Those, too, that are named in one place and not listed with the others."""
+    """Includes options documented elsewhere than in the list."""
     done = run("check", "--help", folder=tmp_path)
-    names = {name for one in check.params for name in one.opts if "--" in name}
+    names = {name for option in check.params for name in option.opts if "--" in name}
     assert {name for name in names if name not in done.stdout.replace(",", " ").split()} == set()
 
 
 # ---------------------------------------------------------------- doctor
 
 
-def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_checks_every_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load = engines.load
 
     def without_spark(name: str) -> Engine:
@@ -77,7 +77,7 @@ def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "there is no java here" in done.stdout
 
 
-def test_doctor_fails_without_what_is_needed(
+def test_doctor_fails_without_a_required_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(name: str) -> Engine:
@@ -91,16 +91,20 @@ def test_doctor_fails_without_what_is_needed(
 
 def test_doctor_notices_a_wrong_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SPEC", doctor.SPEC.replace("x < 3\ninv", "x < 4\ninv"))
-    found = {one.topic: one for one in doctor.findings() if one.topic == "engine interpreter"}
-    assert found["engine interpreter"].state == "fails"
-    assert found["engine interpreter"].needed
+    states = {
+        finding.topic: finding
+        for finding in doctor.findings()
+        if finding.topic == "engine interpreter"
+    }
+    assert states["engine interpreter"].state == "fails"
+    assert states["engine interpreter"].needed
 
 
 # ---------------------------------------------------------------- completion
 
 
 def complete(words: str) -> list[str]:
-    """What bash is told where these words stand before the cursor."""
+    """The completions that bash receives with the cursor at the end of ``words``."""
     done = finished(
         *COMMAND,
         _FENCEPOST_COMPLETE="bash_complete",
@@ -128,7 +132,7 @@ RACE = "fencepost check kafka/verification_race"
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "completions"),
     [
         ("fencepost check kafka/ver", "kafka/verification_race"),
         ("fencepost info classics/raft --check fig", "figure_8"),
@@ -139,16 +143,16 @@ RACE = "fencepost check kafka/verification_race"
         ("fencepost check nowhere.fence --check a", ""),
     ],
 )
-def test_names_of_the_spec_on_the_line_are_completed(words: str, found: str) -> None:
+def test_names_of_the_spec_on_the_line_are_completed(words: str, completions: str) -> None:
     plain = [line.removeprefix("plain,") for line in complete(words) if line.startswith("plain,")]
-    assert plain == found.split()
+    assert plain == completions.split()
 
 
 # ---------------------------------------------------------------- watch
 
 
-class Days:
-    """A user who does one thing at each look, and goes home."""
+class User:
+    """A user who does one deed per polling interval, then interrupts the watch."""
 
     def __init__(self, *deeds: Callable[[], object]) -> None:
         self.deeds = list(deeds)
@@ -172,18 +176,18 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def runs(
-    specs: Path, days: Days, *, whole: bool = False, timeout: float | None = None
+    specs: Path, user: User, *, whole: bool = False, timeout: float | None = None
 ) -> list[list[str]]:
-    """The specs of each run, until the user goes home."""
-    told: list[list[str]] = []
+    """The names of the specs of each run, until the user interrupts."""
+    checked: list[list[str]] = []
 
     def run(request: Request) -> int:
-        told.append([one.name for one in request.specs])
+        checked.append([path.name for path in request.specs])
         return 0
 
     request = Request((Path("models"),), settings=Settings(limits=Limits(timeout=timeout)))
-    assert watch(request, run, whole=whole, wait=days) == 0
-    return told
+    assert watch(request, run, whole=whole, wait=user) == 0
+    return checked
 
 
 def appended(path: Path) -> Callable[[], object]:
@@ -193,9 +197,9 @@ def appended(path: Path) -> Callable[[], object]:
     return write
 
 
-def test_what_changed_runs_again(specs: Path) -> None:
+def test_changed_specs_run_again(specs: Path) -> None:
     new = specs / "three.fence"
-    days = Days(
+    user = User(
         appended(specs / "two.fence"),
         lambda: None,
         appended(specs / "part.fence"),
@@ -203,7 +207,7 @@ def test_what_changed_runs_again(specs: Path) -> None:
         lambda: new.write_text("var x\n", encoding="utf-8"),
         new.unlink,
     )
-    assert runs(specs, days) == [
+    assert runs(specs, user) == [
         ["models"],
         ["two.fence"],
         ["one.fence"],
@@ -213,36 +217,36 @@ def test_what_changed_runs_again(specs: Path) -> None:
     ]
 
 
-def test_what_is_not_read_in_time_is_watched_all_the_same(specs: Path) -> None:
-    """What it imports is not known, so only its own change runs it again."""
-    days = Days(appended(specs / "one.fence"), appended(specs / "two.fence"))
-    assert runs(specs, days, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
-    assert runs(specs, Days(appended(specs / "part.fence")), timeout=1e-9) == [
+def test_a_spec_that_takes_too_long_to_read_is_still_watched(specs: Path) -> None:
+    """A spec that was not read in time has unknown imports, so only its own changes rerun it."""
+    user = User(appended(specs / "one.fence"), appended(specs / "two.fence"))
+    assert runs(specs, user, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
+    assert runs(specs, User(appended(specs / "part.fence")), timeout=1e-9) == [
         ["models"],
         ["part.fence"],
     ]
 
 
 def test_with_reports_in_files_all_runs_again(specs: Path) -> None:
-    assert runs(specs, Days(appended(specs / "two.fence")), whole=True) == [["models"], ["models"]]
+    assert runs(specs, User(appended(specs / "two.fence")), whole=True) == [["models"], ["models"]]
 
 
-def test_watching_in_earnest(specs: Path) -> None:
+def test_watching_as_a_process(specs: Path) -> None:
     line = 'exec "$0" -m fencepost.checker.cli.main check models/two.fence --watch "$@" 2>&1'
     words = ("/bin/sh", "-c", line, sys.executable, "--engine", "interpreter")
     with started(*words, PYTHONUNBUFFERED="1") as process:
         assert process.stdout is not None
-        told: list[str] = []
+        printed: list[str] = []
 
         def until(words: str) -> None:
             for line in process.stdout or ():
-                told.append(line)
+                printed.append(line)
                 if words in line:
                     return
-            raise AssertionError("".join(told))
+            raise AssertionError("".join(printed))
 
         until("watching 1 file; Ctrl-C ends")
-        assert any("c  ok, as expected" in line for line in told)
+        assert any("c  ok, as expected" in line for line in printed)
         time.sleep(0.05)
         changed = WORKS.replace("x == 3", "x == 2") + "check c:\n    expect ok\n"
         (specs / "two.fence").write_text(changed, encoding="utf-8")

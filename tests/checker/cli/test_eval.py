@@ -1,4 +1,4 @@
-"""`fencepost eval`: values in initial states and in states of traces, and what it refuses."""
+"""`fencepost eval`: values in initial states and in states of traces, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def evaluated(folder: Path, expression: str, *words: str) -> Ran:
     ],
 )
 def test_values(folder: Path, expression: str, words: str, value: str) -> None:
-    found = evaluated(folder, expression, *words.split())
-    assert (found.code, found.stdout) == (0, f"{value}\n"), found.stderr
+    ran = evaluated(folder, expression, *words.split())
+    assert (ran.code, ran.stdout) == (0, f"{value}\n"), ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ def test_values(folder: Path, expression: str, words: str, value: str) -> None:
     ],
 )
 def test_refusals(folder: Path, expression: str, words: str, code: int, message: str) -> None:
-    found = evaluated(folder, expression, *words.split())
-    assert (found.code, message in found.stderr) == (code, True), found
-    assert "Traceback" not in found.stderr
+    ran = evaluated(folder, expression, *words.split())
+    assert (ran.code, message in ran.stderr) == (code, True), ran
+    assert "Traceback" not in ran.stderr

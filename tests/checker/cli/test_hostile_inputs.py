@@ -1,6 +1,6 @@
-"""Files that commands read, replaced by what is no regular file of bounded size.
+"""Input files of commands, replaced by special, dangling or oversized files.
 
-A FIFO is given to a process of its own, so that a command that waits fails the test.
+A FIFO is tested in a separate process, so that a command that waits fails the test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 30
 STATES = "saved/s-c/states-*"
 
 INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
-    # The command that reads a file, its exit code and the code of the problem.
+    # A file, then the command that reads it, its exit code and the problem code.
     "saved/s-c/manifest.json": (("check", "s.fence", "--resume", "saved"), 151, "F035"),
     STATES: (("check", "s.fence", "--resume", "saved"), 151, "F035"),
     "r.jsonl": (("conform", "map.fence", "r.jsonl"), 151, "F047"),
@@ -58,7 +58,7 @@ def _device(path: Path) -> None:
 
 
 def _oversized(path: Path) -> None:
-    # A sparse file takes no room.
+    # A sparse file occupies no disk blocks.
     path.touch()
     os.truncate(path, (4 << 40) + 1)
 
@@ -71,9 +71,9 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
     "dangling": lambda path: path.symlink_to("gone"),
 }
 OTHERWISE = {
-    # A recording and a spec may be folders, which are empty here.
+    # A recording and a spec may be directories; these are empty.
     ("u.fence", "folder"): (151, "F025"),
-    # A module that is too large is found, and refused by itself.
+    # An oversized module exists, and has its own problem code.
     ("lib.fence", "oversized"): (151, "F005"),
     ("modules/lib.fence", "oversized"): (151, "F005"),
 }
@@ -114,7 +114,9 @@ def test_a_hostile_file(name: str, hostile: str, prepared: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(("empty", "code"), [(True, 0), (False, 151)])
 def test_nothing_to_resume(empty: bool, code: int, prepared: Path, tmp_path: Path) -> None:
-    """A folder without a save is a note, as for a first run of a build; no folder is an error."""
+    """A directory without a checkpoint yields a note, as in a first build; a missing one is an
+    error.
+    """
     if empty:
         (tmp_path / "saved").mkdir()
     shutil.copy(prepared / "s.fence", tmp_path)
@@ -125,13 +127,13 @@ def test_nothing_to_resume(empty: bool, code: int, prepared: Path, tmp_path: Pat
 
 
 def test_a_broker_that_announces_more_than_it_sends(tmp_path: Path) -> None:
-    """The client library allocates what a broker announces, so this is limited before."""
+    """The client library allocates the announced size, so the size must be checked first."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         broker = threading.Thread(target=_announce, args=(server,), daemon=True)
         broker.start()
         bootstrap = f"127.0.0.1:{server.getsockname()[1]}"
         words = ("record", "kafka", "--bootstrap", bootstrap, "--topics", "t", "--out", "new")
-        # The address space that is left is less than what the broker announces.
+        # The address space limit is below the announced size.
         line = 'ulimit -v 2000000; exec "$0" "$@"'
         ended = finished("bash", "-c", line, *COMMAND, *words, folder=tmp_path, patience=SECONDS)
         server.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""The command as a user meets it: right words, wrong words, files, codes."""
+"""The command line: valid and invalid arguments, files, output and exit codes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ check all:
 TABLES = tables(Path(__file__))
 Fencepost = Callable[..., Ran]
 PATIENCE = 30.0
-"""An interrupted search ends within a second; this machine may have other things to do."""
+"""An interrupted search ends within a second; the margin is for a busy machine."""
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_terminal_shows_colours_unless_they_are_refused(
 
 
 def steady(text: str) -> str:
-    """A report without its times."""
+    """The report without its durations."""
     return re.sub(r" +[\d.]+ s\b", " N s", text)
 
 
@@ -152,7 +152,7 @@ def test_a_limit_is_inconclusive_whatever_was_expected(fencepost_in: Fencepost) 
         assert "--depth 1" in ran.stdout
 
 
-def test_a_folder_stands_for_its_specs_with_checks(fencepost_in: Fencepost, tmp_path: Path) -> None:
+def test_a_folder_means_its_specs_with_checks(fencepost_in: Fencepost, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.fence").write_text(COUNTER, encoding="utf-8")
     (tmp_path / "sub" / "module.fence").write_text("const N: int = 3\n", encoding="utf-8")
@@ -266,7 +266,10 @@ def test_a_check_may_name_its_engine(fencepost_in: Fencepost, tmp_path: Path) ->
     spec = COUNTER.replace("check fine:\n", "check fine:\n    engine interpreter\n")
     (tmp_path / "two.fence").write_text(spec, encoding="utf-8")
     ran = fencepost_in("check", "two.fence", "--format", "json")
-    assert [one["engine"] for one in json.loads(ran.stdout)["checks"]] == ["local", "interpreter"]
+    assert [check["engine"] for check in json.loads(ran.stdout)["checks"]] == [
+        "local",
+        "interpreter",
+    ]
     ran = fencepost_in("check", "two.fence", "--workers", "2")
     assert (ran.code, ran.stdout) == (151, "")
     ran = fencepost_in("check", "two.fence", "--workers", "2", "--engine", "local")
@@ -285,7 +288,7 @@ check interpreted:
 """
 
 
-def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Path) -> None:
+def test_unsupported_specs_are_reported(fencepost_in: Fencepost, tmp_path: Path) -> None:
     (tmp_path / "rows.fence").write_text(MANY_ROWS, encoding="utf-8")
     ran = fencepost_in("check", "rows.fence", "--max-states", "9", "--output", "report.txt")
     assert ran.code == 150
@@ -293,7 +296,7 @@ def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Pa
     assert "rows.fence:3:8\n" in ran.stderr
     assert 'note: "--engine interpreter" runs it\n' in ran.stderr
     assert "report.txt is left as it was" in ran.stderr
-    # The other check runs all the same.
+    # The other check still runs.
     ran = fencepost_in("check", "rows.fence", "--max-states", "9")
     assert ran.code == 150
     assert "interpreted  inconclusive" in ran.stdout
@@ -312,7 +315,9 @@ def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Pa
         ("sys.byteorder = 'big'", "it needs a little-endian processor"),
     ],
 )
-def test_where_an_engine_cannot_run(tmp_path: Path, preparation: str, reason: str) -> None:
+def test_an_engine_without_its_requirements_is_reported(
+    tmp_path: Path, preparation: str, reason: str
+) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (
         "import sys, fencepost.checker.cli.main as cli, fencepost.checker.resources\n"
@@ -343,7 +348,7 @@ def test_a_limit_on_memory(fencepost_in: Fencepost, tmp_path: Path) -> None:
         assert "expected ok, but the search was cut by --memory 80M after " in done.stdout
 
 
-def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
+def test_output_to_a_device(fencepost_in: Fencepost) -> None:
     assert fencepost_in("check", "counter.fence", "--output", "/dev/null").code == 0
     assert not Path("/dev/null").is_file()
 
@@ -365,9 +370,11 @@ def test_an_interrupt_reports_what_was_covered(
         assert time.monotonic() - sent < PATIENCE
     assert (process.returncode, stderr) == (3, "")
     assert stdout.startswith("all  inconclusive")
-    told = re.search("expected ok, but the search was interrupted after ([0-9,]+) states", stdout)
-    assert told is not None
-    assert int(told[1].replace(",", "")) > 1
+    counted = re.search(
+        "expected ok, but the search was interrupted after ([0-9,]+) states", stdout
+    )
+    assert counted is not None
+    assert int(counted[1].replace(",", "")) > 1
     assert "levels, then interrupted: nothing is known beyond" in stdout
 
 
@@ -387,14 +394,20 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     if engine != "bmc":
         heavy |= {"z3", "pyspark", "py4j"}
     assert not loaded & heavy
-    # Of rich what measures text, and neither its console nor its progress.
+    # Of rich, only the measuring of text is loaded, neither its console nor its progress bars.
     measuring = ("rich.cells", "rich._extension", "rich._unicode_data")
-    assert not [one for one in loaded if one.startswith("rich.") and not one.startswith(measuring)]
+    assert not [
+        module
+        for module in loaded
+        if module.startswith("rich.") and not module.startswith(measuring)
+    ]
     assert ("llvmlite" in loaded) == (engine == "local")
-    # Nor what other commands are made of.
-    ours = {".".join(one.split(".")[1:3]) for one in loaded if one.startswith("fencepost.")}
-    rooms = ("conform", "drive", "kafka", "lsp", "simulate", "spark", "tla", "tools", "web")
-    assert not ours & {"spec.mutation", *(f"checker.{room}" for room in rooms)}
+    # Nor are the packages of other commands loaded.
+    ours = {
+        ".".join(module.split(".")[1:3]) for module in loaded if module.startswith("fencepost.")
+    }
+    packages = ("conform", "drive", "kafka", "lsp", "simulate", "spark", "tla", "tools", "web")
+    assert not ours & {"spec.mutation", *(f"checker.{package}" for package in packages)}
 
 
 def test_the_process_waits_for_no_thread(tmp_path: Path) -> None:

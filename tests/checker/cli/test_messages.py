@@ -1,7 +1,7 @@
-"""Messages that must name the real cause: a table of commands and what they print.
+"""Messages that must name the real cause: a table of commands and their output.
 
-Each row once led a user to a wrong conclusion. `{...}` in no row is special; a text with a leading
-``!`` must be absent.
+Each row once misled a user. Braces have no special meaning; a text with a leading ``!`` must be
+absent.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ROWS = [
     ("graph empty.fence --as html", "no initial state: 0 states"),
     ("info empty.fence", f"no state can be reached: {EMPTY}"),
     ("eval empty.fence s", EMPTY),
-    # Arguments that are exchanged, and files of another kind.
+    # Swapped arguments, and files of another kind.
     ("trace replay up.fence t.itf.json", "up.fence is a spec and t.itf.json is not"),
     ("trace replay up.fence t.itf.json", "write: fencepost trace replay t.itf.json up.fence"),
     ("conform r.jsonl map.fence", "write: fencepost conform map.fence r.jsonl"),
@@ -82,7 +82,7 @@ ROWS = [
     ("check t.itf.json", "F101]: this file is JSON, not a spec"),
     ("fmt r.jsonl", "fencepost conform SPEC FILE compares a recording"),
     ("explore list.json", "F101]: expected a declaration"),
-    # A link without a target, and suggestions of the very name that was given.
+    # A dangling link, and suggestions equal to the given name.
     ("check dangling.fence", "F001]: dangling.fence is a link to nowhere, which does not exist"),
     ("check dangling.fence", "!did you mean"),
     ("check dangling1.fence", "!did you mean"),
@@ -98,14 +98,14 @@ ROWS = [
     ("check up.fence --const N=1..4", '"fencepost sweep" runs a check once for each'),
     ("check up.fence --const N=1,4", '"fencepost sweep" runs a check once for each'),
     ("check up.fence --const N=true", "!fencepost sweep"),
-    # Every problem that was found, in every format.
+    # All problems of a check, in every format.
     ("check up.fence --continue --format junit", "also, invariant Small is violated after 2 steps"),
     ("check up.fence --continue --format github", "also, invariant Small is violated after 2"),
     ("check up.fence --continue --format sarif", "also, invariant Small is violated after 2"),
     ("check up.fence --continue --format json", '"property": "Small"'),
     ("check missed.fence --format junit", "reachable R was never reached; also, reachable S"),
     ("check missed.fence --format json", '"property": "S"'),
-    # A condition of a procedure that holds at one of its calls.
+    # A condition in a procedure that holds at only one of its calls.
     ("check calls.fence", "!never true"),
     ("check calls.fence", "never entered go: `if x == 3`"),
     ("check never.fence", "never true go: `x < limit`"),
@@ -119,11 +119,11 @@ ROWS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `FILES` and a dangling link."""
-    made = tmp_path_factory.mktemp("messages")
+    path = tmp_path_factory.mktemp("messages")
     for name, text in FILES.items():
-        (made / name).write_text(text, encoding="utf-8")
-    (made / "dangling.fence").symlink_to("nowhere")
-    return made
+        (path / name).write_text(text, encoding="utf-8")
+    (path / "dangling.fence").symlink_to("nowhere")
+    return path
 
 
 @pytest.mark.parametrize(("command", "expected"), ROWS)

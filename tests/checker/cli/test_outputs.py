@@ -1,4 +1,4 @@
-"""Output that cannot be written: a clear error, the right exit code, and nothing half done."""
+"""Unwritable output: a clear error, the right exit code, and no partial files."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def full(stack: ExitStack) -> TextIO | None:
     file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115
 
     def close() -> None:
-        # What is left in it goes nowhere, as when a process ends.
+        # The buffered remainder is lost, as it is when a process ends.
         with suppress(OSError):
             file.close()
 
@@ -114,8 +114,8 @@ def test_every_command_with_an_output_that_cannot_be_written(
         stack.enter_context(mock.patch.object(sys, "stderr", stderr))
         stack.enter_context(mock.patch.object(sys, "stdout", outlet(stack)))
         code = main(words)
-    told = f"error[F027]: cannot write to standard output: {REASONS[outlet]}\n"
-    assert (code, stderr.getvalue()) == (151, told)
+    message = f"error[F027]: cannot write to standard output: {REASONS[outlet]}\n"
+    assert (code, stderr.getvalue()) == (151, message)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
@@ -162,7 +162,7 @@ WRONG = ("/dev/full", LONG, "folder", "no/file", "s.fence/x")
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    # An export is written to a folder, and makes it.
+    # An export creates its output folder.
     [(k, n) for k in FILES for n in WRONG if k != "export" or n not in ("folder", "no/file")],
 )
 def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -> None:
@@ -200,7 +200,7 @@ NAMED = {
 
 @pytest.mark.parametrize("words", NAMED.values(), ids=NAMED)
 @pytest.mark.parametrize("name", [LONG, "x" * 5000, "a/" * 3000, "loop/x", "s.fence/x"])
-def test_every_name_that_cannot_be(folder: Path, words: list[str], name: str) -> None:
+def test_impossible_names(folder: Path, words: list[str], name: str) -> None:
     (folder / "loop").symlink_to("loop")
     ran = run(*[word.replace("@", name) for word in words], folder=folder)
     assert ran.code == 151, ran.stderr
@@ -221,7 +221,7 @@ def test_long_names_inside_a_spec(folder: Path) -> None:
     assert (ran.code, ran.stderr.count("error[F601]")) == (150, 2)
 
 
-def test_what_was_there_stays_whole(folder: Path) -> None:
+def test_a_failed_write_keeps_the_old_file(folder: Path) -> None:
     before = SPEC * 1000
     (folder / "report.txt").write_text(before, encoding="utf-8")
     with mock.patch("os.replace", side_effect=OSError(28, "No space left on device")):
@@ -244,7 +244,7 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "redirection", "code", "told"),
+    ("command", "redirection", "code", "message"),
     [
         ("check", ">&-", 151, "it is closed"),
         ("explore", "> /dev/full", 151, "No space left on device"),
@@ -255,10 +255,12 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
         ("explore", "<&-", 0, ""),
     ],
 )
-def test_as_a_process(folder: Path, command: str, redirection: str, code: int, told: str) -> None:
+def test_as_a_process(
+    folder: Path, command: str, redirection: str, code: int, message: str
+) -> None:
     program = "from fencepost.checker.cli.start import entry; entry()"
     line = f'set -o pipefail; "$0" -c "{program}" {command} s.fence {redirection}'
     done = finished("bash", "-c", line, sys.executable, folder=folder)
     assert done.returncode == code
-    assert told in done.stderr
-    assert done.stderr.count("\n") == bool(told)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == bool(message)

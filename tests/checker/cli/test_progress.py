@@ -1,4 +1,4 @@
-"""Progress: silent for short runs, a line now and then, never on stdout."""
+"""Progress lines: none for short runs, a limited rate, and never on stdout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
         return self.now
 
 
-def test_plain_lines_now_and_then() -> None:
+def test_plain_lines_have_a_limited_rate() -> None:
     stream, clock = io.StringIO(), Clock()
     reporter = Reporter(stream, live=False, clock=clock)
     reporter.start("race")
@@ -33,8 +33,8 @@ def test_plain_lines_now_and_then() -> None:
     assert stream.getvalue() == line * 2
 
 
-def test_what_is_left() -> None:
-    for estimate, told in (
+def test_remaining_time() -> None:
+    for estimate, suffix in (
         (Estimate(2400, 6000), ", perhaps 2,400 to 6,000 in all: 2 s to 8 s left"),
         (Estimate(2410, 2420), ", perhaps 2,410 to 2,420 in all: 2 s left"),
         (Estimate(1100, 480_000), ", perhaps 1,100 to 480,000 in all: 0 s to 13 min left"),
@@ -45,7 +45,7 @@ def test_what_is_left() -> None:
         (None, ""),
     ):
         line = describe("race", replace(PROGRESS, estimate=estimate))
-        assert line == f"{describe('race', PROGRESS)}{told}"
+        assert line == f"{describe('race', PROGRESS)}{suffix}"
 
 
 def test_the_decision_phase() -> None:

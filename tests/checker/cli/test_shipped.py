@@ -1,4 +1,4 @@
-"""Models that come with the package, by name, and a spec to begin with."""
+"""Shipped models by name, and the template of `fencepost new`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_models_are_listed_with_their_first_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("check", "--list"), ("info",), ("export", "--list")])
-def test_a_name_stands_for_a_model(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_model_is_given_by_name(words: tuple[str, ...], tmp_path: Path) -> None:
     first, *more = words
     if first == "export":
         more = ["--to", "tla", "--check", "four_litres", "--output", "tla"]
@@ -43,13 +43,13 @@ def test_the_command_to_run_again_has_the_short_name(name: str, tmp_path: Path) 
     assert "models/classics/die_hard.fence\n" in hidden.stdout
 
 
-def test_so_has_that_of_random_runs(tmp_path: Path) -> None:
+def test_the_command_to_simulate_again_has_the_short_name(tmp_path: Path) -> None:
     words = ("simulate", "classics/die_hard", "--check", "four_litres", "--runs", "3")
     done = run(*words, folder=tmp_path)
     assert "again: fencepost simulate classics/die_hard --check four_litres " in done.stdout
 
 
-def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
+def test_a_file_takes_precedence_over_a_model_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "classics").mkdir()
     (tmp_path / "classics" / "die_hard").write_text("var x: 0..1 = 0\n", encoding="utf-8")
     done = run("info", "classics/die_hard", folder=tmp_path)
@@ -57,7 +57,7 @@ def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("kafka/verification_rac", "did you mean kafka/verification_race, which comes with"),
         (
@@ -67,13 +67,13 @@ def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
         ("kafka/txn_init.fence", "there is no file kafka/txn_init.fence\n"),
     ],
 )
-def test_what_is_no_model(name: str, told: str, tmp_path: Path) -> None:
+def test_unknown_models(name: str, message: str, tmp_path: Path) -> None:
     done = run("check", name, folder=tmp_path)
     assert done.code == 151
-    assert told in done.stderr
+    assert message in done.stderr
 
 
-def test_formatting_never_changes_what_comes_with_the_package(tmp_path: Path) -> None:
+def test_formatting_never_changes_shipped_models(tmp_path: Path) -> None:
     done = run("fmt", "classics/die_hard", folder=tmp_path)
     assert done.code == 151
     assert "the model of that name comes with Fencepost, and is no file of yours" in done.stderr

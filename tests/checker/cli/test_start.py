@@ -1,4 +1,4 @@
-"""The command from its first moment: interrupts while Python loads, and the time for loading."""
+"""Interrupts while modules load, and time limits while specs are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sys.meta_path.insert(0, Finder())
 from fencepost.checker.cli.start import entry
 entry()
 """
-"""Runs the command, with a signal at the moment when a module is looked for."""
+"""Runs the command, and sends itself a signal when a certain module is imported."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -53,7 +53,7 @@ def test_an_interrupt_while_a_module_is_loaded(
     tmp_path: Path, module: str, words: list[str]
 ) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
-    # Each module gets one of the signals, the first module all.
+    # Each module gets one of the signals; the first module gets all.
     numbers = SIGNALS if module.endswith("cli.main") else [SIGNALS[len(module) % len(SIGNALS)]]
     for number in numbers:
         _assert_ends(tmp_path, module, number, words)
@@ -76,7 +76,7 @@ def slow(folder: Path) -> Path:
     return path
 
 
-def test_the_time_holds_while_a_spec_is_read(tmp_path: Path) -> None:
+def test_the_time_limit_includes_reading_a_spec(tmp_path: Path) -> None:
     slow(tmp_path)
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
     done = run("check", "slow.fence", "--timeout", "0.01", folder=tmp_path)
@@ -88,7 +88,7 @@ def test_the_time_holds_while_a_spec_is_read(tmp_path: Path) -> None:
         api.check(tmp_path / "slow.fence", timeout=0.01)
 
 
-def test_a_mistake_wins_over_the_time(tmp_path: Path) -> None:
+def test_a_mistake_takes_precedence_over_the_time_limit(tmp_path: Path) -> None:
     slow(tmp_path)
     (tmp_path / "s.fence").write_text("var x: nothing = 0\n", encoding="utf-8")
     done = run("check", "slow.fence", "s.fence", "--timeout", "0.05", folder=tmp_path)

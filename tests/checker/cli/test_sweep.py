@@ -1,4 +1,4 @@
-"""`fencepost sweep`: rows, growth, formats, codes, and what it refuses."""
+"""`fencepost sweep`: rows, growth, formats, exit codes and rejected arguments."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def swept(tmp_path: Path, *words: str, text: str = GRID) -> Ran:
 
 
 def rows(tmp_path: Path, *words: str) -> list[dict[str, str]]:
-    found = swept(tmp_path, "--format", "csv", *words)
-    return list(csv.DictReader(io.StringIO(found.stdout)))
+    ran = swept(tmp_path, "--format", "csv", *words)
+    return list(csv.DictReader(io.StringIO(ran.stdout)))
 
 
 def test_rows_have_the_counts_of_check(tmp_path: Path) -> None:
-    found = rows(tmp_path, "--const", "N=1..3", "--const", "M=2")
-    assert [row["N"] for row in found] == ["1", "2", "3"]
-    assert "M" not in found[0]
-    for row in found:
+    table = rows(tmp_path, "--const", "N=1..3", "--const", "M=2")
+    assert [row["N"] for row in table] == ["1", "2", "3"]
+    assert "M" not in table[0]
+    for row in table:
         words = ("check", "s.fence", *ENGINE, "--const", f"N={row['N']}", "--const", "M=2")
-        made: dict[str, Any] = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
-        (check,) = made["checks"]
+        report: dict[str, Any] = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        (check,) = report["checks"]
         figures = (row["verdict"], row["states"], row["generated"], row["depth"])
         wanted = (check["verdict"], check["distinct"], check["generated"], check["depth"])
         assert figures == tuple(map(str, wanted))
-    assert [row["growth"] for row in found] == ["", "1.5", "1.333"]
+    assert [row["growth"] for row in table] == ["", "1.5", "1.333"]
 
 
 def test_combinations_and_names(tmp_path: Path) -> None:
-    found = rows(tmp_path, "--const", "K=Round,Square", "--const", "M=1..2")
-    assert [(row["K"], row["M"], row["states"], row["growth"]) for row in found] == [
+    table = rows(tmp_path, "--const", "K=Round,Square", "--const", "M=1..2")
+    assert [(row["K"], row["M"], row["states"], row["growth"]) for row in table] == [
         ("Round", "1", "8", ""),
         ("Round", "2", "12", "1.5"),
         ("Square", "1", "4", ""),
@@ -68,34 +68,34 @@ def test_combinations_and_names(tmp_path: Path) -> None:
 
 
 def test_a_violation_and_a_limit_have_no_growth(tmp_path: Path) -> None:
-    found = swept(tmp_path, "--const", "N=5..7")
-    assert found.code == 12
-    lines = found.stdout.splitlines()
+    ran = swept(tmp_path, "--const", "N=5..7")
+    assert ran.code == 12
+    lines = ran.stdout.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [
         ["5", "ok"],
         ["6", "violated"],
         ["7", "violated"],
     ]
-    assert " x " not in found.stdout
+    assert " x " not in ran.stdout
     cut = swept(tmp_path, "--const", "N=2,5", "--max-states", "4")
     assert (cut.code, cut.stdout.count("inconclusive")) == (3, 2)
 
 
 def test_text_has_a_bar(tmp_path: Path) -> None:
-    found = swept(tmp_path, "--const", "N=3..4")
-    assert found.code == 0
-    head, first, second = found.stdout.splitlines()
+    ran = swept(tmp_path, "--const", "N=3..4")
+    assert ran.code == 0
+    head, first, second = ran.stdout.splitlines()
     assert head.split() == ["N", "verdict", "states", "generated", "depth", "seconds", "growth"]
     assert (first.split()[2], first.split()[-1]) == ("8", "###")
     assert second.split()[-3:] == ["x", "1.25", "####"]
 
 
 def test_json_to_a_file(tmp_path: Path) -> None:
-    found = swept(tmp_path, "--const", "N=3..4", "--format", "json", "--output", "o.json")
-    assert (found.code, found.stdout) == (0, "")
-    made: dict[str, Any] = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
-    assert [row["constants"] for row in made["rows"]] == [{"N": "3"}, {"N": "4"}]
-    assert [row["growth"] for row in made["rows"]] == [None, 1.25]
+    ran = swept(tmp_path, "--const", "N=3..4", "--format", "json", "--output", "o.json")
+    assert (ran.code, ran.stdout) == (0, "")
+    report: dict[str, Any] = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert [row["constants"] for row in report["rows"]] == [{"N": "3"}, {"N": "4"}]
+    assert [row["growth"] for row in report["rows"]] == [None, 1.25]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_json_to_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_misuse(tmp_path: Path, words: str, message: str) -> None:
-    found = swept(tmp_path, *words.split())
-    assert message in found.stderr
-    assert (found.code, found.stdout, "Traceback" in found.stderr) == (151, "", False)
+    ran = swept(tmp_path, *words.split())
+    assert message in ran.stderr
+    assert (ran.code, ran.stdout, "Traceback" in ran.stderr) == (151, "", False)

@@ -1,5 +1,5 @@
-"""Logs of Kafka, byte by byte: written here from the description of the formats, and with a
-checksum that is computed in another way than where they are read.
+"""Encodes Kafka logs byte by byte, independently of the decoder under test: written from the format
+description, with a different checksum algorithm.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ TRANSACTIONAL, CONTROL, GZIP = 0x10, 0x20, 1
 
 
 def varint(number: int) -> bytes:
-    """A number with a sign, as records have it."""
+    """A zigzag-encoded signed number, as in records."""
     return unsigned(number * 2 if number >= 0 else -number * 2 - 1)
 
 
@@ -24,7 +24,7 @@ def unsigned(number: int) -> bytes:
 
 
 def crc32c(data: bytes) -> int:
-    """The remainder of a division of polynomials, bit by bit."""
+    """The remainder of a polynomial division, computed bit by bit."""
     value = 0xFFFFFFFF
     for byte in data:
         for bit in range(8):
@@ -56,8 +56,8 @@ def batch(
     checked = struct.pack(
         ">hiqqqhii", attributes, last, 1_000, 2_000, *producer, len(records)
     ) + b"".join(records)  # fmt: skip
-    behind = struct.pack(">ibI", 3, magic, crc32c(checked) + damage) + checked
-    return struct.pack(">qi", offset, len(behind)) + behind
+    rest = struct.pack(">ibI", 3, magic, crc32c(checked) + damage) + checked
+    return struct.pack(">qi", offset, len(rest)) + rest
 
 
 def data(offset: int, producer: int, epoch: int, sequence: int, count: int = 1) -> bytes:
@@ -96,7 +96,7 @@ def value_1(
     for topic, numbers in partitions.items():
         out += unsigned(len(topic) + 1) + topic.encode() + unsigned(len(numbers) + 1)
         out += b"".join(struct.pack(">i", number) for number in numbers)
-        # A tagged field of the topic, which no version has so far.
+        # A tagged field of the topic; no version defines one yet.
         out += unsigned(1) + unsigned(9) + unsigned(2) + b"ab"
     out += struct.pack(">qq", 11, 12) + unsigned(len(tags))
     return out + b"".join(unsigned(tag) + unsigned(len(content)) + content for tag, content in tags)

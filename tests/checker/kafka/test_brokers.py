@@ -1,5 +1,5 @@
-"""Brokers as a system to drive: what is sent for a request, over which connection, and what becomes
-of the answer; and what befalls the brokers. They are scripted here; tests/live has real ones.
+"""Brokers as a driven system: requests, connections, answers and outages. The brokers are scripted
+here; tests/live uses real ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_ids_are_numbered_as_they_appear(monkeypatch: pytest.MonkeyPatch) -> Non
     assert scripted.last("EndTxn").producer_id == 812
 
 
-def test_an_id_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_producer_id(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = Scripted()
     system = begun(monkeypatch, scripted)
     refused = SimpleNamespace(error="INVALID_PRODUCER_ID_MAPPING")
@@ -61,13 +61,13 @@ def test_an_id_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
         ("end", {"pid": 2, "epoch": 0, "commit": True}),
         ("produce", {"pid": 0, "epoch": -1, "p": 0, "seq": 0}),
         ("init", {"expected": {"producer_id": 1, "epoch": 0}}),
-        # Nobody has said how brokers are killed and stopped, nor that the level may be changed.
+        # Without options for killing, stopping and changing the level.
         ("killed", {}),
         ("stopped", {"p": 1}),
         ("level", {"to": "V1"}),
     ],
 )
-def test_what_is_not_done(
+def test_requests_that_are_not_supported(
     request_: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted = Scripted()
@@ -89,12 +89,12 @@ def test_versions_are_those_of_the_level(
     assert produce == scripted.last("Produce").API_VERSION
     assert end == scripted.last("EndTxn").API_VERSION
     assert scripted.last("AddPartitionsToTxn").transactions[0].verify_only == (level == 1)
-    # This broker knows no version in which a marker says its level.
+    # This broker supports no version whose markers carry the level.
     assert scripted.last("WriteTxnMarkers").API_VERSION == 1
     assert scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch == 7
 
 
-def test_two_instances_have_connections_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_instances_have_separate_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = Scripted()
     system = begun(monkeypatch, scripted)
     epochs = iter(range(1, 9))
@@ -114,36 +114,36 @@ def test_two_instances_have_connections_of_their_own(monkeypatch: pytest.MonkeyP
     second = over("init", expected=None)
     assert first != second
     assert (end(0), end(1)) == (first, second)
-    # The third one takes the place of the first; what nobody was given is said by the older one.
+    # The third instance replaces the first; unknown epochs use the older connection.
     assert over("init", expected=None) == first
     assert (end(2), end(1), end(5)) == (first, second, second)
-    # What a broker says is said by neither.
+    # Requests between brokers use neither connection.
     assert over("addv5", pid=0, epoch=0, p=0) not in (first, second)
 
 
-def test_a_transaction_that_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is waited for once."""
+def test_a_transaction_that_makes_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client waits for it once."""
     scripted = Scripted()
     system = begun(monkeypatch, scripted)
     scripted.answers["DescribeTransactions"] = lambda request: described("PrepareAbort", epoch=1)
     system.send("init", {"expected": None})
-    looked = scripted.count("Describe")
+    polls = scripted.count("Describe")
     scripted.sent.clear()
     system.send("init", {"expected": None})
-    assert looked >= 1
+    assert polls >= 1
     assert scripted.count("Describe") == 1
 
 
-@pytest.mark.parametrize(("level", "heard", "long"), [(2, 0, 1), (2, 1, 0), (1, 1, 1), (1, 2, 0)])
+@pytest.mark.parametrize(("level", "epoch", "long"), [(2, 0, 1), (2, 1, 0), (1, 1, 1), (1, 2, 0)])
 def test_how_long_a_transaction_is_waited_for(
-    level: int, heard: int, long: int, monkeypatch: pytest.MonkeyPatch
+    level: int, epoch: int, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not for long, where a partition has heard of an epoch that keeps it from taking a marker:
-    with V1 a larger one, with V2 that of the marker as well.
+    """Short if the partition has an epoch that prevents it from taking a marker: a larger one with
+    V1, an equal one too with V2.
     """
     scripted = Scripted(level)
     system = begun(monkeypatch, scripted)
-    assert system.send("marker", {"pid": 0, "epoch": heard, "p": 1, "commit": True}) is not None
+    assert system.send("marker", {"pid": 0, "epoch": epoch, "p": 1, "commit": True}) is not None
     waits = iter([*[described("PrepareAbort", 1, epoch=1)] * 50, *[described("Empty")] * 2])
     scripted.answers["DescribeTransactions"] = lambda request: next(waits)
     monkeypatch.setattr(brokers, "LONG", 1e9)
@@ -163,7 +163,7 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
     before = scripted.connections
     assert system.send("killed", {}) == {}
     assert done.read_text() == "kill\nstart\n"
-    # Whoever asks afterwards has connected anew, and finds a broker that has written something.
+    # Later requests use a new connection, and find a broker that has already written.
     assert scripted.sent[0][1] == before + 1
     assert scripted.count("Produce") == 2
 
@@ -172,18 +172,18 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_a_kill_that_is_interrupted(
     dead: bool, started: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A broker that was killed is started, and the level is put back; one that was not goes on."""
+    """A broker that was killed is restarted, and the level is restored."""
     done = tmp_path / "done"
     scripted = Scripted()
     start = f"echo start >>'{done}'"
     system = begun(monkeypatch, scripted, kill="true", start=start, levels="yes")
     assert system.send("level", {"to": "V1"}) == {}
-    made = vars(nodes)["Connection"]
+    connect = vars(nodes)["Connection"]
 
     def connection(host: str, port: int, patience: float = 30.0) -> Any:
         if dead and not done.exists():
             raise Unreachable("nobody is there")
-        return made(host, port, patience)
+        return connect(host, port, patience)
 
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -209,26 +209,26 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
         "partitions": [0, 1],
         "of": "V2",
     }
-    given = iter([812])
+    successors = iter([812])
     scripted.answers["InitProducerId"] = lambda request: SimpleNamespace(
-        producer_id=next(given, 700), producer_epoch=0
+        producer_id=next(successors, 700), producer_epoch=0
     )
     assert system.send("put", {**before, "previous": -1, "successor": True}) == {}
     [topic] = scripted.put[0].topic_data
     assert topic.name == "__transaction_state"
     data = topic.partition_data[0].records
-    [found] = [one for batch in batches(data) for one in records(data, batch)]
-    assert found.value is not None
-    said = metadata(found.value)
+    [put] = [entry for batch in batches(data) for entry in records(data, batch)]
+    assert put.value is not None
+    record = metadata(put.value)
     asked = scripted.last("DescribeTransactions").transactional_ids
-    assert [transactional_id(found.key)] == asked
-    assert {name: said[name] for name in ("state", "producer_id", "epoch", "partitions")} == {
+    assert [transactional_id(put.key)] == asked
+    assert {name: record[name] for name in ("state", "producer_id", "epoch", "partitions")} == {
         "state": "PrepareCommit", "producer_id": 700, "epoch": 32767,
         "partitions": ["fencepost-0", "fencepost-1"],
     }  # fmt: skip
-    assert (said["next_producer_id"], said["client_transaction_version"]) == (812, 2)
-    assert "previous_producer_id" not in said
-    # The successor is known from now on.
+    assert (record["next_producer_id"], record["client_transaction_version"]) == (812, 2)
+    assert "previous_producer_id" not in record
+    # The successor id is known from now on.
     system.send("end", {"pid": 1, "epoch": 0, "commit": True})
     assert scripted.last("EndTxn").producer_id == 812
 
@@ -240,12 +240,14 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_record_of_a_transaction_that_ends_says_when_it_began(
     state: str, partitions: list[tuple[str, int]], begun: bool
 ) -> None:
-    """Brokers fail to load the log of another one, and an abort of nothing has no partitions."""
+    """Brokers otherwise fail to load the log, and an abort of an empty transaction has no
+    partitions.
+    """
     _, value = written("a", state, 7, 1, partitions, -1, -1, 2, 60_000, 1_000)
     assert metadata(value)["started"] == (1_000 if begun else -1)
 
 
-def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_leader_is_stopped_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     done = tmp_path / "done"
     scripted = Scripted(leaders=[1, 2])
     system = begun(
@@ -254,7 +256,7 @@ def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     )  # fmt: skip
     assert system.send("stopped", {"p": 0}) is None
     assert system.send("stopped", {"p": 1}) == {}
-    # A transaction whose marker waits for partition 1 has come to rest; it is not waited for.
+    # A transaction whose marker waits for partition 1 is not awaited.
     scripted.answers["DescribeTransactions"] = lambda request: described("PrepareCommit", 1)
     monkeypatch.setattr(brokers, "LONG", 1e9)
     assert system.send("end", {"pid": 0, "epoch": 0, "commit": True}) is not None
@@ -262,15 +264,15 @@ def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert system.send("continued", {"p": 1}) == {}
     assert done.read_text() == "stop\non\n"
     system.send("produce", {"pid": 0, "epoch": 0, "p": 1, "seq": 0})
-    assert next(port for port, _, one in reversed(scripted.sent) if is_produce(one)) == 9093
+    assert next(port for port, _, sent in reversed(scripted.sent) if is_produce(sent)) == 9093
 
 
 def is_produce(request: Any) -> bool:
     return type(request).__name__.startswith("Produce")
 
 
-def test_a_leader_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the cluster does without it says nothing about the rules, so this is no disagreement."""
+def test_a_stopped_leader_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An election that excludes the broker is an error, not a disagreement with the model."""
     scripted = Scripted(leaders=[1, 2])
     system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
     assert system.send("stopped", {"p": 1}) == {}
@@ -280,8 +282,8 @@ def test_a_leader_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         system.send("init", {"expected": None})
 
 
-def test_a_leader_that_nobody_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another partition without a leader is no sign that the stopped one was given up."""
+def test_a_leader_that_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another partition without a leader does not show that the stopped broker was replaced."""
     scripted = Scripted(leaders=[1, 2])
     system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
     assert system.send("stopped", {"p": 1}) == {}
@@ -299,7 +301,7 @@ def test_the_level_is_changed_and_put_back(monkeypatch: pytest.MonkeyPatch) -> N
         1,
         2,
     )
-    # Clients go on in the protocol in which they began.
+    # Clients continue with the protocol version they started with.
     system.send("end", {"pid": 0, "epoch": 0, "commit": True})
     assert scripted.last("EndTxn").API_VERSION == 5
     system.reset()
@@ -315,7 +317,7 @@ def test_the_level_is_changed_and_put_back(monkeypatch: pytest.MonkeyPatch) -> N
         ({"second": "2", "pause": "true", "resume": "true"}, (1.0, 0.0, 0.0, 1.0, 0.0)),
     ],
 )
-def test_how_often_something_is_asked(
+def test_weights_of_requests(
     options: dict[str, str], weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaders = [1, 2] if "second" in options else [1, 1]
@@ -354,7 +356,7 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         system.send("killed", {})
 
 
-def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_may_leave_a_process_running(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "PATIENCE", 10.0)
     outages.run("sleep 15 &")
     with pytest.raises(Unreachable, match="ended with 1: no"):
@@ -362,11 +364,11 @@ def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    "where", ["somewhere", "somewhere:x", ":9092", "::1:9092", "[]:1", "here:70000"]
+    "address", ["somewhere", "somewhere:x", ":9092", "::1:9092", "[]:1", "here:70000"]
 )
-def test_an_address_that_is_none(where: str) -> None:
-    with pytest.raises(Rejected, match=re.escape(f"bootstrap={where} is not HOST:PORT")):
-        Brokers(where)
+def test_malformed_addresses(address: str) -> None:
+    with pytest.raises(Rejected, match=re.escape(f"bootstrap={address} is not HOST:PORT")):
+        Brokers(address)
 
 
 def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +378,7 @@ def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    # As java.lang.String.hashCode has it, which may be negative, or the least of all.
+    # As java.lang.String.hashCode computes it; hash codes may be negative, even the minimum.
     [("", 0), ("ab", 5), ("fencepost-1", 43), ("fencepost-warm-9", 35), ("polygenelubricants", 0)],
 )
 def test_the_partition_of_an_id(name: str, number: int) -> None:
@@ -387,7 +389,7 @@ def test_the_partition_of_an_id(name: str, number: int) -> None:
 
 
 def moving(monkeypatch: pytest.MonkeyPatch) -> tuple[Scripted, Brokers]:
-    """Two brokers; the one that leads the log of transactions coordinates."""
+    """Two brokers; the leader of the transaction log is the coordinator."""
     scripted = Scripted(leaders=[1, 2])
     led = {"by": 1, "epoch": 7}
 
@@ -412,8 +414,8 @@ def moving(monkeypatch: pytest.MonkeyPatch) -> tuple[Scripted, Brokers]:
         )  # fmt: skip
 
     def coordinator(request: Any) -> Any:
-        one = SimpleNamespace(node_id=led["by"], host="somewhere", port=9091 + led["by"])
-        return SimpleNamespace(coordinators=[one])
+        broker = SimpleNamespace(node_id=led["by"], host="somewhere", port=9091 + led["by"])
+        return SimpleNamespace(coordinators=[broker])
 
     def elected(request: Any) -> Any:
         [topic] = scripted.last("AlterPartitionReassignments").topics
@@ -432,11 +434,11 @@ def test_a_coordinator_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     late = {"pid": 0, "epoch": 0, "p": 0, "commit": True}
 
     def epochs() -> list[int]:
-        found: list[int] = []
+        numbers: list[int] = []
         for kind in ("marker", "late_marker"):
             system.send(kind, late)
-            found.append(scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch)
-        return found
+            numbers.append(scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch)
+        return numbers
 
     assert epochs() == [7, 6]
     assert system.send("moved", {}) == {}
@@ -444,12 +446,14 @@ def test_a_coordinator_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (topic.name, topic.partitions[0].replicas) == ("__transaction_state", [2, 1])
     assert epochs() == [8, 7]
     system.send("init", {"expected": None})
-    assert next(port for port, _, one in reversed(scripted.sent) if "Init" in str(one)) == 9093
+    assert (
+        next(port for port, _, request in reversed(scripted.sent) if "Init" in str(request)) == 9093
+    )
     assert system.send("moved", {}) == {}
     assert scripted.last("AlterPartitionReassignments").topics[0].partitions[0].replicas == [1, 2]
 
 
-def test_a_coordinator_that_has_nowhere_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_without_another_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = Scripted()
     system = begun(monkeypatch, scripted, moves="yes")
     with pytest.raises(Rejected, match="two brokers or more"):

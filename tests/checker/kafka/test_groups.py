@@ -1,5 +1,5 @@
-"""A consumer group as a part of what is driven: what is sent for its steps, under which names; and
-the group of offsets in a log.
+"""Consumer groups of driven brokers: requests and member ids; and the group of offset commits in
+logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMIT = {"pid": 0, "epoch": 0, "member": -1, "generation": -1, "offset": 1}
 
 
 def grouped(monkeypatch: pytest.MonkeyPatch, level: int = 2) -> tuple[Scripted, Brokers]:
-    """Brokers that give each new member an id of its own, and each join a generation."""
+    """Brokers that give each new member an id, and each join a new generation."""
     scripted = Scripted(level)
     ids, generations = count(1), count(7)
 
@@ -46,7 +46,7 @@ def test_an_offset_that_is_committed(
     assert (sent.producer_id, sent.producer_epoch, sent.member_id) == (700, 0, "")
     assert sent.generation_id == -1
     [topic] = sent.topics
-    assert [one.committed_offset for one in topic.partitions] == [1]
+    assert [partition.committed_offset for partition in topic.partitions] == [1]
     assert system.send("add_offsets", {"pid": 0, "epoch": 3}) == {"error": "NONE"}
     added = scripted.last("AddOffsetsToTxn")
     assert (added.group_id, added.producer_epoch) == (sent.group_id, 3)
@@ -62,23 +62,25 @@ def test_members_and_generations_are_numbered(monkeypatch: pytest.MonkeyPatch) -
 
     assert system.send("joined", {"member": 1}) == {}
     assert committed(1, 0) == ("m1", 7)
-    # The only member begins a generation of its own, and keeps its id.
+    # A sole member that rejoins gets a new generation and keeps its id.
     assert system.send("joined", {"member": 1}) == {}
     assert committed(1, 1) == ("m1", 8)
     assert system.send("joined", {"member": 0}) == {}
-    assert [one.member_id for one in scripted.last("LeaveGroup").members] == ["m1"]
+    assert [request.member_id for request in scripted.last("LeaveGroup").members] == ["m1"]
     assert committed(0, 2) == ("m2", 9)
-    # The one that has left has the id that it had, and what nobody has is nobody's.
+    # A former member keeps its id; unknown members and generations get unused numbers.
     assert committed(1, 0) == ("m1", 7)
-    nobody, never = committed(2, 3)
-    assert nobody not in ("", "m1", "m2")
-    assert never > 9
+    unknown, unknown_generation = committed(2, 3)
+    assert unknown not in ("", "m1", "m2")
+    assert unknown_generation > 9
     assert system.send("left", {}) == {}
-    assert [one.member_id for one in scripted.last("LeaveGroup").members] == ["m2"]
-    # Each join has other metadata: with the same, a member of its own group changes nothing.
-    joins = [one for *_, one in scripted.sent if type(one).__name__.startswith("JoinGroup")]
-    said = [one.protocols[0].metadata for one in joins if one.member_id]
-    assert len(said) == len(set(said)) == 3
+    assert [request.member_id for request in scripted.last("LeaveGroup").members] == ["m2"]
+    # Each join has new metadata: with equal metadata, a sole member would keep its generation.
+    joins = [
+        request for *_, request in scripted.sent if type(request).__name__.startswith("JoinGroup")
+    ]
+    metadata = [request.protocols[0].metadata for request in joins if request.member_id]
+    assert len(metadata) == len(set(metadata)) == 3
     system.reset()
     assert committed(1, 0)[0] not in ("m1", "m2")
 
@@ -102,12 +104,12 @@ def test_offsets_that_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("group", "answer"),
     [
-        # As brokers have it: an error of the group, and nothing of its partitions.
+        # As brokers answer: an error of the group, and no partitions.
         ({"error_code": 16, "topics": []}, {"error": "NOT_COORDINATOR", "offset": -1}),
         ({"error_code": 0, "topics": []}, "0 offsets of fencepost.* are in the answer, and not 1"),
     ],
 )
-def test_a_group_of_which_no_offset_is_told(
+def test_a_group_without_an_offset_in_the_answer(
     group: dict[str, Any], answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted, system = grouped(monkeypatch)
@@ -125,25 +127,25 @@ def test_a_group_of_which_no_offset_is_told(
 
 
 def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is number 2 of the model, whatever it is called."""
+    """It is number 2 in the model."""
     scripted, system = grouped(monkeypatch)
     system.send("marker", {"pid": 0, "epoch": 0, "p": 2, "commit": True})
     [marked] = scripted.last("WriteTxnMarkers").markers
-    assert [one.name for one in marked.topics] == ["__consumer_offsets"]
+    assert [topic.name for topic in marked.topics] == ["__consumer_offsets"]
     system.send("addv5", {"pid": 0, "epoch": 0, "p": 2})
     [added] = scripted.last("AddPartitionsToTxn").transactions
-    assert [one.name for one in added.topics] == ["__consumer_offsets"]
+    assert [topic.name for topic in added.topics] == ["__consumer_offsets"]
     # A transaction that waits for it does not wait for the leader of partition 0.
     answer = described("PrepareCommit", 0)
     answer.transaction_states[0].topics[0].topic = "__consumer_offsets"
 
-    def told(_: Any) -> Any:
+    def describe(_: Any) -> Any:
         return answer
 
     def leads(_: Any) -> None:
         pass
 
-    scripted.answers["DescribeTransactions"] = told
+    scripted.answers["DescribeTransactions"] = describe
     monkeypatch.setattr(system, "_stopped", {0})
     monkeypatch.setattr(Brokers, "_check_lead", leads)
     system.send("init", {"expected": None})
@@ -162,7 +164,7 @@ def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
         ("addv5", {"pid": 0, "epoch": 0, "p": 2}),
     ],
 )
-def test_without_groups_none_of_it_is_asked(
+def test_without_groups_no_request_concerns_them(
     request_: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted = Scripted()
@@ -172,17 +174,17 @@ def test_without_groups_none_of_it_is_asked(
     assert (system.weight(request_) == 0) == (request_ != "addv5")
 
 
-def test_groups_that_the_second_broker_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group whose coordinator is stopped would answer nothing."""
+def test_groups_coordinated_by_the_second_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group whose coordinator is stopped would not answer."""
     scripted = Scripted(leaders=[1, 2])
 
-    def found(request: Any) -> Any:
+    def coordinator(request: Any) -> Any:
         of_group = request.key_type == 0
         node = 2 if of_group else 1
-        one = SimpleNamespace(node_id=node, host="somewhere", port=9091 + node)
-        return SimpleNamespace(coordinators=[one])
+        broker = SimpleNamespace(node_id=node, host="somewhere", port=9091 + node)
+        return SimpleNamespace(coordinators=[broker])
 
-    scripted.answers["FindCoordinator"] = found
+    scripted.answers["FindCoordinator"] = coordinator
     with pytest.raises(Rejected) as caught:
         begun(monkeypatch, scripted, groups="yes", second="2", pause="true", resume="true")
     assert "broker 2 coordinates all groups" in caught.value.problems[0].message
@@ -192,9 +194,9 @@ def test_groups_that_the_second_broker_has(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def offset_of(group: str, version: int = 1) -> bytes:
-    """OffsetCommitKey."""
-    said = struct.pack(">hh", version, len(group)) + group.encode()
-    return said + struct.pack(">h", 1) + b"t" + struct.pack(">i", 0)
+    """An OffsetCommitKey of this group."""
+    head = struct.pack(">hh", version, len(group)) + group.encode()
+    return head + struct.pack(">h", 1) + b"t" + struct.pack(">i", 0)
 
 
 def offsets(*keys: bytes | None, attributes: int = 0) -> bytes:

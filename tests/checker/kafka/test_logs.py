@@ -1,4 +1,4 @@
-"""Logs of Kafka as lines of a recording: no broker and no Java is needed."""
+"""Kafka logs as lines of a recording, without a broker and without Java."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LOG = "__transaction_state-0"
 
 
 def lines(data: bytes, source: str = "t-0") -> list[dict[str, object]]:
-    return [dict(entry.line) for _, found in entries(data, source) for entry in found]
+    return [
+        dict(entry.line) for _, batch_entries in entries(data, source) for entry in batch_entries
+    ]
 
 
 def coordinator(value: bytes | None, name: str = "x") -> bytes:
@@ -36,19 +38,19 @@ def test_headers_of_batches() -> None:
         {**shared, "offset": 7, "epoch": 3, "kind": "COMMIT", "coordinator_epoch": 6},
     ]
     assert lines(by_hand.marker(0, 9, 3, 0))[0]["kind"] == "ABORT"
-    assert [(one.start, one.end) for one in batches(data)] == [(0, 103), (103, 181)]
+    assert [(batch.start, batch.end) for batch in batches(data)] == [(0, 103), (103, 181)]
 
 
-def test_what_is_no_part_of_a_transaction_is_no_line() -> None:
+def test_batches_outside_transactions_yield_no_line() -> None:
     plain = by_hand.batch(0, [by_hand.record(0, None, b"y")], producer=(9, 0, 0))
     assert lines(plain) == []
 
 
-def test_a_batch_that_compaction_has_emptied_is_no_line() -> None:
+def test_batches_emptied_by_compaction_yield_no_line() -> None:
     assert lines(by_hand.batch(0, [], by_hand.TRANSACTIONAL, (9, 0, 0), last=0)) == []
 
 
-def test_payloads_are_not_looked_at() -> None:
+def test_payloads_are_not_read() -> None:
     compressed = by_hand.TRANSACTIONAL | by_hand.GZIP
     broken = by_hand.batch(0, [b"no records at all"], compressed, (9, 0, 0), damage=1)
     (line,) = lines(broken)
@@ -81,7 +83,7 @@ def test_records_of_the_coordinator() -> None:
 
 
 @pytest.mark.parametrize("partitions", [{}, {"t": [0]}])
-def test_both_versions_say_the_same(partitions: dict[str, list[int]]) -> None:
+def test_both_versions_give_the_same_line(partitions: dict[str, list[int]]) -> None:
     (old,) = lines(coordinator(by_hand.value_0(8, 1, 7, partitions)), LOG)
     (new,) = lines(coordinator(by_hand.value_1(8, 1, 7, partitions)), LOG)
     assert (old.pop("version"), new.pop("version")) == (0, 1)
@@ -89,11 +91,11 @@ def test_both_versions_say_the_same(partitions: dict[str, list[int]]) -> None:
     assert new["state"] == "PrepareEpochFence"
 
 
-def test_a_record_without_a_value_is_an_id_that_is_forgotten() -> None:
+def test_a_record_without_a_value_is_an_expired_id() -> None:
     assert lines(coordinator(None), LOG) == [{}]
 
 
-def test_keys_of_another_kind_are_passed_over() -> None:
+def test_keys_of_another_kind_are_skipped() -> None:
     record = by_hand.record(0, by_hand.key("x", version=1), b"?", headers=2)
     assert lines(by_hand.batch(0, [record]), LOG) == []
 
@@ -128,7 +130,7 @@ GOOD = by_hand.value_1(8, 1, 2, {"t": [0]})
         (coordinator(b"\0\1" + b"\xff" * 60), LOG, "no state of transactions"),
     ],
 )
-def test_what_cannot_be_decoded(data: bytes, source: str, why: str) -> None:
+def test_undecodable_logs(data: bytes, source: str, why: str) -> None:
     with pytest.raises(Undecodable, match=why):
         lines(data, source)
 
@@ -144,27 +146,27 @@ def test_every_prefix_of_a_log_is_read_or_refused() -> None:
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_what_a_broker_left(level: int) -> None:
-    """Six transactions, one after the other; the second of each producer was aborted."""
+def test_logs_of_a_real_broker(level: int) -> None:
+    """Six transactions in sequence; the second of each producer was aborted."""
     folder = ROOT / "tests" / "checker" / "kafka" / "logs" / f"4.4.0-tv{level}"
-    found: dict[str, list[dict[str, object]]] = {}
+    sources: dict[str, list[dict[str, object]]] = {}
     for path in sorted(folder.glob("*/*.log")):
-        found[path.parent.name] = lines(path.read_bytes(), path.parent.name)
-    written = [(one["producer_id"], one["kind"], one["epoch"]) for one in found["t-0"]]
+        sources[path.parent.name] = lines(path.read_bytes(), path.parent.name)
+    written = [(row["producer_id"], row["kind"], row["epoch"]) for row in sources["t-0"]]
     step = level - 1
     assert written == [
         (number, kind, epoch * step)
         for number in (0, 1)
         for kind, epoch in (("DATA", 0), ("COMMIT", 1), ("DATA", 2), ("COMMIT", 3))
     ]
-    assert [one["kind"] for one in found["t-1"]] == ["DATA", "ABORT"] * 2
-    of_a = [one["state"] for one in found[LOG] if one["id"] == "a"]
+    assert [row["kind"] for row in sources["t-1"]] == ["DATA", "ABORT"] * 2
+    of_a = [row["state"] for row in sources[LOG] if row["id"] == "a"]
     ends = ["Commit", "Abort", "Commit"]
     assert of_a == [
         "Empty",
         *(state for end in ends for state in ("Ongoing", f"Prepare{end}", f"Complete{end}")),
     ]
-    assert {one.get("client_transaction_version") for one in found[LOG][1:10]} <= {2, None}
-    text = json.dumps(found)
+    assert {row.get("client_transaction_version") for row in sources[LOG][1:10]} <= {2, None}
+    text = json.dumps(sources)
     assert "payload" not in text
     assert '"x"' not in text

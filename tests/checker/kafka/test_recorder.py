@@ -1,4 +1,4 @@
-"""What of the logs of brokers is in a recording, and `fencepost record kafka --segments`."""
+"""Selecting events from broker logs for recordings, and `fencepost record kafka --segments`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EMPTY, ONGOING, PREPARE, COMPLETE = 0, 1, 2, 4
 
 @dataclass(frozen=True)
 class Bytes:
-    """A log that is in memory."""
+    """A log in memory."""
 
     source: str
     data: bytes
@@ -39,13 +39,15 @@ class Bytes:
 
 @dataclass
 class Cluster:
-    """The logs of a transaction coordinator and of t-0, as entries are appended to both."""
+    """The logs of a transaction coordinator and of partition t-0, to which tests append entries."""
 
     transactions: list[bytes] = field(default_factory=list[bytes])
     data: list[bytes] = field(default_factory=list[bytes])
     gaps: int = 0
 
-    def says(self, name: str, producer: int, epoch: int, state: int, forget: bool = False) -> None:
+    def writes(
+        self, name: str, producer: int, epoch: int, state: int, forget: bool = False
+    ) -> None:
         partitions = {"t": [0]} if state in (ONGOING, PREPARE) else {}
         value = None if forget else by_hand.value_1(producer, epoch, state, partitions)
         written = by_hand.record(0, by_hand.key(name), value)
@@ -56,32 +58,32 @@ class Cluster:
         return len(self.transactions) + self.gaps
 
     def commits(self, name: str, producer: int, epoch: int) -> None:
-        self.says(name, producer, epoch, ONGOING)
+        self.writes(name, producer, epoch, ONGOING)
         self.data.append(by_hand.data(len(self.data), producer, epoch, 0))
-        self.says(name, producer, epoch + 1, PREPARE)
+        self.writes(name, producer, epoch + 1, PREPARE)
         self.data.append(by_hand.marker(len(self.data), producer, epoch + 1, 1))
-        self.says(name, producer, epoch + 1, COMPLETE)
+        self.writes(name, producer, epoch + 1, COMPLETE)
 
     def at(self) -> tuple[int, int]:
         return self.next, len(self.data)
 
     def recorded(self, folder: Path, *rounds: Round) -> tuple[Recorded, dict[str, list[str]]]:
-        """What `record` says, and for each source the ids and kinds of its lines."""
+        """The result of `record`, and the ids and kinds of the lines by source."""
         logs = [Bytes(LOG, b"".join(self.transactions)), Bytes("t-0", b"".join(self.data))]
-        found = record(logs, rounds, folder)
-        return found, shown(folder)
+        result = record(logs, rounds, folder)
+        return result, shown(folder)
 
 
 def shown(folder: Path) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for path in sorted(one for one in folder.iterdir() if one.is_file()):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            said = json.loads(line)
-            name = said.get("id", said["producer_id"])
-            text = f"{name} {said.get('state', said.get('kind'))}"
-            found.setdefault(path.name.removesuffix(".jsonl"), []).append(text)
-            assert said["source"] == path.name.removesuffix(".jsonl")
-    return found
+    texts: dict[str, list[str]] = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        for row in path.read_text(encoding="utf-8").splitlines():
+            line = json.loads(row)
+            name = line.get("id", line["producer_id"])
+            text = f"{name} {line.get('state', line.get('kind'))}"
+            texts.setdefault(path.name.removesuffix(".jsonl"), []).append(text)
+            assert line["source"] == path.name.removesuffix(".jsonl")
+    return texts
 
 
 def around(before: tuple[int, int], data: tuple[int, int], after: tuple[int, int]) -> Round:
@@ -93,69 +95,69 @@ ONCE = ["a Empty", "a Ongoing", "a PrepareCommit", "a CompleteCommit"]
 
 def test_a_log_that_is_whole(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
     cluster.commits("a", 1, 0)
-    found, lines = cluster.recorded(tmp_path)
+    result, lines = cluster.recorded(tmp_path)
     assert lines == {LOG: ONCE, "t-0": ["1 DATA", "1 COMMIT"]}
-    assert (found.histories, found.events, found.compacted) == (1, 6, 0)
+    assert (result.histories, result.events, result.compacted) == (1, 6, 0)
 
 
 def test_producers_that_no_id_owns_are_left_out(tmp_path: Path) -> None:
     cluster = Cluster(data=[by_hand.data(0, 77, 0, 0)])
-    cluster.says("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
     _, lines = cluster.recorded(tmp_path)
     assert lines == {LOG: ["a Empty"]}
 
 
-def test_an_id_that_is_forgotten_and_comes_again_is_another_history(tmp_path: Path) -> None:
+def test_an_expired_id_that_reappears_is_another_history(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
-    cluster.says("a", 1, 0, EMPTY, forget=True)
-    cluster.says("a", 2, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY, forget=True)
+    cluster.writes("a", 2, 0, EMPTY)
     _, lines = cluster.recorded(tmp_path)
     assert lines == {LOG: ["a Empty", "a (2) Empty"]}
 
 
-def test_a_beginning_that_is_compacted_away(tmp_path: Path) -> None:
+def test_a_compacted_beginning(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("b", 2, 0, EMPTY)
-    cluster.says("a", 1, 5, COMPLETE)
+    cluster.writes("b", 2, 0, EMPTY)
+    cluster.writes("a", 1, 5, COMPLETE)
     cluster.gaps = 40
     cluster.commits("a", 1, 5)
-    cluster.says("c", 3, 0, EMPTY)
-    found, lines = cluster.recorded(tmp_path)
-    # What was asked for first stands there still; and c came later.
+    cluster.writes("c", 3, 0, EMPTY)
+    result, lines = cluster.recorded(tmp_path)
+    # Id b, which came before the compacted one, is still there, and c came later.
     assert lines == {LOG: ["b Empty", "c Empty"]}
     assert shown(tmp_path / "compacted") == {
         f"start-of-{LOG}": ["a CompleteCommit"],
         LOG: ONCE[1:],
         "t-0": ["1 DATA", "1 COMMIT"],
     }
-    assert (found.histories, found.compacted) == (3, 1)
+    assert (result.histories, result.compacted) == (3, 1)
 
 
 def test_a_history_that_begins_late(tmp_path: Path) -> None:
-    """Behind what is left of its beginning an InitProducerId is there."""
+    """An InitProducerId follows the remainder of its compacted beginning."""
     cluster = Cluster()
     cluster.data += [by_hand.data(0, 1, 4, 0), by_hand.marker(1, 1, 5, 1)]
-    cluster.says("a", 1, 5, COMPLETE)
+    cluster.writes("a", 1, 5, COMPLETE)
     cluster.gaps = 40
     cluster.commits("a", 1, 5)
-    cluster.says("a", 1, 7, EMPTY)
+    cluster.writes("a", 1, 7, EMPTY)
     cluster.commits("a", 1, 7)
-    cluster.says("b", 2, 0, EMPTY)
-    found, lines = cluster.recorded(tmp_path)
+    cluster.writes("b", 2, 0, EMPTY)
+    result, lines = cluster.recorded(tmp_path)
     assert lines == {
         LOG: [*ONCE, "b Empty"],
         f"start-of-{LOG}": ["a CompleteCommit"],
         "t-0": ["1 BEFORE", "1 DATA", "1 COMMIT"],
     }
-    assert (found.histories, found.late, found.compacted) == (2, 1, 0)
+    assert (result.histories, result.late, result.compacted) == (2, 1, 0)
     text = (tmp_path / "t-0.jsonl").read_text(encoding="utf-8").splitlines()[0]
     before = json.loads(text)
     assert (before["epoch"], before["in_transaction"]) == (6, False)
-    assert [json.loads(one)["epoch"] for one in of(tmp_path, f"start-of-{LOG}")] == [6]
-    assert [json.loads(one)["epoch"] for one in of(tmp_path, LOG)] == [7, 7, 8, 8, 0]
+    assert [json.loads(line)["epoch"] for line in of(tmp_path, f"start-of-{LOG}")] == [6]
+    assert [json.loads(line)["epoch"] for line in of(tmp_path, LOG)] == [7, 7, 8, 8, 0]
 
 
 def of(folder: Path, source: str) -> list[str]:
@@ -165,49 +167,51 @@ def of(folder: Path, source: str) -> list[str]:
 
 def test_a_partition_without_its_beginning(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
-    cluster.says("b", 2, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
+    cluster.writes("b", 2, 0, EMPTY)
     cluster.commits("a", 1, 0)
     del cluster.data[0]
-    found, lines = cluster.recorded(tmp_path)
-    assert (found.lost, lines) == (["a"], {LOG: ["b Empty"]})
+    result, lines = cluster.recorded(tmp_path)
+    assert (result.lost, lines) == (["a"], {LOG: ["b Empty"]})
 
 
 def test_a_partition_that_was_not_read(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
     cluster.commits("a", 1, 0)
-    found = record([Bytes(LOG, b"".join(cluster.transactions))], (), tmp_path)
-    assert (found.absent, found.histories, shown(tmp_path)) == (["a"], 0, {})
+    result = record([Bytes(LOG, b"".join(cluster.transactions))], (), tmp_path)
+    assert (result.absent, result.histories, shown(tmp_path)) == (["a"], 0, {})
 
 
-def test_each_id_is_cut_where_it_was_quiet(tmp_path: Path) -> None:
-    """In the second round a goes on between the two looks at the coordinator's log, b does not."""
+def test_each_id_is_cut_at_its_last_quiet_round(tmp_path: Path) -> None:
+    """In the second round, a continues between the two reads of the coordinator's log; b does
+    not.
+    """
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
-    cluster.says("b", 2, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
+    cluster.writes("b", 2, 0, EMPTY)
     first = cluster.at()
     quiet = around(first, first, first)
     cluster.commits("b", 2, 0)
     second = cluster.at()
-    cluster.says("a", 1, 0, ONGOING)
+    cluster.writes("a", 1, 0, ONGOING)
     cluster.data.append(by_hand.data(len(cluster.data), 1, 0, 0))
     third = cluster.at()
-    cluster.says("a", 1, 1, PREPARE)
+    cluster.writes("a", 1, 1, PREPARE)
     moving = around(second, third, cluster.at())
-    found, lines = cluster.recorded(tmp_path, quiet, moving)
+    result, lines = cluster.recorded(tmp_path, quiet, moving)
     assert lines[LOG] == ["a Empty", "b Empty", "b Ongoing", "b PrepareCommit", "b CompleteCommit"]
     assert lines["t-0"] == ["2 DATA", "2 COMMIT"]
-    assert found.busy == []
+    assert result.busy == []
 
 
 def test_an_id_that_is_never_quiet_is_left_out(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
     start = cluster.at()
     cluster.commits("a", 1, 0)
-    found, lines = cluster.recorded(tmp_path, around(start, cluster.at(), cluster.at()))
-    assert (found.busy, lines) == (["a"], {})
+    result, lines = cluster.recorded(tmp_path, around(start, cluster.at(), cluster.at()))
+    assert (result.busy, lines) == (["a"], {})
 
 
 # ---------------------------------------------------------------- the command
@@ -241,7 +245,7 @@ def test_the_recording_of_a_stopped_broker_is_allowed(
         (("--bootstrap", "x:1", "--topics", "t", "--config", "bad"), "bad:2: this is no setting"),
     ],
 )
-def test_what_is_refused(
+def test_arguments_that_are_refused(
     words: tuple[str, ...],
     why: str,
     tmp_path: Path,
@@ -252,26 +256,26 @@ def test_what_is_refused(
     (tmp_path / "damaged" / LOG).mkdir(parents=True)
     (tmp_path / "damaged" / LOG / "00.log").write_bytes(b"\1" * 16 + b"\0" * 60)
     (tmp_path / "bad").write_text("security.protocol=SSL\nbootstrap.servers=y:1\n")
-    known = sorted(path.name for path in tmp_path.iterdir())
-    full = [one.format(logs=LOGS / "4.4.0-tv2") for one in words]
+    before = sorted(path.name for path in tmp_path.iterdir())
+    full = [word.format(logs=LOGS / "4.4.0-tv2") for word in words]
     assert main(["record", "kafka", "--out", "out", *full]) == 151
     assert why in capsys.readouterr().err
-    assert sorted(path.name for path in tmp_path.iterdir()) == known
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_a_file_that_ends_inside_a_batch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = Cluster()
-    cluster.says("a", 1, 0, EMPTY)
+    cluster.writes("a", 1, 0, EMPTY)
     (tmp_path / LOG).mkdir()
     file = tmp_path / LOG / "00.log"
     file.write_bytes(cluster.transactions[0] + cluster.transactions[0][:70])
     words = ["record", "kafka", "--segments", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(words) == 0
-    said = capsys.readouterr()
-    assert f"{file} ends inside a batch, which is left out" in said.err
-    assert said.out.startswith("recorded 1 history, 1 event in ")
+    printed = capsys.readouterr()
+    assert f"{file} ends inside a batch, which is left out" in printed.err
+    assert printed.out.startswith("recorded 1 history, 1 event in ")
 
 
 def test_without_the_client_library(
@@ -310,15 +314,15 @@ def test_a_cluster_that_is_not_there(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as silent:
-        # Nobody listens there, and nobody else can.
+        # A bound socket that does not listen, so that no other process can take the port.
         silent.bind(("127.0.0.1", 0))
-        where = f"127.0.0.1:{silent.getsockname()[1]}"
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
         words = {
-            "record": ("record", "kafka", "--bootstrap", where, "--topics", "t", "--out"),
-            "drive": (*DRIVE, f"bootstrap={where}", "--record"),
+            "record": ("record", "kafka", "--bootstrap", address, "--topics", "t", "--out"),
+            "drive": (*DRIVE, f"bootstrap={address}", "--record"),
         }
         assert main([*words[command], str(tmp_path / "out")]) == 151
-    assert f"{where}: Connection refused" in capsys.readouterr().err
+    assert f"{address}: Connection refused" in capsys.readouterr().err
 
 
 def _has_ipv6() -> bool:
@@ -336,18 +340,18 @@ def test_a_broker_that_is_stopped(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The system accepts connections for it."""
+    """The kernel accepts connections on its behalf."""
     for module in (cluster, nodes):
         monkeypatch.setattr(module, "GREETING", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        where = f"127.0.0.1:{server.getsockname()[1]}"
+        address = f"127.0.0.1:{server.getsockname()[1]}"
         words = {
-            "record": ("record", "kafka", "--bootstrap", where, "--topics", "t", "--out"),
-            "drive": (*DRIVE, f"bootstrap={where}", "--record"),
+            "record": ("record", "kafka", "--bootstrap", address, "--topics", "t", "--out"),
+            "drive": (*DRIVE, f"bootstrap={address}", "--record"),
         }
         assert main([*words[command], str(tmp_path / "out")]) == 151
-    said = capsys.readouterr().err
-    assert f"{where} has not answered within 1 s: is the broker stopped?" in said
+    message = capsys.readouterr().err
+    assert f"{address} has not answered within 1 s: is the broker stopped?" in message
 
 
 @pytest.mark.parametrize(
@@ -357,11 +361,11 @@ def test_a_broker_that_is_stopped(
         pytest.param("::1", marks=pytest.mark.skipif(not _has_ipv6(), reason="no IPv6 here")),
     ],
 )
-def test_something_else_is_there(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_of_another_protocol(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as server:
         shown = f"[{host}]" if ":" in host else host
-        where = f"{shown}:{server.getsockname()[1]}"
+        address = f"{shown}:{server.getsockname()[1]}"
 
         def answer() -> None:
             with server.accept()[0] as asked:
@@ -370,6 +374,6 @@ def test_something_else_is_there(host: str, capsys: pytest.CaptureFixture[str]) 
 
         other = threading.Thread(target=answer, daemon=True)
         other.start()
-        assert main([*DRIVE, f"bootstrap={where}"]) == 151
+        assert main([*DRIVE, f"bootstrap={address}"]) == 151
         other.join(30)
-    assert f"{where}: what answers there is no broker of Kafka" in capsys.readouterr().err
+    assert f"{address}: what answers there is no broker of Kafka" in capsys.readouterr().err

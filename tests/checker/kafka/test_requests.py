@@ -1,4 +1,4 @@
-"""Requests over a socket: which answer belongs to which. A thread is the broker and sends bytes."""
+"""Requests and their answers over a socket. The broker is a thread that sends prepared bytes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from fencepost.checker.kafka.requests import Connection
 
 
 def answer(number: int, error: int = 0, id_: int = 7) -> bytes:
-    """An answer to InitProducerId, version 5: no tags, no throttling."""
-    said = number.to_bytes(4, "big") + b"\0" + bytes(4) + error.to_bytes(2, "big")
-    data = said + id_.to_bytes(8, "big") + bytes(2) + b"\0"
+    """An InitProducerId response, version 5: no tags, no throttling."""
+    header = number.to_bytes(4, "big") + b"\0" + bytes(4) + error.to_bytes(2, "big")
+    data = header + id_.to_bytes(8, "big") + bytes(2) + b"\0"
     return len(data).to_bytes(4, "big") + data
 
 
 @contextmanager
 def answering(answers: Sequence[bytes]) -> Generator[Connection]:
-    """A connection to somebody who has these answers, one for each request."""
+    """A connection to a server that sends these answers, one per request."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             # A client that stops reading closes the connection.
-            with server.accept()[0] as one, suppress(OSError):
+            with server.accept()[0] as client, suppress(OSError):
                 for data in answers:
-                    size = int.from_bytes(one.recv(4, socket.MSG_WAITALL), "big")
-                    one.recv(size, socket.MSG_WAITALL)
-                    one.sendall(data)
-                one.recv(1)
+                    size = int.from_bytes(client.recv(4, socket.MSG_WAITALL), "big")
+                    client.recv(size, socket.MSG_WAITALL)
+                    client.sendall(data)
+                client.recv(1)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -61,15 +61,15 @@ def test_an_answer_to_another_request(number: int) -> None:
         connection.ask(requests.init_producer_id("a"))
 
 
-def test_an_answer_that_was_under_way() -> None:
-    """It is not taken for that to what was asked behind it."""
+def test_an_answer_that_arrives_late() -> None:
+    """An answer to an earlier request is not taken for the answer to a later one."""
     with answering([answer(1), answer(2)]) as connection:
         connection.send(requests.init_producer_id("a"))
         with pytest.raises(Unreachable, match="request 1 is answered, and not 2"):
             connection.ask(requests.init_producer_id("a"))
 
 
-def test_what_answers_is_no_broker() -> None:
+def test_a_server_that_is_not_a_broker() -> None:
     why = re.escape("what answers there is no broker of Kafka")
     with answering([b"HTTP/1.1 400"]) as connection, pytest.raises(Unreachable, match=why):
         connection.ask(group_requests.find_coordinator("a"))
