@@ -374,10 +374,10 @@ def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> li
     best: dict[int, Found] = {}
     for slot, site, *states in reported:
         state, before = (None if packed is None else decode(packed) for packed in states)
-        found = Found(slot, site, state, before)
+        finding = Found(slot, site, state, before)
         current = best.get(slot)
-        if current is None or found.order < current.order:
-            best[slot] = found
+        if current is None or finding.order < current.order:
+            best[slot] = finding
     return [best[slot] for slot in sorted(best)]
 
 

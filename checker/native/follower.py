@@ -45,11 +45,11 @@ class Followed:
         self.count = count
         masks = [0] * layout.words
         for number in passing:
-            place, size = layout.places[number], shape(layout.types[number])
+            part, size = layout.places[number], shape(layout.types[number])
             if isinstance(size, Large):
-                masks[place.word : place.word + size.words] = [-1] * size.words
+                masks[part.word : part.word + size.words] = [-1] * size.words
             else:
-                masks[place.word] |= ((1 << size.bits) - 1) << place.shift
+                masks[part.word] |= ((1 << size.bits) - 1) << part.shift
         used = max(number for number, mask in enumerate(masks) if mask != -1) + 1
         slots = Slots(len(model.actions), len(model.properties), layout.words)
         self.rows = Rows(-(-len(model.marks) // 64), used, tuple(masks))
@@ -64,8 +64,8 @@ class Followed:
         """The words of a state, as bytes."""
         words = [OCCUPIED, *[0] * (self.layout.words - 1)]
         places = zip(self.layout.types, self.layout.places, strict=True)
-        for (kind, place), value in zip(places, state, strict=False):
-            write(kind, value, words, place)
+        for (kind, part), value in zip(places, state, strict=False):
+            write(kind, value, words, part)
         return pack(f"={self.rows.words}Q", *words[: self.rows.words])
 
     def state(self, data: bytes) -> State:
@@ -80,14 +80,14 @@ class Followed:
     def aside(self, data: bytes) -> list[int]:
         """The passing values of a row, laid out as in a state."""
         words, places = [0] * self.layout.words, self.rows.aside
-        for place, held in zip(places, unpack(f"={len(places)}Q", data), strict=True):
-            words[place] = held
+        for index, held in zip(places, unpack(f"={len(places)}Q", data), strict=True):
+            words[index] = held
         return words
 
     def bytes_of(self, variable: int) -> tuple[int, int]:
         """The byte range of the words that contain a variable, possibly with others."""
-        place, size = self.layout.places[variable].word, shape(self.layout.types[variable])
-        return 8 * place, 8 * (place + (size.words if isinstance(size, Large) else 1))
+        first, size = self.layout.places[variable].word, shape(self.layout.types[variable])
+        return 8 * first, 8 * (first + (size.words if isinstance(size, Large) else 1))
 
     def value(self, variable: int, held: Sequence[int]) -> Value:
         """The value of a variable in the words of a state; words after it may be missing."""
@@ -97,7 +97,7 @@ class Followed:
         """The changes for a call that set a variable, which has its least value, to ``value``."""
         words = [0] * self.layout.words
         write(self.layout.types[variable], value, words, self.layout.places[variable])
-        return b"".join(pack("=QQ", place, bits) for place, bits in enumerate(words) if bits)
+        return b"".join(pack("=QQ", index, bits) for index, bits in enumerate(words) if bits)
 
 
 class Follower:
@@ -133,9 +133,9 @@ class Follower:
             self._memory.give(self._room)
             self._make_room(2 * size)
 
-    def precedes(self, one: bytes, other: bytes) -> bool:
+    def precedes(self, left: bytes, right: bytes) -> bool:
         """Whether a state comes before another one."""
-        self._precedes(one, other, ctypes.addressof(self._flag))
+        self._precedes(left, right, ctypes.addressof(self._flag))
         return bool(self._flag[0])
 
     def _make_room(self, size: int) -> None:

@@ -68,11 +68,11 @@ def _rows(explorer: Explorer, levels: int, width: int) -> Iterator[Any]:
 
 def _column(layout: Layout, number: int, rows: Any) -> Any:
     """The words of one variable in all rows; for a small variable its bits only."""
-    size, place = shape(layout.types[number]), layout.places[number]
+    size, part = shape(layout.types[number]), layout.places[number]
     if isinstance(size, Small):
         mask = np.uint64((1 << size.bits) - 1 if size.bits < WORD else (1 << WORD) - 1)
-        return rows[:, place.word] >> np.uint64(place.shift) & mask
-    return rows[:, place.word : place.word + size.words]
+        return rows[:, part.word] >> np.uint64(part.shift) & mask
+    return rows[:, part.word : part.word + size.words]
 
 
 def _value(layout: Layout, number: int, row: Any) -> Value:

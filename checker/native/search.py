@@ -109,8 +109,8 @@ class Local:
             try:
                 return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
             except Lost as lost:
-                what = f"--spill {request.limits.spill}: {lost.strerror}"
-                raise Rejected([Problem("F857", None, what)]) from None
+                message = f"--spill {request.limits.spill}: {lost.strerror}"
+                raise Rejected([Problem("F857", None, message)]) from None
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts, kept: ExitStack

@@ -35,9 +35,9 @@ class PackedStates:
         self.sizes = sizes
         self.first_stuck: tuple[State, int] | None = None
 
-    def offer(self, found: Sequence[Found], depth: int) -> None:
+    def offer(self, findings: Sequence[Found], depth: int) -> None:
         """Offers the findings from expanding the states of level ``depth`` to the account."""
-        for finding in found:
+        for finding in findings:
             if finding.slot != self.sizes.slots.stuck:
                 self.account.offer(self._candidate(finding, depth))
             elif finding.state is not None:
@@ -45,22 +45,22 @@ class PackedStates:
                 if current is None or (current[1], current[0]) > (depth, finding.state):
                     self.first_stuck = here
 
-    def _candidate(self, found: Found, depth: int) -> Candidate:
-        slots, state = self.sizes.slots, found.state
-        if found.slot < slots.property_error(0):
-            rank = Rank.ASSERTION if found.slot % 2 else Rank.ERROR
-            action = found.slot // 2 - 1
-            return Candidate(depth + 1, rank, action, state, site=found.site)
+    def _candidate(self, finding: Found, depth: int) -> Candidate:
+        slots, state = self.sizes.slots, finding.state
+        if finding.slot < slots.property_error(0):
+            rank = Rank.ASSERTION if finding.slot % 2 else Rank.ERROR
+            action = finding.slot // 2 - 1
+            return Candidate(depth + 1, rank, action, state, site=finding.site)
         assert state is not None
-        if found.slot == slots.deadlock:
+        if finding.slot == slots.deadlock:
             return Candidate(depth, Rank.DEADLOCK, 0, state)
-        number = (found.slot - slots.property_error(0)) // 2
+        number = (finding.slot - slots.property_error(0)) // 2
         kind = self.account.model.properties[number].kind
-        if found.slot == slots.property_error(number):
+        if finding.slot == slots.property_error(number):
             # A terminal condition is evaluated when its state is expanded.
             where = depth if kind.allows_end else depth + 1
-            return self.account.no_value(where, number, state, found.before, found.site)
-        return Candidate(depth + 1, kind.rank, number, state, found.before, number=number)
+            return self.account.no_value(where, number, state, finding.before, finding.site)
+        return Candidate(depth + 1, kind.rank, number, state, finding.before, number=number)
 
     def counts(
         self,

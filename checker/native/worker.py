@@ -383,13 +383,13 @@ class Worker:
         belong to the last level examined.
         """
         numbers: list[int] = []
-        place, workers = 0, self._crew.workers
+        offset, workers = 0, self._crew.workers
         for piece in pieces:
             weights = 0
             if last and piece.owner is not None:
                 weights = workers[piece.owner].weights.address(piece.place)
-            numbers += self.whole(piece, place), piece.states, weights
-            place += piece.states
+            numbers += self.whole(piece, offset), piece.states, weights
+            offset += piece.states
         table = (ctypes.c_uint64 * len(numbers))(*numbers)
         left = total = sum(numbers[1::3])
         while left:

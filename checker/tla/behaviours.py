@@ -1,6 +1,6 @@
-"""Formulas of properties and fairness in TLA+.
+"""Formulas of temporal properties, and fairness, in TLA+.
 
-TLA+ has the same meaning, so what is written is what it was made from; what TLC cannot check is
+TLA+ gives them the same meaning, so they are translated directly. Forms that TLC cannot check are
 refused.
 """
 
@@ -23,25 +23,25 @@ from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
 
 MOST_STRONG = 24
-"""TLC tries two ways for each strongly fair unit. Where that makes more ways than it can count, it
-takes what it is asked for a tautology.
+"""TLC considers two cases for each strongly fair unit. If there are more cases than it can count,
+it treats the property as a tautology.
 """
 
 
-def defined(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
+def defined(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
     """A formula as the right side of a definition; see `formula`."""
-    whole = formula(made, predicate)
-    # What is defined to be a variable is none of TLC's properties.
+    whole = formula(source, predicate)
+    # TLC does not accept a variable as a property.
     return Infix("=", whole, TRUE) if isinstance(whole, Name) and whole != TRUE else whole
 
 
-def formula(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
-    """A formula; ``predicate`` is what becomes of its predicates. Raises `NotExported`."""
+def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
+    """A formula; ``predicate`` translates its predicates. Raises `NotExported`."""
 
     def of(part: Formula) -> Expr:
         return formula(part, predicate)
 
-    match made:
+    match source:
         case formulas.Holds(number):
             return predicate(number)
         case formulas.Chosen(body=body):
@@ -65,9 +65,9 @@ def formula(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
         case formulas.LeadsTo(left, right):
             return Infix("~>", of(left), of(right))
         case formulas.Until():
-            raise NotExported("`until`, which TLC does not check", made.span)
+            raise NotExported("`until`, which TLC does not check", source.span)
         case _:
-            assert_never(made)
+            assert_never(source)
 
 
 # ---------------------------------------------------------------- fairness
@@ -83,7 +83,11 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
             raise NotExported("`each` of messages with ghost fields", action.span)
         if most_units(model, number) > MOST_UNITS:
             raise NotExported(f"`each` with more than {MOST_UNITS:,} units", action.span)
-    strong = [n for n, one in enumerate(model.actions) if one.fairness and one.fairness.strong]
+    strong = [
+        n
+        for n, fair_action in enumerate(model.actions)
+        if fair_action.fairness and fair_action.fairness.strong
+    ]
     if sum(most_units(model, number) for number in strong) > MOST_STRONG:
         span = model.actions[strong[-1]].span
         raise NotExported(f"more than {MOST_STRONG} strongly fair units", span)

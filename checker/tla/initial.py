@@ -1,4 +1,4 @@
-"""Initial states in TLA+: what variables are said to be, or to be one of."""
+"""Initial states in TLA+."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fencepost.spec.core.traverse import children, walk
 
 
 def initial(scope: Scope, statement: ir.Statement) -> Expr:
-    """The statement that makes initial states. Raises `NotExported`."""
+    """The statement that chooses initial states. Raises `NotExported`."""
     plain = dict(scope.variables)
-    said = frozenset(_assigned_once(statement))
+    assigned_once = frozenset(_assigned_once(statement))
 
     def end(now: Scope) -> Expr:
-        left = [n for n in plain if n not in said]
+        left = [n for n in plain if n not in assigned_once]
         return conjoined([equal(plain[n], whole(now.variables[n])) for n in left])
 
-    made = formula(scope, statement, Flow(end, {}, said))
+    translated = formula(scope, statement, Flow(end, {}, assigned_once))
     loops = any(isinstance(node, ir.ForEach) for node in walk(statement))
-    return _settled(made, frozenset(plain.values())) if loops else made
+    return _settled(translated, frozenset(plain.values())) if loops else translated
 
 
 def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
-    """Initial states made inside definitions, with their functions evaluated where they stand."""
+    """Evaluates functions in initial states that are chosen inside definitions."""
     node = changed(node, lambda part: _settled(part, variables))
     match node:
         case Infix("=", left, right) if left in variables:
@@ -37,21 +37,21 @@ def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
 
 
 def _assigned_once(statement: ir.Statement) -> list[int]:
-    """The variables that are assigned as a whole, in one place that is reached once."""
-    places: Counter[int] = Counter()
+    """The variables that are assigned as a whole, in exactly one statement that runs once."""
+    counts: Counter[int] = Counter()
     stack: list[tuple[object, int]] = [(statement, 1)]
     while stack:
         node, weight = stack.pop()
         match node:
             case ir.Assign(variable=variable, path=path):
-                places[variable] += 2 if path else weight
+                counts[variable] += 2 if path else weight
             case ir.If() | ir.ForEach() | ir.Block():
                 stack += [(part, 2) for part in children(node)]
             case ir.Sequence() | ir.Bind() | ir.Pick():
                 stack += [(part, weight) for part in children(node)]
             case _:
                 pass
-    return [variable for variable, number in places.items() if number == 1]
+    return [variable for variable, number in counts.items() if number == 1]
 
 
 def members(whole: Expr, variables: set[str]) -> Expr:
@@ -66,7 +66,7 @@ def members(whole: Expr, variables: set[str]) -> Expr:
             case Infix("=", Name(variable), Name(bound)) if (
                 variable in variables and bound == whole.name
             ):
-                rest = conjoined([one for one in parts if one is not part])
+                rest = conjoined([other for other in parts if other is not part])
                 inside = substituted(rest, {bound: Name(variable)})
                 chosen = Infix("\\in", Name(variable), whole.domain)
                 return conjoined([chosen, members(inside, variables)])

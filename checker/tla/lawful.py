@@ -1,6 +1,7 @@
-"""A model in which no step fails: one that would fail or assert is not possible instead.
+"""A model without failing steps: a step that would fail, or violate an assertion, is impossible
+instead.
 
-That is what a step of a refined module is; TLC would stop at the `Assert` of a failure.
+Steps of a refined module have this meaning; TLC would stop at the `Assert` of a failure.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ T = TypeVar("T")
 
 TRUE = ir.Literal(ir.BOOL, True)
 NO_GUARD = 0
-"""The number of a guard that nothing reports."""
+"""The number of a guard that is never reported."""
 
 
 def without_failures(model: ir.Model) -> ir.Model:
-    """Raises `NotExported` where that is not known of an expression: in a comprehension."""
+    """Raises `NotExported` if an expression in a comprehension may fail."""
     return replace(
         model,
         initial=_lawful(model.initial),
-        actions=tuple(replace(one, body=_lawful(one.body)) for one in model.actions),
+        actions=tuple(replace(action, body=_lawful(action.body)) for action in model.actions),
     )
 
 
@@ -43,14 +44,14 @@ def _lawful(part: ir.Statement) -> ir.Statement:
             return ir.Require(_all(_affirmed(asked)), NO_GUARD, span=part.span)
         case ir.Assign(path=path, value=value):
             keys = [step.key for step in path if isinstance(step, ir.KeyStep)]
-            places = [step.index for step in path if isinstance(step, ir.IndexStep)]
-            return _behind([*keys, *places, value], _plain(part))
+            indexes = [step.index for step in path if isinstance(step, ir.IndexStep)]
+            return _behind([*keys, *indexes, value], _plain(part))
         case ir.Bind(value=value, body=body):
             return _behind([value], replace(part, value=_plain(value), body=_lawful(body)))
         case ir.Pick(domain=domain, condition=asked, body=body):
-            told = None if asked is None else _all(_affirmed(asked))
-            made = replace(part, domain=_plain(domain), condition=told, body=_lawful(body))
-            return _behind([domain], made)
+            selection = None if asked is None else _all(_affirmed(asked))
+            pick = replace(part, domain=_plain(domain), condition=selection, body=_lawful(body))
+            return _behind([domain], pick)
         case ir.If(condition=asked, then=then, otherwise=otherwise):
             arms = _lawful(then), _lawful(otherwise)
             return _behind([asked], ir.If(_plain(asked), *arms, span=part.span))
@@ -65,7 +66,7 @@ def _lawful(part: ir.Statement) -> ir.Statement:
 
 
 def _behind(values: Iterable[ir.Expr], part: ir.Statement) -> ir.Statement:
-    """A statement that is reached if expressions have values."""
+    """A statement that requires expressions to have values."""
     asked = _all([has_value(value) for value in values])
     return part if asked == TRUE else ir.Sequence((ir.Require(asked, NO_GUARD), part))
 
@@ -73,72 +74,72 @@ def _behind(values: Iterable[ir.Expr], part: ir.Statement) -> ir.Statement:
 # ---------------------------------------------------------------- expressions
 
 
-def _affirmed(asked: ir.Expr, known: tuple[ir.Expr, ...] = ()) -> list[ir.Expr]:
-    """The conditions, in order, under which ``asked`` has a value and is true, where the ``known``
-    conditions hold.
+def _affirmed(asked: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> list[ir.Expr]:
+    """The conditions, in order, under which ``asked`` has a value and is true, given that the
+    conditions ``holding`` hold.
     """
     match asked:
         case ir.And(parts=parts):
-            found: list[ir.Expr] = []
+            conditions: list[ir.Expr] = []
             for part in parts:
-                found += _affirmed(part, (*known, *found))
-            return found
+                conditions += _affirmed(part, (*holding, *conditions))
+            return conditions
         case ir.Quantified(every=True, domain=domain, body=body) if may_fail(body):
-            inside = _all(_affirmed(body, known))
-            return [has_value(domain, known), replace(asked, domain=_plain(domain), body=inside)]
+            inside = _all(_affirmed(body, holding))
+            return [has_value(domain, holding), replace(asked, domain=_plain(domain), body=inside)]
         case _:
-            return [has_value(asked, known), _plain(asked)]
+            return [has_value(asked, holding), _plain(asked)]
 
 
-def has_value(expr: ir.Expr, known: tuple[ir.Expr, ...] = ()) -> ir.Expr:
-    """The condition, which always has a value, that an expression has one, where the ``known``
-    conditions hold. Raises `NotExported`.
+def has_value(expr: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> ir.Expr:
+    """The condition, always defined, under which an expression has a value, given that the
+    conditions ``holding`` hold. Raises `NotExported`.
     """
     if not may_fail(expr):
         return TRUE
     match expr:
         case ir.Demand(condition=condition, body=body):
-            asked = has_value(condition, known)
+            asked = has_value(condition, holding)
             plain = _plain(condition)
-            own = TRUE if plain in known else plain
-            return _all([asked, own, has_value(body, (*known, plain))])
+            own = TRUE if plain in holding else plain
+            return _all([asked, own, has_value(body, (*holding, plain))])
         case ir.And(parts=parts) | ir.Or(parts=parts):
             every = isinstance(expr, ir.And)
-            onward = [one if every else _opposite(one) for one in map(_plain, parts)]
+            onward = [operand if every else _opposite(operand) for operand in map(_plain, parts)]
             behind: ir.Expr = TRUE
             for number, part in reversed(list(enumerate(parts))):
-                here = has_value(part, (*known, *onward[:number]))
+                here = has_value(part, (*holding, *onward[:number]))
                 behind = _all([here, _if(onward[number], behind)])
             return behind
         case ir.Conditional(condition=condition, then=then, otherwise=otherwise):
             asked = _plain(condition)
             other = _opposite(asked)
             return _all([
-                has_value(condition, known),
-                _if(asked, has_value(then, (*known, asked))),
-                _if(other, has_value(otherwise, (*known, other))),
+                has_value(condition, holding),
+                _if(asked, has_value(then, (*holding, asked))),
+                _if(other, has_value(otherwise, (*holding, other))),
             ])  # fmt: skip
         case ir.Let(slot=slot, value=value, body=body):
-            inside = has_value(body, known)
+            inside = has_value(body, holding)
             if inside != TRUE:
                 inside = ir.Let(ir.BOOL, slot, _plain(value), inside)
-            return _all([has_value(value, known), inside])
+            return _all([has_value(value, holding), inside])
         case ir.BuildMap(kind, slot=slot, body=body):
             assert isinstance(kind, types.Map)
             keys = ir.Universe(types.Set(kind.key))
-            return ir.Quantified(True, slot, keys, has_value(body, known))
+            return ir.Quantified(True, slot, keys, has_value(body, holding))
         case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find():
             over, *others = operands(expr)
             if may_fail(tuple(others)):
-                what = "a refined module in which an evaluation inside a comprehension may fail"
-                raise NotExported(what, expr.span)
-            return has_value(over, known)
+                message = "a refined module in which an evaluation inside a comprehension may fail"
+                raise NotExported(message, expr.span)
+            return has_value(over, holding)
         case _:
-            return _all([has_value(part, known) for part in operands(expr)])
+            return _all([has_value(part, holding) for part in operands(expr)])
 
 
 def _plain(part: T) -> T:
-    """An expression or statement without what it demands."""
+    """An expression or statement without its demands."""
     return cast("T", _undemanding(part))
 
 

@@ -57,7 +57,9 @@ from fencepost.spec.elaborate.base import declared
 from fencepost.spec.records import dataclass
 
 OUTSIDE = "\\* INVARIANT"
-"""How a property is named that TLC should find violated: whoever wants that takes the sign away."""
+"""The line prefix of a property that TLC should find violated: removing the comment sign checks
+it.
+"""
 EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 
 
@@ -65,10 +67,10 @@ EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 class Exported:
     """A module and its configuration: the name of both files, and their texts.
 
-    ``properties`` are the names of the definitions of properties by the properties' numbers (of a
-    reachable one: what TLC should find violated). ``deadlock`` is the invariant that a deadlock
-    violates; None where there is none, or where TLC looks for deadlocks itself. ``refined`` are the
-    texts of the modules that it refines, by the names of their files.
+    ``properties`` are the names of the definitions of properties, by property number (for a
+    reachability property, the invariant that TLC should find violated). ``deadlock`` is the
+    invariant that a deadlock violates, or None if there is none or TLC checks deadlock itself.
+    ``refined`` has the texts of refined modules by file name.
     """
 
     name: str
@@ -80,15 +82,15 @@ class Exported:
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts of all files, by their names."""
+        """The texts of all files, by name."""
         modules = {self.name: self.module, **self.refined}
-        made = {f"{name}.tla": text for name, text in modules.items()}
-        return {**made, f"{self.name}.cfg": self.configuration}
+        texts = {f"{name}.tla": text for name, text in modules.items()}
+        return {**texts, f"{self.name}.cfg": self.configuration}
 
 
 def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
-    """A check in TLA+; ``taken`` are the names of modules that there are already. Raises
-    `NotExported` where TLA+ would not mean the same.
+    """A check in TLA+; ``taken`` holds names of existing modules. Raises `NotExported` if TLA+
+    would give it another meaning.
     """
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
@@ -102,12 +104,12 @@ def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
         writer.configuration(),
         writer.chosen(),
         writer.deadlock_invariant(),
-        {name: printed(one) for name, one in writer.refined.items()},
+        {name: printed(refined) for name, refined in writer.refined.items()},
     )
 
 
 class _Writer:
-    """One module; it is what expressions ask for the operators that the module defines."""
+    """One module, which also provides the operators that expressions use."""
 
     def __init__(self, job: Job, name: str, modules: Names) -> None:
         self.job = job
@@ -120,7 +122,7 @@ class _Writer:
         self.work = Work(model)
         self.variables = [names.fresh(variable.name) for variable in model.variables]
         self.work.whole |= set(self.variables)
-        self.actions = [names.fresh(one.name) for one in model.actions]
+        self.actions = [names.fresh(item.name) for item in model.actions]
         self.properties = {
             number: names.fresh(f"Not{prop.name}" if prop.kind.must_be_reached else _title(prop))
             for number, prop in enumerate(model.properties)
@@ -133,24 +135,24 @@ class _Writer:
         self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
             number: pick
-            for number, one in enumerate(model.actions)
-            if (pick := _instances(one.body)) is not None
+            for number, item in enumerate(model.actions)
+            if (pick := _instances(item.body)) is not None
         }
-        # The actions of which it is asked what they do with given parameters, and of how many.
-        given = {
+        # The actions that are used with explicit parameters, and the number of these.
+        parameter_counts = {
             (node.action, len(node.choices)): None
             for node in walk(tuple(prop.body for prop in model.properties))
             if isinstance(node, ir.Enabled)
         }
         if self.searched.behaviours:
-            fair = ((n, one.fairness) for n, one in enumerate(model.actions))
-            given |= {(n, one.choices): None for n, one in fair if one is not None}
+            fair = ((n, item.fairness) for n, item in enumerate(model.actions))
+            parameter_counts |= {(n, item.choices): None for n, item in fair if item is not None}
         self.asked = {
             (number, count): names.fresh(f"{model.actions[number].name}_with")
-            for number, count in given
+            for number, count in parameter_counts
             if count > (number in self.families)
         }
-        # What is known of a node is known by its identity, so these are kept.
+        # Facts about nodes are keyed by identity, so the nodes must stay alive.
         self.bodies: dict[tuple[int, int], ir.Statement] = {}
         indices = declared.role_indices(files)
         for number, pick in self.families.items():
@@ -158,18 +160,18 @@ class _Writer:
             self.work.locals[pick.slot] = indices.get(role, "self")
         self.units: list[Definition | Assume | Instance] = []
         self.groups: dict[str, frozenset[str]] = {}
-        for role in dict.fromkeys(one.role for one in model.variables if one.role):
+        for role in dict.fromkeys(item.role for item in model.variables if item.role):
             pairs = zip(self.variables, model.variables, strict=True)
-            inside = [name for name, one in pairs if one.role == role]
+            inside = [name for name, item in pairs if item.role == role]
             if 1 < len(inside) < len(self.variables):
                 self.groups[names.fresh(f"{role}_vars")] = frozenset(inside)
         self.rests = False
         self.still = self._stepped()
-        self.fair = any(one.fairness for one in model.actions) and bool(self.searched.behaviours)
+        self.fair = any(item.fairness for item in model.actions) and bool(self.searched.behaviours)
         if self.searched.behaviours:
             behaviours.refuse_foreign(model, job.check.span, self.still)
-        # Steps that change nothing but ghosts do not count.
-        self.ghosts = any(one.ghost or types.has_ghost(one.type) for one in model.variables)
+        # Steps that change ghosts only do not count.
+        self.ghosts = any(item.ghost or types.has_ghost(item.type) for item in model.variables)
         self.terminal = self._terminal()
         bodies = [model.properties[number].body for number in self.searched.terminals]
         fails = self.terminal not in (TRUE, FALSE) and any(map(self.work.fails, bodies))
@@ -201,7 +203,7 @@ class _Writer:
     # ------------------------------------------------------------ the module
 
     def module(self, about: str = "") -> Module:
-        """The module; ``about``: what it says of itself, instead of the check."""
+        """The module; ``about`` replaces the comment about the check."""
         self._define("TypeOK", self._types())
         self._define("Init", self._initial())
         for number in range(len(self.actions)):
@@ -210,19 +212,19 @@ class _Writer:
         self._properties()
         own = [*self._vars(), *self.units]
         helping = helpers.wanted([body for unit in own for body in bodies(unit)])
-        told, variables = about or self._about(), tuple(self._variables())
-        return Module(self.name, told, EXTENDED, variables, (*helping, *own))
+        comment, variables = about or self._about(), tuple(self._variables())
+        return Module(self.name, comment, EXTENDED, variables, (*helping, *own))
 
     def _define(
         self, name: str, body: Expr, parameters: tuple[str, ...] = (), comment: str = ""
     ) -> None:
-        """Puts a definition behind those of the spec that it uses."""
+        """Appends a definition, after the definitions of the spec that it uses."""
         self.units += self.definitions.made
         self.definitions.made.clear()
         self.units.append(Definition(name, parameters, self._grouped(tidied(body)), comment))
 
     def _grouped(self, node: Expr) -> Expr:
-        """With the variables of a role together where all of them stay as they are."""
+        """Replaces the variables of a role by their group where all of them are unchanged."""
         if not isinstance(node, Unchanged):
             return changed(node, self._grouped)
         rows: list[str] = []
@@ -266,8 +268,8 @@ class _Writer:
             rows.append(Definition("vars", (), Tuple(tuple(names))))
             if self.fair and self.ghosts:
                 scope = self.scope.inner()
-                told = tuple(expression(scope, one) for one in seen(self.model))
-                rows.append(Definition("counting", (), Tuple(told), "What fairness sees."))
+                watched = tuple(expression(scope, expr) for expr in seen(self.model))
+                rows.append(Definition("counting", (), Tuple(watched), "What fairness sees."))
             return rows
         return [
             *rows,
@@ -288,7 +290,7 @@ class _Writer:
         return conjoined([members(whole, set(self.variables)), clock])
 
     def _action(self, number: int) -> None:
-        one = self.model.actions[number]
+        declared = self.model.actions[number]
 
         def end(now: Scope) -> Expr:
             parts: list[Expr] = [
@@ -299,27 +301,27 @@ class _Writer:
                 parts.append(Infix("=", Prime("clock"), Prefix("~", Name("clock"))))
             return conjoined(parts)
 
-        def define(name: str, given: int, about: str) -> None:
+        def define(name: str, count: int, about: str) -> None:
             """Defines the step with its first choices as parameters."""
             scope = self.scope.inner()
             parameters: list[str] = []
-            for pick in first_picks(one.body, given):
+            for pick in first_picks(declared.body, count):
                 parameters.append(scope.local(pick.slot))
                 scope = scope.bound(pick.slot, Name(parameters[-1]))
-            body = self.bodies.setdefault((number, given), with_given(one.body, given))
+            body = self.bodies.setdefault((number, count), with_given(declared.body, count))
             try:
-                made = action(scope, body, end)
+                formula = action(scope, body, end)
             except NotExported as refused:
-                raise NotExported(refused.reason, refused.span or one.span) from None
-            self._define(name, made, tuple(parameters), about)
+                raise NotExported(refused.reason, refused.span or declared.span) from None
+            self._define(name, formula, tuple(parameters), about)
 
-        define(self.actions[number], int(number in self.families), above(one.span))
-        for (asked, given), name in self.asked.items():
+        define(self.actions[number], int(number in self.families), above(declared.span))
+        for (asked, count), name in self.asked.items():
             if asked == number:
-                define(name, given, "")
+                define(name, count, "")
 
     def _some(self, number: int) -> Expr:
-        """A step of an action, by whichever instance of its role."""
+        """A step of an action by any instance of its role."""
         name, pick = self.actions[number], self.families.get(number)
         if pick is None:
             return Name(name)
@@ -328,11 +330,13 @@ class _Writer:
         return Quantified("\\E", bound, elements(scope, pick.domain), call(name, Name(bound)))
 
     def _progress(self) -> Expr:
-        """Whether an action of the spec can change the state; losses and copies are no progress."""
+        """Whether an action of the spec can change the state; losses and duplications do not count
+        as progress.
+        """
         steps = [
             self._some(number)
-            for number, one in enumerate(self.model.actions)
-            if one.kind in ("ordinary", "environment")
+            for number, declared in enumerate(self.model.actions)
+            if declared.kind in ("ordinary", "environment")
         ]
         whole = "view" if self.still else "vars"
         moved = Infix("/=", Prime(whole), Name(whole))
@@ -348,7 +352,7 @@ class _Writer:
         self.units.append(Definition("Spec", (), spec))
 
     def _fairness(self) -> list[Expr]:
-        """What is owed to the actions, where behaviours are asked for."""
+        """The fairness of the actions, if temporal properties are checked."""
         counting = "counting" if self.ghosts else "vars"
         return [
             behaviours.owed(self.scope, self.model, number, partial(self._step, number), counting)
@@ -356,22 +360,22 @@ class _Writer:
             if self.fair and action.fairness is not None
         ]
 
-    def _step(self, number: int, given: Sequence[Expr]) -> Expr:
-        """A step of an action with its first choices."""
-        several = len(given) > (number in self.families)
-        name = self.asked[number, len(given)] if several else self.actions[number]
-        return call(name, *given) if given else Name(name)
+    def _step(self, number: int, choices: Sequence[Expr]) -> Expr:
+        """A step of an action with explicit first choices."""
+        several = len(choices) > (number in self.families)
+        name = self.asked[number, len(choices)] if several else self.actions[number]
+        return call(name, *choices) if choices else Name(name)
 
     # ------------------------------------------------------------ properties
 
     def chosen(self) -> dict[int, str]:
-        """The names of the definitions of the properties that are searched for."""
+        """The names of the definitions of the properties to check."""
         return {number: self.properties[number] for number in sorted(self.job.properties)}
 
     def deadlock_invariant(self) -> str | None:
-        """The invariant that a deadlock violates."""
-        asked = self.job.deadlock and self.terminal not in (TRUE, FALSE)
-        return "NoDeadlock" if asked else None
+        """The name of the invariant that a deadlock violates."""
+        defined = self.job.deadlock and self.terminal not in (TRUE, FALSE)
+        return "NoDeadlock" if defined else None
 
     def _terminal(self) -> Expr:
         bodies = [self.model.properties[number].body for number in self.searched.terminals]
@@ -379,8 +383,9 @@ class _Writer:
         return either(parts)
 
     def _stepped(self) -> bool:
-        """Whether a step that changes nothing may break a step invariant: TLA+ does not look at
-        such steps."""
+        """Whether a step that changes nothing may violate a step invariant: TLA+ ignores such
+        steps.
+        """
         return any(
             not holds_still(self._body(number))
             for number in self.searched.step_invariants
@@ -399,7 +404,7 @@ class _Writer:
             raise NotExported(refused.reason, refused.span or prop.span) from None
 
     def _refinement(self, prop: ir.Property, abstract: ir.Model) -> Expr:
-        """That the image of a behaviour is one of the module that is refined."""
+        """The formula that the image of a behaviour is a behaviour of the refined module."""
         there = replace(self.job, model=without_failures(abstract), properties=frozenset())
         module = self.modules.fresh(f"{self.name}_{prop.name}")
         writer = _Writer(there, module, self.modules)
@@ -415,13 +420,13 @@ class _Writer:
         refines = Name(f"{name}!Spec")
         if not self.work.fails(prop.body):
             return refines
-        # TLC stops where an image has no value, also where it would know already.
+        # TLC stops at an image without a value even if the verdict is already certain.
         parts = Name(f"{name}!vars"), Prime(f"{name}!vars")
         first, after = (call("Defined", part) for part in parts)
         return conjoined([first, Always(after, "vars"), refines])
 
     def _properties(self) -> None:
-        made: list[tuple[str, Expr, str]] = []
+        definitions: list[tuple[str, Expr, str]] = []
         for number in sorted(self.searched.chosen.union(self.searched.constraints)):
             prop = self.model.properties[number]
             name, body, about = self.properties[number], self._body(number), above(prop.span)
@@ -431,14 +436,14 @@ class _Writer:
                 body = opposite(body)
                 about = f"Can be reached: TLC finds this violated.\n{about}"
             elif number in self.searched.constraints and not variables_read(prop.body):
-                # TLC does not begin where a constraint is FALSE whatever the state is.
+                # TLC does not accept a constraint that is FALSE in every state.
                 body = conjoined([Infix("=", Name("vars"), Name("vars")), body])
-            made.append((name, body, about))
+            definitions.append((name, body, about))
         if self.rests:
             self._define("Quiescent", self._quiescent())
-        for name, body, about in made:
+        for name, body, about in definitions:
             self._define(name, body, (), about)
-        # TLC asks outside the constraints, too, where nothing is searched.
+        # TLC also evaluates invariants outside the constraints, where nothing is searched.
         inside = conjoined([Name(self.properties[n]) for n in self.searched.constraints])
         if self.deadlock_invariant() is not None or self.terminal_has_value is not None:
             self._define("Terminal", self.terminal)
@@ -457,14 +462,16 @@ class _Writer:
     def _quiescent(self) -> Expr:
         return conjoined([
             opposite(self.enabled(number, ()))
-            for number, one in enumerate(self.model.actions)
-            if one.kind == "ordinary"
+            for number, declared in enumerate(self.model.actions)
+            if declared.kind == "ordinary"
         ])  # fmt: skip
 
     # ------------------------------------------------------------ the configuration
 
     def configuration(self) -> str:
-        """What TLC is asked: the properties of the check, and deadlock as the language has it."""
+        """The configuration for TLC: the properties of the check, and deadlock as the language
+        defines it.
+        """
         rows = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
         words = {
             **dict.fromkeys(self.searched.invariants, "INVARIANT"),
@@ -489,7 +496,7 @@ def _title(prop: ir.Property) -> str:
 
 
 def _instances(body: ir.Statement) -> ir.Pick | None:
-    """The choice of an instance, where an action begins with one."""
+    """The choice of an instance with which an action begins, if any."""
     match body:
         case ir.Pick(label="", condition=None):
             return body

@@ -1,4 +1,4 @@
-"""Names of a TLA+ module: which words are taken, and what a name of a spec becomes."""
+"""Names in a TLA+ module: the reserved ones, and those derived from a spec."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESERVED = frozenset(
     VARIABLES WITH WITNESS
     """.split()  # noqa: SIM905
 )
-"""The words of TLA+, which nothing can be called by, fields included."""
+"""The keywords of TLA+, which are not allowed as names, even of fields."""
 STANDARD = frozenset(
     """
     Nat Int Real Seq Len Append Head Tail SubSeq SelectSeq IsFiniteSet Cardinality IsABag
@@ -24,7 +24,7 @@ STANDARD = frozenset(
     Naturals Integers Reals Sequences FiniteSets Bags TLC Randomization Json
     """.split()  # noqa: SIM905
 )
-"""What the modules that are extended define, and what they are called."""
+"""The names of the extended modules and of their definitions."""
 OURS = frozenset(
     """
     Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view counting clock FloorDiv FloorMod
@@ -34,11 +34,11 @@ OURS = frozenset(
     SumOfSequence SumOfSet SumOfBag BagOfImages Image HasOne First Test
     """.split()  # noqa: SIM905
 )
-"""What the module itself defines and binds beside the names of the spec."""
+"""Names that the module itself defines and binds, in addition to those of the spec."""
 
 
 def usable(text: str) -> str:
-    """A name like this one that TLA+ reads as a name."""
+    """A similar name that is valid in TLA+."""
     base = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if not re.search("[A-Za-z]", base):
         base = f"x{base}"
@@ -49,9 +49,10 @@ def usable(text: str) -> str:
 
 @dataclass(slots=True)
 class Names:
-    """Names that are not taken yet, in a module or (with ``module``) in one definition of it.
+    """Allocates unused names, in a module or (with ``module``) in one definition of it.
 
-    ``bound`` are the names that any definition binds: none that the module gets later is one.
+    ``bound`` are the names bound in any definition: names that the module allocates later avoid
+    them.
     """
 
     module: Names | None = None
@@ -59,7 +60,7 @@ class Names:
     bound: set[str] = field(default_factory=set[str])
 
     def fresh(self, wanted: str) -> str:
-        """A name like this one that nothing else has."""
+        """An unused name similar to this one."""
         base = usable(wanted)
         name, number = base, 1
         while self._known(name):
@@ -76,18 +77,16 @@ class Names:
         return name in self.bound if self.module is None else name in self.module.taken
 
     def inner(self) -> Names:
-        """For one definition: what it binds may be called alike in another one."""
+        """For one definition, which may reuse names bound in others."""
         return Names(self.module or self, set(self.taken), self.bound)
 
 
 def field_names(wanted: list[str]) -> list[str]:
-    """The names of fields: any but words of TLA+, and no two alike."""
+    """The names of fields: not keywords of TLA+, and distinct."""
     names = Names(taken=set(RESERVED))
     return [names.fresh(text) for text in wanted]
 
 
 def names_of(stem: str, titles: Sequence[str], names: Names) -> dict[str, str]:
-    """The names of the modules of some checks: words of letters, digits and underscores. They are
-    taken then.
-    """
+    """Allocates the names of the modules of some checks: letters, digits and underscores."""
     return {title: names.fresh(f"{stem}_{title}" if title else stem) for title in titles}

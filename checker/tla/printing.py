@@ -1,7 +1,7 @@
-"""A tree of TLA+ on paper: brackets where precedence wants them, lines of limited length.
+"""Prints a tree of TLA+: brackets where precedence requires them, lines of limited length.
 
-What does not fit on a line is broken into its parts. In a list of conjuncts, one below the other,
-every line of a part stands to the right of the part's sign, as TLA+ wants it.
+Expressions that do not fit on a line are split into their parts. In a vertical list of conjuncts
+every line of a part is to the right of its sign, as TLA+ requires.
 """
 
 from __future__ import annotations
@@ -47,21 +47,20 @@ from fencepost.checker.tla.tree import (
 )
 
 WIDTH = 100
-"""Columns of a line. Longer are only lines with a part that cannot be broken, deep inside."""
+"""Columns of a line. Only lines with a deeply nested part that cannot be split are longer."""
 TIGHT = 64
-"""With less room than that, parts are indented by as little as can be."""
+"""With less room than this, parts are indented by the minimum."""
 _BOOLEAN = ("=>", "<=>", "~>")
 _COMPARING = ("=", "/=", "<", "<=", ">", ">=", "\\in", "\\notin", "\\subseteq")
 _CHAINS = ("+", "*", "\\cup", "\\cap", "\\o", "@@", "(+)")
-"""Signs between whose operands no brackets are needed, however they are grouped."""
+"""Signs that need no brackets between equal ones, in any grouping."""
 
 OPEN, BOOLEAN, JUNCTION, COMPARISON, OPERATION, ATOM = range(6)
-"""How firmly an expression holds together, from those that go on to the right as far as they can
-to those that are one piece."""
+"""Ranks of precedence, from expressions that extend as far right as possible to atoms."""
 
 
 def rank(node: Expr) -> int:
-    """How firmly an expression holds together."""
+    """The rank of an expression."""
     match node:
         case If() | Let() | Quantified() | Lambda():
             return OPEN
@@ -84,7 +83,7 @@ def rank(node: Expr) -> int:
 
 
 def _bracketed(parent: Expr, part: Expr, first: bool) -> bool:
-    """Whether an operand stands in brackets; ``first``: it is the left one."""
+    """Whether an operand needs brackets; ``first``: it is the left one."""
     firm = rank(part)
     match parent:
         case Junction(sign):
@@ -172,13 +171,13 @@ def flat(node: Expr) -> str:
 
 
 def _element(part: Expr) -> Expr:
-    r"""What stands behind a brace or square bracket, where ``x \in S`` would bind ``x``."""
+    r"""An element after an opening brace or bracket, where ``x \in S`` would bind ``x``."""
     binds = re.match(r"(\w+|<<[^<>]*>>) \\in ", flat(part))
     return Infix("=", part, TRUE) if binds else part
 
 
 def quoted(text: str) -> str:
-    """A string with its quotation marks; what TLA+'s strings do not hold becomes ``?``."""
+    """A string in quotation marks; characters that TLA+ strings cannot contain become ``?``."""
     safe = "".join(c if " " <= c <= "~" else "?" for c in text)
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -196,23 +195,23 @@ def _path(path: tuple[Expr | str, ...]) -> str:
     return "".join(f".{step}" if isinstance(step, str) else f"[{flat(step)}]" for step in path)
 
 
-def _head(one: Definition) -> str:
-    parameters = f"({', '.join(one.parameters)})" if one.parameters else ""
-    return f"{one.name}{parameters} =="
+def _head(defined: Definition) -> str:
+    parameters = f"({', '.join(defined.parameters)})" if defined.parameters else ""
+    return f"{defined.name}{parameters} =="
 
 
-def _flat_definition(one: Definition) -> str:
+def _flat_definition(defined: Definition) -> str:
     recursive = ""
-    if one.recursive:
-        recursive = f"RECURSIVE {one.name}({', '.join('_' for _ in one.parameters)}) "
-    return f"{recursive}{_head(one)} {flat(one.body)}"
+    if defined.recursive:
+        recursive = f"RECURSIVE {defined.name}({', '.join('_' for _ in defined.parameters)}) "
+    return f"{recursive}{_head(defined)} {flat(defined.body)}"
 
 
 # ---------------------------------------------------------------- on several lines
 
 
 def lines(node: Expr, room: int) -> list[str]:
-    """An expression on lines of at most ``room`` columns, as far as it can be broken."""
+    """An expression on lines of at most ``room`` columns, as far as it can be split."""
     text = flat(node)
     if len(text) <= room and not _tall(node):
         return [text]
@@ -225,9 +224,9 @@ def lines(node: Expr, room: int) -> list[str]:
             return _conditional(condition, then, otherwise, room)
         case Let(definitions, body):
             if room < TIGHT:
-                inside = [line for one in definitions for line in definition(one, room - 2)]
+                inside = [line for local in definitions for line in definition(local, room - 2)]
                 return ["LET", *_led("  ", ["", *inside])[1:], "IN", *lines(body, room)]
-            inside = [line for one in definitions for line in definition(one, room - 4)]
+            inside = [line for local in definitions for line in definition(local, room - 4)]
             return [*_led("LET ", inside), *_led("IN  ", lines(body, room - 4))]
         case Quantified(sign, name, domain, body):
             head = f"{sign} {name} \\in "
@@ -244,8 +243,8 @@ def lines(node: Expr, room: int) -> list[str]:
             return _led(head, _part(node, operand, room - len(head)))
         case Apply(operator, arguments):
             step = 3 if room < TIGHT else 4
-            made = [lines(argument, room - step - 1) for argument in arguments]
-            return _enclosed(f"{operator}(", made, ")", step)
+            rows_of = [lines(argument, room - step - 1) for argument in arguments]
+            return _enclosed(f"{operator}(", rows_of, ")", step)
         case Tuple(parts):
             return _filled("<<", parts, ">>", room)
         case Listed(parts):
@@ -286,13 +285,14 @@ def lines(node: Expr, room: int) -> list[str]:
 
 
 _MEMBER = Infix("\\in", Name("TRUE"), Name("TRUE"))
-"""What a domain stands in."""
+"""The parent of a domain, for its brackets."""
 
 
 def _conditional(
     condition: Expr, then: Expr, otherwise: Expr, room: int, word: str = "IF "
 ) -> list[str]:
-    # Every line of the condition stands behind the word: the columns of a list in it count.
+    # Every line of the condition is to the right of the word: the columns of a vertical list
+    # matter.
     first = _led(word, lines(condition, room - 5 - len(word)))
     if room < TIGHT and len(flat(then)) > room - 5:
         first += ["THEN", *_led("  ", ["", *lines(then, room - 2)])[1:]]
@@ -300,7 +300,7 @@ def _conditional(
         first += _led("THEN ", lines(then, room - 5))
     rest = lines(otherwise, room - 5)
     if isinstance(otherwise, If) and len(rest) > 1:
-        # A chain of them stays in its columns.
+        # Chained conditions keep the same columns.
         parts = otherwise.condition, otherwise.then, otherwise.otherwise
         return [*first, *_conditional(*parts, room, "ELSE IF ")]
     if room < TIGHT and len(rest) > 1:
@@ -312,18 +312,19 @@ def _path_lines(path: tuple[Expr | str, ...], room: int) -> list[str]:
     rows = [f"    !{_path(path)} ="]
     if len(rows[0]) <= room:
         return rows
-    made = ["    !"]
+    rows_of = ["    !"]
     for step in path:
         inside = (
             [f".{step}"] if isinstance(step, str) else _ended(_led("[", lines(step, room - 6)), "]")
         )
-        made += _led("     ", inside)
-    return _ended(made, " =")
+        rows_of += _led("     ", inside)
+    return _ended(rows_of, " =")
 
 
 def _tall(node: Expr) -> bool:
-    """Whether an expression that would fit on a line reads better on several: a definition in it,
-    or a list of what variables are after the step."""
+    """Whether an expression that fits on a line reads better on several: it contains a definition,
+    or a list of assignments.
+    """
     match node:
         case Let():
             return True
@@ -342,20 +343,20 @@ def _assigns(part: Expr) -> bool:
 
 
 def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[str]:
-    """An operand; one that is broken stands in brackets unless it is in one piece."""
+    """An operand, in brackets if it needs them."""
     if isinstance(parent, Junction):
-        # A list of conjuncts ends with its columns, so its parts need no brackets.
+        # A vertical list ends where its columns end, so its parts need no brackets.
         return lines(part, room)
     if not _bracketed(parent, part, first):
         rows = lines(part, room)
-        # The columns of a list go on until a bracket ends it.
+        # A vertical list continues until a bracket ends it.
         if len(rows) == 1 or rank(part) != JUNCTION:
             return rows
     return _ended(_led("(", lines(part, room - 2)), ")")
 
 
 def _infix(node: Infix, sign: str, left: Expr, right: Expr, room: int) -> list[str]:
-    """The operands of a chain one below the other; the sign leads what is on its right."""
+    """The operands of a chain, one per line; the sign precedes its right operand."""
     if sign in ("=", "\\in", "=>", ":>") and len(flat(left)) <= room - 8:
         head = f"{_operand(node, left)} {sign} "
         if len(head) <= 44:
@@ -379,13 +380,13 @@ def _comprehension(
 
 
 def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> list[str]:
-    """Parts side by side, as many as a line takes, or else one below the other."""
+    """Parts side by side, as many as fit on a line, or else one per line."""
     texts = [flat(part) for part in parts]
     if not texts:
         return [opening + closing]
     if max(map(len, texts)) > room // 2:
-        made = [lines(part, room - len(opening) - 2) for part in parts]
-        return _enclosed(opening, made, closing, step=len(opening))
+        rows_of = [lines(part, room - len(opening) - 2) for part in parts]
+        return _enclosed(opening, rows_of, closing, step=len(opening))
     rows: list[str] = []
     line = opening
     gap = " " * len(opening)
@@ -399,7 +400,7 @@ def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> lis
 
 
 def _enclosed(opening: str, parts: list[list[str]], closing: str, step: int = 4) -> list[str]:
-    """Parts one below the other, with commas, in brackets."""
+    """Parts one per line, with commas, in brackets."""
     inside: list[str] = []
     for number, part in enumerate(parts):
         inside += _ended(part, "," if number < len(parts) - 1 else closing)
@@ -421,26 +422,26 @@ def _ended(rest: list[str], end: str) -> list[str]:
 # ---------------------------------------------------------------- definitions and modules
 
 
-def definition(one: Definition, room: int = WIDTH) -> list[str]:
+def definition(defined: Definition, room: int = WIDTH) -> list[str]:
     """A definition as lines."""
-    rows = comment(one.comment, room)
+    rows = comment(defined.comment, room)
     step = 2 if room < TIGHT else 4
-    if one.recursive:
-        holes = [Name("_")] * len(one.parameters)
-        rows += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
-    head = [f"{one.name} =="]
-    if one.parameters:
-        parts = [Name(text) for text in one.parameters]
-        head = _ended(_filled(f"{one.name}(", parts, ")", room - 3), " ==")
-    text = flat(one.body)
-    if len(head[-1]) + 1 + len(text) <= room and not _tall(one.body):
+    if defined.recursive:
+        holes = [Name("_")] * len(defined.parameters)
+        rows += _filled(f"RECURSIVE {defined.name}(", holes, ")", room)
+    head = [f"{defined.name} =="]
+    if defined.parameters:
+        parts = [Name(text) for text in defined.parameters]
+        head = _ended(_filled(f"{defined.name}(", parts, ")", room - 3), " ==")
+    text = flat(defined.body)
+    if len(head[-1]) + 1 + len(text) <= room and not _tall(defined.body):
         return [*rows, *_ended(head, f" {text}")]
-    return [*rows, *head, *_led(" " * step, lines(one.body, room - step))]
+    return [*rows, *head, *_led(" " * step, lines(defined.body, room - step))]
 
 
 def comment(text: str, room: int = WIDTH) -> list[str]:
-    """Text as comment lines, as it was broken into lines; of longer ones, the last words go to the
-    beginning of the next line of the paragraph.
+    """Text as comment lines that keep its line breaks; the words that do not fit move to the next
+    line of the paragraph.
     """
     rows: list[str] = []
     over = ""
@@ -463,17 +464,17 @@ def comment(text: str, room: int = WIDTH) -> list[str]:
     return rows
 
 
-def module(one: Module) -> str:
+def module(written: Module) -> str:
     """A module as text."""
-    head = f" MODULE {one.name} "
+    head = f" MODULE {written.name} "
     bar = "-" * max(4, (WIDTH - 24 - len(head)) // 2)
-    rows = [f"{bar}{head}{bar}", *comment(one.comment)]
-    rows += [f"EXTENDS {', '.join(one.extends)}", "", "VARIABLES"]
-    for number, (name, about) in enumerate(one.variables):
-        end = "," if number < len(one.variables) - 1 else ""
+    rows = [f"{bar}{head}{bar}", *comment(written.comment)]
+    rows += [f"EXTENDS {', '.join(written.extends)}", "", "VARIABLES"]
+    for number, (name, about) in enumerate(written.variables):
+        end = "," if number < len(written.variables) - 1 else ""
         rows += [f"    {line}" for line in comment(about, WIDTH - 4)]
         rows.append(f"    {name}{end}")
-    for unit in one.units:
+    for unit in written.units:
         rows += ["", *_unit(unit)]
     return "\n".join([*rows, "", "=" * (2 * len(bar) + len(head)), ""])
 
@@ -484,7 +485,10 @@ def _unit(unit: Unit) -> list[str]:
             return _led("ASSUME ", lines(condition, WIDTH - 7))
         case Instance(name, inside, values, about):
             head = [*comment(about), f"{name} == INSTANCE {inside} WITH"]
-            rows = [_led(f"    {one} <- ", lines(v, WIDTH - 8 - len(one))) for one, v in values]
+            rows = [
+                _led(f"    {variable} <- ", lines(v, WIDTH - 8 - len(variable)))
+                for variable, v in values
+            ]
             ended = [_ended(row, ",") for row in rows[:-1]]
             return [*head, *(line for row in [*ended, rows[-1]] for line in row)]
         case Written(text):

@@ -1,4 +1,4 @@
-"""Where an expression or statement stands: what its variables, locals and operators are called."""
+"""The context of an expression or statement: the names of variables, locals and operators."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fencepost.spec.records import dataclass
 
 
 class Operators(Protocol):
-    """What a module defines that expressions use."""
+    """The definitions of a module that expressions use."""
 
     def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
         """Whether an action can be taken (see `ir.Enabled`)."""
         ...
 
     def quiescent(self) -> Expr:
-        """Whether nothing can happen but steps that need not be taken."""
+        """Whether only optional steps are possible."""
         ...
 
     def value(self, scope: Scope, expr: ir.Expr) -> Expr:
@@ -30,20 +30,20 @@ class Operators(Protocol):
         ...
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
-        """The call of a definition that ``expr`` is the body of, if it is one."""
+        """The call of a definition whose body is ``expr``, if there is one."""
         ...
 
 
 @dataclass(slots=True)
 class Work:
-    """What is known of a model while its module is made."""
+    """Facts about a model, collected while its module is generated."""
 
     model: ir.Model
     locals: dict[int, str] = field(default_factory=dict[int, str])
     partial: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether a node, by its identity, has a part whose evaluation may fail."""
+    """Whether a node, by identity, has a part whose evaluation may fail."""
     whole: set[str] = field(default_factory=lambda: {"Assert", "Defined"})
-    """Names of conditions that TLC does not take apart in an action."""
+    """Names of conditions that TLC does not split in an action."""
 
     def __post_init__(self) -> None:
         for node in walk((self.model.initial, *self._bodies())):
@@ -60,21 +60,21 @@ class Work:
 
     def fails(self, node: Node) -> bool:
         """Whether the evaluation of an expression may be undefined."""
-        known = self.partial.get(id(node))
-        if known is None:
-            known = isinstance(node, ir.Demand) or any(map(self.fails, children(node)))
-            self.partial[id(node)] = known
-        return known
+        may_fail = self.partial.get(id(node))
+        if may_fail is None:
+            may_fail = isinstance(node, ir.Demand) or any(map(self.fails, children(node)))
+            self.partial[id(node)] = may_fail
+        return may_fail
 
     def fault(self, site: int) -> String:
-        """What TLC says when an evaluation fails."""
-        one = self.model.sites[site]
-        return String(f"evaluation error: {one.message} ({_place(one)})")
+        """TLC's message when an evaluation fails."""
+        failed = self.model.sites[site]
+        return String(f"evaluation error: {failed.message} ({_place(failed)})")
 
     def assertion(self, site: int) -> String:
-        """What TLC says when an assertion fails."""
-        one = self.model.sites[site]
-        return String(f"assertion: {one.message} ({_place(one)})")
+        """TLC's message when an assertion fails."""
+        failed = self.model.sites[site]
+        return String(f"assertion: {failed.message} ({_place(failed)})")
 
 
 def _place(site: ir.Site) -> str:
@@ -84,10 +84,10 @@ def _place(site: ir.Site) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What variables and slots stand for at some place.
+    """The expressions for variables and slots at some point.
 
-    ``variables`` are the present values by number, ``after`` those after the step; ``slots`` the
-    values of locals. ``names`` are those of the definition that the place is in.
+    ``variables`` are the current values by number, ``after`` those after the step, ``slots`` the
+    values of locals. ``names`` belong to the enclosing definition.
     """
 
     work: Work
@@ -98,32 +98,33 @@ class Scope:
     slots: Mapping[int, Expr] = field(default_factory=dict[int, Expr])
     inside: object = None
     parameters: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Inside of which definition of the spec the place is, and what those of its parameters are
-    called that stand for variables, by the variables' numbers."""
+    """The enclosing definition of the spec, and the names of its parameters that represent
+    variables, by variable number.
+    """
 
     def inner(self) -> Scope:
-        """For a definition of its own: what it binds may be called alike in another one."""
+        """The scope of a separate definition, which may reuse names bound in others."""
         return replace(self, names=self.names.inner())
 
     def bound(self, slot: int, value: Expr) -> Scope:
-        """With a value for a slot."""
+        """This scope with a value for a slot."""
         return replace(self, slots={**self.slots, slot: value})
 
     def assigned(self, variable: int, value: Expr) -> Scope:
-        """With another value of a variable."""
+        """This scope with another value of a variable."""
         return replace(self, variables={**self.variables, variable: value})
 
     def value(self, expr: ir.Expr) -> Expr:
-        """An expression of the core, here."""
+        """An expression of the core, in this scope."""
         return self.operators.value(self, expr)
 
     def local(self, slot: int, wanted: str = "") -> str:
-        """A name for a slot: what the spec calls it, if it calls it anything."""
+        """A name for a slot: that of the spec, if it has one."""
         return self.names.fresh(wanted or self.work.locals.get(slot, "") or "x")
 
 
 def simple(value: Expr) -> bool:
-    """Whether a value may be written several times: it is short, and costs nothing."""
+    """Whether a value may be duplicated: it is short and cheap."""
     match value:
         case Name() | Number() | String() | Prime() | Tuple(()):
             return True
@@ -138,11 +139,11 @@ def simple(value: Expr) -> bool:
 
 
 Body: TypeAlias = "Callable[[Expr], Expr]"
-"""What is made of a value."""
+"""A function of a value in TLA+."""
 
 
 def shared(scope: Scope, value: Expr, body: Body, wanted: str = "v") -> Expr:
-    """``body`` of a value that it writes several times: by a name, unless it is simple."""
+    """``body`` of a value that it uses several times: bound to a name, unless it is simple."""
     if simple(value):
         return body(value)
     name = scope.names.fresh(wanted)

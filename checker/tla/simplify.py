@@ -1,6 +1,4 @@
-"""Trees of TLA+: going through them, changing them, and making them as simple as their parts allow
-(`conjoined`, `chosen`).
-"""
+"""Traversal, rewriting and simplification of TLA+ trees (`conjoined`, `chosen`)."""
 
 from __future__ import annotations
 
@@ -34,11 +32,11 @@ from fencepost.checker.tla.tree import (
     Unchanged,
 )
 
-# ---------------------------------------------------------------- going through a tree
+# ---------------------------------------------------------------- traversal
 
 
 def children(node: Expr) -> list[Expr]:
-    """The expressions directly inside one, in the order written."""
+    """The direct subexpressions of a node, in the order written."""
     return [part for item in fields(node) for part in _inside(getattr(node, item.name))]
 
 
@@ -53,7 +51,7 @@ def _inside(value: object) -> Iterator[Expr]:
 
 
 def changed(node: Expr, part: Callable[[Expr], Expr]) -> Expr:
-    """``node`` with ``part`` of each expression directly inside it, and simplified."""
+    """``node`` with ``part`` applied to each direct subexpression, simplified."""
 
     def made(value: object) -> object:
         if isinstance(value, tuple):
@@ -76,32 +74,32 @@ def changed(node: Expr, part: Callable[[Expr], Expr]) -> Expr:
 
 
 def everything(node: Expr) -> Iterator[Expr]:
-    """A tree's nodes, itself included."""
+    """All nodes of a tree, including the root."""
     stack = [node]
     while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(children(one)[::-1])
+        current = stack.pop()
+        yield current
+        stack.extend(children(current)[::-1])
 
 
 def size(node: Expr) -> int:
-    """How many nodes a tree has."""
+    """The number of nodes of a tree."""
     return sum(1 for _ in everything(node))
 
 
 def uses(node: Expr, name: str) -> int:
-    """How often a name is used in a tree, as a value or as an operator."""
+    """The number of uses of a name in a tree, as a value or as an operator."""
     return sum(
         1
-        for one in everything(node)
-        if (isinstance(one, Name) and one.text == name)
-        or (isinstance(one, Apply) and one.operator == name)
+        for current in everything(node)
+        if (isinstance(current, Name) and current.text == name)
+        or (isinstance(current, Apply) and current.operator == name)
     )
 
 
 def substituted(node: Expr, values: dict[str, Expr]) -> Expr:
-    """A tree with values in the place of names. No name is bound twice in a definition, so none
-    of a value's names is captured.
+    """A tree with names replaced by values. No name is bound twice in a definition, so no name of a
+    value is captured.
     """
     if isinstance(node, Name):
         return values.get(node.text, node)
@@ -109,7 +107,7 @@ def substituted(node: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def inlined(node: Expr, operator: Definition) -> Expr:
-    """A tree with the body of an operator in the place of its calls."""
+    """A tree with calls of an operator replaced by its body."""
     node = changed(node, lambda part: inlined(part, operator))
     if isinstance(node, Apply) and node.operator == operator.name:
         values = dict(zip(operator.parameters, node.arguments, strict=True))
@@ -120,8 +118,8 @@ def inlined(node: Expr, operator: Definition) -> Expr:
 
 
 def demands(node: Expr, name: str) -> bool:
-    """Whether TLC needs the value of ``name`` for that of ``node``, wherever ``node`` has one and,
-    if it is an action, nothing in it but an error ends the step.
+    """Whether TLC needs the value of ``name`` for any value of ``node``, and, if ``node`` is an
+    action, only an error can end the step before that.
     """
 
     def need(part: Expr) -> bool:
@@ -147,8 +145,8 @@ def demands(node: Expr, name: str) -> bool:
             return need(condition) or (need(then) and need(otherwise))
         case Let(definitions, body):
             return need(body) or any(
-                not one.parameters and need(one.body) and demands(body, one.name)
-                for one in definitions
+                not local.parameters and need(local.body) and demands(body, local.name)
+                for local in definitions
             )
         case Filter(_, domain, _) | Function(_, domain, _) | Quantified(_, _, domain, _):
             return need(domain)
@@ -161,7 +159,7 @@ def demands(node: Expr, name: str) -> bool:
 
 
 def _settles(part: Expr) -> bool:
-    """Whether a conjunct only says what a variable is after the step, and so cannot be false."""
+    """Whether a conjunct only gives the next value of a variable, and so cannot be false."""
     return isinstance(part, Unchanged) or (
         isinstance(part, Infix) and part.sign == "=" and isinstance(part.left, Prime)
     )
@@ -172,16 +170,14 @@ STRICT = frozenset({
     "FloorMod", "Head", "InsertAt", "Len", "Range", "RemoveAt", "SetToBag", "SubSeq",
     "SumOfBag", "SumOfSequence", "SumOfSet", "TLCEval", "Tail", "Within", "Wrap",
 })  # fmt: skip
-"""Operators that need the values of all their arguments."""
+"""Operators that need the values of all arguments."""
 
 
-# ---------------------------------------------------------------- making and simplifying
+# ---------------------------------------------------------------- construction and simplification
 
 
 def conjoined(parts: Sequence[Expr]) -> Expr:
-    """All of the parts hold. What is said of the variables after the step comes together: those
-    that stay as they are are listed.
-    """
+    """The conjunction of the parts. Unchanged variables are collected into one conjunct."""
     flat: list[Expr] = []
     for part in parts:
         flat += part.parts if isinstance(part, Junction) and part.sign == "/\\" else [part]
@@ -207,7 +203,7 @@ def conjoined(parts: Sequence[Expr]) -> Expr:
 
 
 def either(parts: Sequence[Expr]) -> Expr:
-    """One of the parts holds."""
+    """The disjunction of the parts."""
     flat: list[Expr] = []
     for part in parts:
         flat += part.parts if isinstance(part, Junction) and part.sign == "\\/" else [part]
@@ -223,7 +219,7 @@ def either(parts: Sequence[Expr]) -> Expr:
 
 
 def opposite(part: Expr) -> Expr:
-    """The part does not hold."""
+    """The negation of a part."""
     match part:
         case Name("TRUE"):
             return FALSE
@@ -244,14 +240,14 @@ _OPPOSITES = {
 
 
 def implied(premise: Expr, conclusion: Expr) -> Expr:
-    """The one holds only where the other does."""
+    """The implication ``premise => conclusion``."""
     if premise == TRUE:
         return conclusion
     return TRUE if premise == FALSE else Infix("=>", premise, conclusion)
 
 
 def chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """The one or the other."""
+    """The conditional expression."""
     if condition == TRUE:
         return then
     if condition == FALSE:
@@ -260,12 +256,12 @@ def chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def among(element: Expr, whole: Expr) -> Expr:
-    """An element is in a set."""
+    """The membership of an element in a set."""
     return Infix("\\in", element, whole)
 
 
 def equal(left: Expr, right: Expr) -> Expr:
-    """Two values are the same."""
+    """The equality of two values."""
     return Infix("=", left, right)
 
 
@@ -275,16 +271,16 @@ def call(operator: str, *arguments: Expr) -> Expr:
 
 
 def let(name: str, value: Expr, body: Expr) -> Expr:
-    """``LET name == value IN body``; definitions that follow each other share a LET."""
-    one = Definition(name, (), value)
-    return defining(one, body)
+    """``LET name == value IN body``; nested definitions share a LET."""
+    named = Definition(name, (), value)
+    return defining(named, body)
 
 
-def defining(one: Definition, body: Expr) -> Expr:
+def defining(definition: Definition, body: Expr) -> Expr:
     """``LET`` a definition ``IN body``."""
     if isinstance(body, Let):
-        return Let((one, *body.definitions), body.body)
-    return Let((one,), body)
+        return Let((definition, *body.definitions), body.body)
+    return Let((definition,), body)
 
 
 def plus(number: Expr, amount: int) -> Expr:

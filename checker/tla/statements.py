@@ -1,14 +1,13 @@
 """Statements of the core as TLA+ actions.
 
-The language runs statements one after the other, and TLA+ relates the values before a step to those
-after it; so a statement is translated together with what follows it, under the values that the
-variables have at that point. What follows a branch or a loop is a definition with the changed
-variables as parameters, where it would stand several times otherwise; a loop is a recursive
-definition, with what is left of the collection as a parameter. So a module is never much longer
-than the spec.
+The language runs statements in sequence, but TLA+ relates the values before a step to those after
+it. So a statement is translated together with its continuation, given the values of the variables
+at this point. The continuation of a branch or loop becomes a definition with the changed variables
+as parameters if it would be duplicated otherwise; a loop becomes a recursive definition with the
+rest of the collection as a parameter. This keeps the module about as long as the spec.
 
-What the language evaluates, TLC evaluates, and before whatever comes next in the spec: a conjunct
-that asks for a value (`Defined`) stands where it may be undefined and the step may end otherwise.
+TLC evaluates the same expressions as the language, in the same order: a conjunct that requires a
+value (`Defined`) precedes an expression that may be undefined, where the step could end otherwise.
 """
 
 from __future__ import annotations
@@ -60,24 +59,23 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.records import dataclass
 
 SMALL = 60
-"""What follows a branch is written out in each arm if that makes at most this many nodes."""
+"""The continuation of a branch is duplicated in both arms if that adds at most this many nodes."""
 
 FEW = 4
 """Branches with at most this many assignments, and nothing else, become conditional values."""
 
 _LOOP, _REST = "Loop", "Rest"
-"""What the definitions of loops, and of what follows branches, are called."""
+"""The names of definitions for loops and for continuations of branches."""
 
 Rest: TypeAlias = Callable[[Scope], Expr]
-"""What follows, under the values that the variables have then."""
+"""A continuation, given the values of the variables at its start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What follows a statement, and what follows each block that one may leave.
+    """The continuation of a statement, and those of the enclosing blocks that it may leave.
 
-    ``said`` are variables of which the statement that makes initial states says at once what they
-    are: it assigns them in one place.
+    ``said`` are variables that the initialization assigns exactly once, as a conjunct.
     """
 
     rest: Rest
@@ -85,18 +83,18 @@ class Flow:
     said: frozenset[int] = frozenset()
 
     def then(self, rest: Rest) -> Flow:
-        """With something before what follows."""
+        """This flow with another continuation."""
         return replace(self, rest=rest)
 
 
 def action(scope: Scope, statement: ir.Statement, end: Rest) -> Expr:
-    """A statement, and ``end`` behind it. Raises `NotExported`."""
+    """A statement with the continuation ``end``. Raises `NotExported`."""
     return formula(scope, statement, Flow(end, {}))
 
 
 def with_given(statement: ir.Statement, count: int) -> ir.Statement:
-    """An action whose first ``count`` choices have been made: it can be taken if what was chosen is
-    offered.
+    """An action whose first ``count`` choices are parameters: it is possible if the chosen values
+    are among the offered ones.
     """
     match statement:
         case ir.Pick(slot, domain, condition, guard, body=body) if count:
@@ -116,7 +114,7 @@ def with_given(statement: ir.Statement, count: int) -> ir.Statement:
 
 
 def formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
-    """A statement and what follows it. Raises `NotExported`, with the place."""
+    """A statement and its continuation. Raises `NotExported`, with the span."""
     try:
         return _formula(scope, statement, flow)
     except NotExported as refused:
@@ -137,13 +135,13 @@ def _formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
         case ir.Assign():
             return _assign(scope, statement, flow)
         case ir.Bind(slot=slot, value=value, body=body):
-            made = expression(scope, value)
+            translated = expression(scope, value)
             fails = scope.work.fails(value)
-            if simple(made) and not fails:
-                return formula(scope.bound(slot, made), body, flow)
+            if simple(translated) and not fails:
+                return formula(scope.bound(slot, translated), body, flow)
             name = scope.local(slot, "" if slot in scope.work.locals else "v")
             inside = formula(scope.bound(slot, Name(name)), body, flow)
-            return held(name, made, inside, fails)
+            return held(name, translated, inside, fails)
         case ir.Pick():
             return _pick(scope, statement, flow)
         case ir.Require(condition=condition):
@@ -179,8 +177,8 @@ def _affirmed(scope: Scope, condition: ir.Expr, message: Expr, flow: Flow) -> Ex
 
 
 def single(scope: Scope, condition: Expr) -> Expr:
-    """A condition that TLC does not take apart: of a disjunction, or of `exists`, it would make a
-    step for each way in which it is true.
+    """A condition that TLC does not split: of a disjunction or `exists` it would make one step for
+    each way to make it true.
     """
     if isinstance(condition, Junction) and condition.sign == "/\\":
         return conjoined([single(scope, part) for part in condition.parts])
@@ -188,7 +186,7 @@ def single(scope: Scope, condition: Expr) -> Expr:
 
 
 def parts_ways(scope: Scope, condition: Expr) -> bool:
-    """Whether TLC, in an action, would take a condition apart."""
+    """Whether TLC would split a condition in an action."""
 
     def parting(part: Expr) -> bool:
         return parts_ways(scope, part)
@@ -201,7 +199,7 @@ def parts_ways(scope: Scope, condition: Expr) -> bool:
         case Quantified(_, _, _, body):
             return parting(body)
         case Let(definitions, body):
-            return parting(body) or any(parting(one.body) for one in definitions)
+            return parting(body) or any(parting(local.body) for local in definitions)
         case If(_, then, otherwise):
             return parting(then) or parting(otherwise)
         case Apply(operator, _) | Name(operator):
@@ -214,8 +212,8 @@ def parts_ways(scope: Scope, condition: Expr) -> bool:
 
 
 def held(name: str, value: Expr, body: Expr, fails: bool) -> Expr:
-    """``body`` with a value by a name, where it is used more than once. A value that may fail is
-    evaluated before what follows, unless nothing can come before the failure.
+    """``body`` with a named value, if it is used more than once. A value that may fail is evaluated
+    before the body, unless nothing else can happen first.
     """
     if fails and not demands(body, name):
         return let(name, value, conjoined([call("Defined", Name(name)), body]))
@@ -229,17 +227,17 @@ def held(name: str, value: Expr, body: Expr, fails: bool) -> Expr:
 
 def _assign(scope: Scope, statement: ir.Assign, flow: Flow) -> Expr:
     variable = statement.variable
-    made, parts = _assigned(scope, statement)
+    assigned_value, parts = _assigned(scope, statement)
     fails = any(map(scope.work.fails, parts))
     if variable in flow.said:
         plain = scope.variables[variable]
-        return conjoined([equal(plain, made), flow.rest(scope)])
-    if simple(made) and not fails:
-        return flow.rest(scope.assigned(variable, made))
+        return conjoined([equal(plain, assigned_value), flow.rest(scope)])
+    if simple(assigned_value) and not fails:
+        return flow.rest(scope.assigned(variable, assigned_value))
     wanted = scope.work.model.variables[variable].name
     name = scope.names.fresh(wanted)
     body = flow.rest(scope.assigned(variable, Name(name)))
-    return held(name, made, body, fails)
+    return held(name, assigned_value, body, fails)
 
 
 def _assigned(scope: Scope, statement: ir.Assign) -> tuple[Expr, tuple[ir.Expr, ...]]:
@@ -290,13 +288,13 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
         case ir.Conditional(
             condition=asked, then=ir.Build(elements=(only,)), otherwise=ir.Literal(value=())
         ):
-            # The message at the head of an ordered channel, if there is one.
+            # The first message of an ordered channel, if there is one.
             inside = shared(scope, expression(scope, only), chosen_element, wanted)
             return conjoined([single(scope, expression(scope, asked)), inside])
         case _:
             pass
     if isinstance(domain.type, types.Seq):
-        # Equal elements of a sequence are choices of their own.
+        # Equal elements of a sequence are separate choices.
         def by_position(q: Expr) -> Expr:
             name = scope.names.fresh("i")
             inside = shared(scope, At(q, Name(name)), chosen_element, wanted)
@@ -305,7 +303,7 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
         return shared(scope, expression(scope, domain), by_position, "q")
     name = scope.local(slot, wanted)
     inside = elements(scope, domain)
-    # TLC does not begin where it finds that no action has a choice.
+    # TLC rejects a model if it finds that no action has a choice.
     if inside == Listed(()):
         return FALSE
     return Quantified("\\E", name, inside, chosen_element(Name(name)))
@@ -315,8 +313,8 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
 
 
 def assigns_only(statement: object) -> bool:
-    """Whether a statement always runs to its end, in one way, cannot fail, and assigns little: its
-    values are written where they are used.
+    """Whether a statement always completes in exactly one way, cannot fail, and assigns few
+    variables, so that its values can be inlined.
     """
     deciding = (
         ir.Pick, ir.Require, ir.Assert, ir.Ensure, ir.Block, ir.Leave, ir.ForEach, ir.Demand,
@@ -350,26 +348,28 @@ def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
 def _merged(
     scope: Scope, statement: ir.If, asked: Expr, changed: Sequence[int], flow: Flow
 ) -> Expr:
-    """A branch that only assigns: conditional values, and what follows stands once."""
-    one, other = _after(scope, statement.then), _after(scope, statement.otherwise)
+    """A branch that only assigns, as conditional values; its continuation is translated once."""
+    then_scope, else_scope = _after(scope, statement.then), _after(scope, statement.otherwise)
     names: list[tuple[str, Expr]] = []
     now = scope
     for index in changed:
         name = scope.names.fresh(scope.work.model.variables[index].name)
-        names.append((name, chosen(asked, one.variables[index], other.variables[index])))
+        names.append(
+            (name, chosen(asked, then_scope.variables[index], else_scope.variables[index]))
+        )
         now = now.assigned(index, Name(name))
     body = flow.rest(now)
-    for name, made in reversed(names):
-        body = held(name, made, body, scope.work.fails(statement.condition))
+    for name, merged in reversed(names):
+        body = held(name, merged, body, scope.work.fails(statement.condition))
     return body
 
 
 def _after(scope: Scope, statement: ir.Statement) -> Scope:
-    """The values of the variables behind a statement that only assigns."""
+    """The values of the variables after a statement that only assigns."""
     match statement:
         case ir.Sequence(statements=statements):
-            for one in statements:
-                scope = _after(scope, one)
+            for part in statements:
+                scope = _after(scope, part)
             return scope
         case ir.Assign(variable=variable):
             return scope.assigned(variable, _assigned(scope, statement)[0])
@@ -392,9 +392,11 @@ def _after(scope: Scope, statement: ir.Statement) -> Scope:
 def _joined(
     scope: Scope, changed: Sequence[int], flow: Flow, inside: Callable[[Rest], Expr]
 ) -> Expr:
-    """``inside`` of what follows, as a definition if it is used more than once and not short.
+    """Passes the continuation to ``inside``, as a definition if it is used more than once and not
+    short.
 
-    ``changed`` are the variables whose values may differ from use to use: its parameters.
+    ``changed`` are the variables whose values may differ between uses: the parameters of the
+    definition.
     """
     model = scope.work.model
     name = scope.names.fresh(_REST)
@@ -403,7 +405,7 @@ def _joined(
     for index, parameter in parameters.items():
         now = now.assigned(index, Name(parameter))
     body = flow.rest(now)
-    # What is not read behind the branch need not be handed on.
+    # A variable that the continuation does not read needs no parameter.
     changed = tuple(n for n in changed if uses(body, parameters[n]))
 
     def point(at: Scope) -> Expr:
@@ -411,10 +413,10 @@ def _joined(
 
     whole = inside(point)
     used = uses(whole, name)
-    one = Definition(name, tuple(parameters[n] for n in changed), body)
+    continuation = Definition(name, tuple(parameters[n] for n in changed), body)
     if used <= 1 or used * size(body) <= SMALL:
-        return inlined(whole, one)
-    return defining(one, whole)
+        return inlined(whole, continuation)
+    return defining(continuation, whole)
 
 
 def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
@@ -427,7 +429,7 @@ def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
 
 
 def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
-    """A loop: one round, or what follows when nothing is left of the collection."""
+    """A loop: one iteration, or the continuation if the rest of the collection is empty."""
     model = scope.work.model
     changed = sorted(assigned(loop.body))
     name, left = scope.names.fresh(_LOOP), scope.names.fresh("rest")
@@ -449,23 +451,23 @@ def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
 
 
 def whole(value: Expr) -> Expr:
-    """A value as an argument of a definition. TLC keeps a function as an expression, and loses
-    what the names in it stand for, unless it is asked for the values.
+    """A value as an argument of a definition. Without this call TLC keeps a function as an
+    unevaluated expression and loses the meaning of its names.
     """
     return call("TLCEval", value) if isinstance(value, Except | Function) else value
 
 
 def tidied(node: Expr) -> Expr:
-    """A finished body, without what later parts made unnecessary: a value that the step needs in
-    any case is not asked for, and one that is used once stands in its place.
+    """A finished body without leftovers: no `Defined` for a value that the step needs anyway, and
+    values used once are inlined.
     """
     match changed(node, tidied):
         case Apply(operator, arguments) if operator.partition("_")[0] in (_LOOP, _REST):
             return call(operator, *map(whole, arguments))
         case Let((*others, Definition(name, (), value)), body):
             pass
-        case made:
-            return made
+        case rewritten:
+            return rewritten
     inside = body
     match body:
         case Junction("/\\", (Apply("Defined", (Name(asked),)), *rest)) if asked == name:
@@ -477,6 +479,6 @@ def tidied(node: Expr) -> Expr:
         inside = substituted(inside, {name: value})
     else:
         inside = let(name, value, inside)
-    for one in reversed(others):
-        inside = defining(one, inside)
+    for definition in reversed(others):
+        inside = defining(definition, inside)
     return inside

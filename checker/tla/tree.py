@@ -1,6 +1,6 @@
 """TLA+ as a tree: expressions, definitions and modules.
 
-A node is made of other nodes and of names that are final; nothing ever looks into finished text.
+A node consists of other nodes and of final names; finished text is never parsed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything with expressions inside: in its fields, or in tuples there."""
+    """A node with expressions in its fields, or in tuples there."""
 
 
 @dataclass(frozen=True, slots=True)

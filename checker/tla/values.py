@@ -45,17 +45,19 @@ from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.source import Span
 
 MOST = 2**31 - 1
-"""TLC's integers are Java's ``int``."""
+"""The range of TLC's integers, which are Java's ``int``."""
 NARROW = 30
-"""A machine integer of at most this many bits wraps in TLA+ as it does in the language; beyond, TLC
-itself says when an integer leaves 32 bits.
+"""Machine integers of at most this many bits wrap in TLA+ as in the language; for wider ones, TLC
+reports an overflow of 32 bits.
 """
 FEW = 4096
-"""Values are listed, if they have to be, up to this number."""
+"""Values are listed explicitly up to this number."""
 
 
 class NotExported(Exception):
-    """A part of a model that is not exported: why, and where it is (None: not known yet)."""
+    """A part of a model that cannot be exported: the reason, and its span (None: not determined
+    yet).
+    """
 
     def __init__(self, reason: str, span: Span | None = None) -> None:
         super().__init__(reason)
@@ -117,7 +119,7 @@ def number(value: int) -> Expr:
 
 
 def mapping(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
-    """The function with these values."""
+    """The function with these pairs of argument and value."""
     if not pairs:
         return NOTHING
     parts: list[Expr] = [Infix(":>", key, value) for key, value in pairs]
@@ -125,7 +127,7 @@ def mapping(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
 
 
 def chain(sign: str, parts: Sequence[Expr]) -> Expr:
-    """The parts with a sign between them, grouped from the left."""
+    """The parts with a sign between them, left-associative."""
     whole, *rest = parts
     for part in rest:
         whole = Infix(sign, whole, part)
@@ -141,28 +143,30 @@ def bag(elements: Sequence[Expr]) -> Expr:
 
 @cache
 def record_fields(kind: types.Record) -> tuple[str, ...]:
-    """What the fields of a record are called."""
-    return tuple(field_names([one.name for one in kind.fields]))
+    """The names of the fields of a record."""
+    return tuple(field_names([declared.name for declared in kind.fields]))
 
 
 @cache
 def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
-    """What the fields of each variant are called: by their names, unless another variant has a
-    field of that name and another type, which TLC could not compare it with.
+    """The names of the fields of each variant: their own, unless another variant has a field with
+    this name and a type that TLC could not compare.
     """
     rows: list[tuple[str, ...]] = []
-    for one in kind.variants:
+    for declared in kind.variants:
         wanted: list[str] = []
-        for field in one.fields:
+        for field in declared.fields:
             same = [f for v in kind.variants for f in v.fields if f.name == field.name]
             plain = field.name != "tag" and all(alike(f.type, field.type) for f in same)
-            wanted.append(field.name if plain else f"{one.name}_{field.name}")
+            wanted.append(field.name if plain else f"{declared.name}_{field.name}")
         rows.append(tuple(field_names(["tag", *wanted])[1:]))
     return tuple(rows)
 
 
 def record(kind: types.Record, parts: Sequence[Expr]) -> Expr:
-    """The record with these fields; one without fields has a dummy, as TLA+ wants one."""
+    """The record with these fields. One without fields gets a dummy, since TLA+ requires at least
+    one.
+    """
     pairs = tuple(zip(record_fields(kind), parts, strict=True))
     return Fields("|->", pairs or (("tag", String(kind.name)),))
 
@@ -173,14 +177,14 @@ def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
     return Fields("|->", (("tag", String(kind.variants[tag].name)), *pairs))
 
 
-def alike(one: Type, other: Type) -> bool:
+def alike(left: Type, right: Type) -> bool:
     """Whether TLC can compare values of the types: they differ in ranges and capacities only."""
-    if isinstance(one, types.Integer) and isinstance(other, types.Integer):
+    if isinstance(left, types.Integer) and isinstance(right, types.Integer):
         return True
-    if type(one) is not type(other) or isinstance(one, types.Record | types.Union):
-        return one == other
-    inside = types.components(one), types.components(other)
-    return all(map(alike, *inside)) if inside[0] else one == other
+    if type(left) is not type(right) or isinstance(left, types.Record | types.Union):
+        return left == right
+    inside = types.components(left), types.components(right)
+    return all(map(alike, *inside)) if inside[0] else left == right
 
 
 # ---------------------------------------------------------------- sets of values
@@ -203,10 +207,10 @@ def universe(kind: Type, names: Names) -> Expr:
             return Fields(":", pairs or (("tag", Listed((String(kind.name),))),))
         case types.Union(variants=variants):
             parts: list[Expr] = []
-            for tag, one in enumerate(variants):
-                inside = [universe(f.type, names) for f in one.fields]
+            for tag, declared in enumerate(variants):
+                inside = [universe(f.type, names) for f in declared.fields]
                 pairs = tuple(zip(variant_fields(kind)[tag], inside, strict=True))
-                parts.append(Fields(":", (("tag", Listed((String(one.name),))), *pairs)))
+                parts.append(Fields(":", (("tag", Listed((String(declared.name),))), *pairs)))
             return chain("\\cup", parts)
         case types.Option(element):
             name = names.fresh("content")
@@ -237,7 +241,7 @@ def interval(low: int, high: int) -> Expr:
 
 
 def in_range(value: Expr, low: int, high: int) -> Expr:
-    """Whether an integer lies in a range; a bound that no integer of TLC passes is left out."""
+    """Whether an integer is in a range. A bound outside the integers of TLC is omitted."""
     if low < -MOST and high > MOST:
         return among(value, Name("Int"))
     if low < -MOST:
@@ -248,7 +252,7 @@ def in_range(value: Expr, low: int, high: int) -> Expr:
 
 
 def member(value: Expr, kind: Type, names: Names) -> Expr:
-    """Whether ``value`` is a value of the type, given that it is alike."""
+    """Whether ``value`` is a value of the type, if it is one of an `alike` type."""
     match kind:
         case types.Bool() | types.Enum():
             return among(value, universe(kind, names))
@@ -261,8 +265,8 @@ def member(value: Expr, kind: Type, names: Names) -> Expr:
             ])  # fmt: skip
         case types.Union(variants=variants):
             tested: list[Expr] = []
-            for tag, one in enumerate(variants):
-                held = zip(variant_fields(kind)[tag], one.fields, strict=True)
+            for tag, declared in enumerate(variants):
+                held = zip(variant_fields(kind)[tag], declared.fields, strict=True)
                 inside = conjoined([member(Dot(value, name), f.type, names) for name, f in held])
                 if inside != TRUE:
                     tested.append(Infix("=>", has_tag(value, kind, tag), inside))
@@ -311,8 +315,8 @@ def has_tag(value: Expr, kind: types.Union, tag: int) -> Expr:
 
 
 def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
-    """Whether one value comes before another in the order of the language. Both are names or
-    parts of names: they are written more than once.
+    """Whether a value is less than another in the order of the language. Both must be names or
+    parts of names, since they are duplicated.
     """
     match kind:
         case types.Integer():
@@ -326,12 +330,12 @@ def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
             parts = zip(record_fields(kind), fields, strict=True)
             return _by_parts([(Dot(left, n), Dot(right, n), f.type) for n, f in parts], names)
         case types.Union(variants=variants):
-            tags = Tuple(tuple(String(one.name) for one in variants))
+            tags = Tuple(tuple(String(declared.name) for declared in variants))
             first = call("Position", Dot(left, "tag"), tags)
             second = call("Position", Dot(right, "tag"), tags)
             cases: list[Expr] = [Infix("<", first, second)]
-            for tag, one in enumerate(variants):
-                held = zip(variant_fields(kind)[tag], one.fields, strict=True)
+            for tag, declared in enumerate(variants):
+                held = zip(variant_fields(kind)[tag], declared.fields, strict=True)
                 inside = _by_parts([(Dot(left, n), Dot(right, n), f.type) for n, f in held], names)
                 both = [has_tag(left, kind, tag), has_tag(right, kind, tag)]
                 cases.append(conjoined([*both, inside]) if inside != FALSE else FALSE)
@@ -379,18 +383,18 @@ def _by_parts(parts: Sequence[tuple[Expr, Expr, Type]], names: Names) -> Expr:
 
 
 def _lexicographic(left: Expr, right: Expr, element: Type, names: Names) -> Expr:
-    """The first difference decides; what is at an end there comes first."""
+    """The first difference decides; a sequence that ends there is less."""
     n, i = names.fresh("n"), names.fresh("i")
-    place, other = Name(n), Name(i)
+    position, other = Name(n), Name(i)
     same = Quantified(
         "\\A",
         i,
-        Infix("..", Number(1), plus(place, -1)),
+        Infix("..", Number(1), plus(position, -1)),
         equal(At(left, other), At(right, other)),
     )
-    ended = Infix("<", call("Len", left), place)
-    here = before(At(left, place), At(right, place), element, names)
-    within = Infix("<=", plus(place, -1), call("Len", left))
+    ended = Infix("<", call("Len", left), position)
+    here = before(At(left, position), At(right, position), element, names)
+    within = Infix("<=", plus(position, -1), call("Len", left))
     tests = conjoined([within, same, either([ended, here])])
     return Quantified("\\E", n, Infix("..", Number(1), call("Len", right)), tests)
 
@@ -406,8 +410,8 @@ def _by_difference(
     element: Type,
     names: Names,
 ) -> Expr:
-    """Sorted, the two part at the least element ``x`` of which one has more copies. The other one
-    goes on with a greater element there, or it is at its end and comes first.
+    """Sorted, the sequences differ first at the least element ``x`` with different counts. The one
+    without it continues with a greater element and is greater, or has ended and is less.
     """
     o = names.fresh("o")
     least = Quantified("\\A", o, differ, Prefix("~", before(Name(o), Name(x), element, names)))

@@ -38,7 +38,7 @@ MIXER = 0x1E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Contribution:
     """A word with only the lowest ``bits`` bits possibly set."""
 
     word: LLVM
@@ -46,24 +46,24 @@ class Said:
 
 
 class Colour:
-    """The colour of one value of ``enum``, whose position is the word ``one``."""
+    """The colour of one value of ``enum``, whose position is the word ``member``."""
 
-    def __init__(self, e: Emitter, enum: Enum, one: LLVM) -> None:
+    def __init__(self, e: Emitter, enum: Enum, member: LLVM) -> None:
         self.e = e
         self.ops = Collections(e)
         self.enum = enum
-        self.one = one
+        self.member = member
 
     def of_state(self, layout: Layout, state: LLVM, plain: bool) -> LLVM | None:
         """The contribution of the variables: with ``plain``, those whose contribution takes no
         loop, else the others. None if there are none.
         """
-        said: list[Said] = []
+        parts: list[Contribution] = []
         for kind, slot in zip(layout.types, layout.places, strict=True):
             if self.enum in symmetric_types([kind]) and plain is self._is_plain(kind):
                 value = self.ops.read(state, slot.word, slot.shift, kind)
-                said.append(self._of(value, True))
-        return self._joined(said).word if said else None
+                parts.append(self._of(value, True))
+        return self._joined(parts).word if parts else None
 
     def _is_plain(self, kind: Type) -> bool:
         """Whether the contribution of a value of ``kind`` takes no loop."""
@@ -88,7 +88,7 @@ class Colour:
         mixed = e.mul(e.differ(total, more), word(MIXER))
         return e.differ(mixed, e.shr(mixed, 29))
 
-    def _joined(self, parts: Sequence[Said]) -> Said:
+    def _joined(self, parts: Sequence[Contribution]) -> Contribution:
         """The combination of several parts: side by side while a word has room."""
         full, total, bits = word(0), word(0), 0
         mixed = False
@@ -97,23 +97,23 @@ class Colour:
                 full, mixed = self._mixed(full, total), True
                 total, bits = word(0), 0
             total, bits = self.e.either(total, self.e.shl(part.word, bits)), bits + part.bits
-        return Said(self._mixed(full, total), WORD) if mixed else Said(total, bits)
+        return Contribution(self._mixed(full, total), WORD) if mixed else Contribution(total, bits)
 
-    def _summed(self, go: Callable[[Callable[[Said], None]], None]) -> Said:
+    def _summed(self, go: Callable[[Callable[[Contribution], None]], None]) -> Contribution:
         """A combination that does not depend on the order of the parts from ``go``."""
         total = self.e.cell()
         self.e.store(word(0), total)
 
-        def add(part: Said) -> None:
+        def add(part: Contribution) -> None:
             mixed = self._mixed(word(1), part.word)
             self.e.store(self.e.add(self.e.load(total), mixed), total)
 
         go(add)
-        return Said(self.e.load(total), WORD)
+        return Contribution(self.e.load(total), WORD)
 
     # ------------------------------------------------------------ what parts say
 
-    def _of(self, value: Val, deep: bool) -> Said:
+    def _of(self, value: Val, deep: bool) -> Contribution:
         """The contribution of a part of the state; with ``deep``, also of map entries for other
         values.
         """
@@ -122,21 +122,21 @@ class Colour:
         if not is_symmetric(kind):
             if isinstance(size, Large):
                 words = [e.get(value.word, index) for index in range(size.words)]
-                return Said(hashed_words(e, words), WORD)
-            return Said(ops.code(value), size.bits)
+                return Contribution(hashed_words(e, words), WORD)
+            return Contribution(ops.code(value), size.bits)
         match view(kind):
             case Numbers():
                 if kind == self.enum:
-                    return Said(e.as_word(e.eq(value.word, self.one)), 1)
-                return Said(word(0), 0)
+                    return Contribution(e.as_word(e.eq(value.word, self.member)), 1)
+                return Contribution(word(0), 0)
             case Product(_, None):
                 return self._of_parts(value, 0, deep)
             case Sum() as form:
                 return self._of_cases(value, form, deep)
             case Flags(element) if element == self.enum and isinstance(size, Small):
-                member = e.both(e.shr(value.word, self.one), word(1))
-                number = Said(e.count_ones(value.word), size.bits.bit_length())
-                return self._joined([Said(member, 1), number])
+                member = e.both(e.shr(value.word, self.member), word(1))
+                number = Contribution(e.count_ones(value.word), size.bits.bit_length())
+                return self._joined([Contribution(member, 1), number])
             case Elements() if isinstance(kind, Seq):
                 total = e.cell()
                 e.store(ops.length(value), total)
@@ -145,7 +145,7 @@ class Colour:
                     e.store(self._mixed(e.load(total), self._of(x, deep).word), total)
 
                 ops.over(value, look)
-                return Said(e.load(total), WORD)
+                return Contribution(e.load(total), WORD)
             case Elements() | Flags():
                 return self._summed(
                     lambda add: ops.over(value, lambda x, _, __: add(self._of(x, deep)))
@@ -154,11 +154,11 @@ class Colour:
                 assert key is not None
                 return self._of_map(value, key, parts[0].type, deep)
 
-    def _of_parts(self, value: Val, case: int, deep: bool) -> Said:
+    def _of_parts(self, value: Val, case: int, deep: bool) -> Contribution:
         indices = range(len(parts_of(value.type, case)))
         return self._joined([self._of(self.ops.part(value, case, n), deep) for n in indices])
 
-    def _of_cases(self, value: Val, form: Sum, deep: bool) -> Said:
+    def _of_cases(self, value: Val, form: Sum, deep: bool) -> Contribution:
         e, tag = self.e, self.ops.tag(value)
         inside = e.cell()
         e.store(word(0), inside)
@@ -166,15 +166,15 @@ class Colour:
         for case, parts in enumerate(form.cases):
             if parts:
                 with when(e, e.eq(tag, word(case))):
-                    said = self._of_parts(value, case, deep)
-                    e.store(said.word, inside)
-                    bits = max(bits, said.bits)
-        return self._joined([Said(tag, form.head), Said(e.load(inside), bits)])
+                    contribution = self._of_parts(value, case, deep)
+                    e.store(contribution.word, inside)
+                    bits = max(bits, contribution.bits)
+        return self._joined([Contribution(tag, form.head), Contribution(e.load(inside), bits)])
 
-    def _of_map(self, value: Val, key: Type, element: Type, deep: bool) -> Said:
+    def _of_map(self, value: Val, key: Type, element: Type, deep: bool) -> Contribution:
         ops, count = self.ops, word(cardinality(key))
 
-        def entries(add: Callable[[Said], None]) -> None:
+        def entries(add: Callable[[Contribution], None]) -> None:
             ops.counted(count, lambda rank, _: add(self._of(ops.at_rank(value, rank), False)))
 
         if not is_symmetric(key):
@@ -185,7 +185,7 @@ class Colour:
             return self._summed(entries)
         if key != self.enum:
             return self._summed(entries)
-        own = self._of(ops.at_rank(value, self.one), deep)
+        own = self._of(ops.at_rank(value, self.member), deep)
         if not deep or not is_symmetric(element):
             return own
         return self._joined([own, self._summed(entries)])

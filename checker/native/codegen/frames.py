@@ -128,11 +128,11 @@ class Changing(Frame):
             # Words without variables must be correct as well.
             self._cells[0] = e.cell()
         for variable in sorted(changing):
-            place = layout.places[variable]
+            part = layout.places[variable]
             size = shape(layout.types[variable])
             if isinstance(size, Small):
-                if place.word not in self._cells:
-                    self._cells[place.word] = e.cell()
+                if part.word not in self._cells:
+                    self._cells[part.word] = e.cell()
             else:
                 self._rooms[variable] = e.words(size.words), size.words
         if state is None:
@@ -172,18 +172,18 @@ class Changing(Frame):
 
     def read(self, variable: int, next: bool) -> Val:
         kind = self._kind(variable)
-        place = self.generation.layout.places[variable]
+        part = self.generation.layout.places[variable]
         size = shape(kind)
         if self.fresh:
             assert self.state is not None
-            return self.ops.read(self.state, place.word, place.shift, kind)
+            return self.ops.read(self.state, part.word, part.shift, kind)
         if variable in self._rooms:
             return Val(kind, self._rooms[variable][0], moving=True)
-        if isinstance(size, Small) and place.word in self._cells:
-            code = self.ops.bits(self.e.load(self._cells[place.word]), place.shift, size.bits)
+        if isinstance(size, Small) and part.word in self._cells:
+            code = self.ops.bits(self.e.load(self._cells[part.word]), part.shift, size.bits)
             return self.ops.of_code(kind, code)
         assert self.state is not None
-        return self.ops.read(self.state, place.word, place.shift, kind)
+        return self.ops.read(self.state, part.word, part.shift, kind)
 
     def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
         self.begin()
@@ -192,12 +192,12 @@ class Changing(Frame):
         if isinstance(size, Small):
             if path:
                 return False
-            place = self.generation.layout.places[variable]
-            cell = self._cells[place.word]
+            part = self.generation.layout.places[variable]
+            cell = self._cells[part.word]
             if size.bits:
                 code = self.ops.code(value)
                 old = self.e.load(cell)
-                self.e.store(self.ops.merged(old, place.shift, size.bits, code), cell)
+                self.e.store(self.ops.merged(old, part.shift, size.bits, code), cell)
             return True
         room, count = self._rooms[variable]
         if not path:
@@ -208,16 +208,16 @@ class Changing(Frame):
 
     def _edit(self, base: LLVM, kind: Type, path: Sequence[Place[V]], value: Val) -> None:
         """Changes the part at ``path`` of a large value at ``base``."""
-        place, shift, inner = self._into(kind, path[0])
+        offset, shift, inner = self._into(kind, path[0])
         if isinstance(shape(inner), Large) and len(path) > 1:
-            self._edit(self.e.index(base, place), inner, path[1:], value)
+            self._edit(self.e.index(base, offset), inner, path[1:], value)
             return
         if len(path) > 1:
-            old = self.ops.read(base, place, shift, inner)
+            old = self.ops.read(base, offset, shift, inner)
             whole = updated(self.domain, old, inner, path[1:], value)
             assert isinstance(whole, Val)
             value = whole
-        self.ops.write(base, place, shift, value)
+        self.ops.write(base, offset, shift, value)
 
     def _into(self, kind: Type, step: Place[V]) -> tuple[LLVM | int, LLVM | int, Type]:
         match step, kind:
@@ -338,7 +338,7 @@ class StepFrame(Changing):
         context: LLVM,
         marks: Sequence[int],
     ) -> None:
-        self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
+        self._marks = {index: e.cell() for index in sorted({mark // 64 for mark in marks})}
         super().__init__(generation, e, context, state, changing)
         self.number = number
         self.ops.polling.leave = partial(leave_if_stopped, e, context, None)
@@ -402,8 +402,8 @@ class StepFrame(Changing):
             block = e.block("finish")
             self._finishers[id(target)] = block
             e.at(block)
-            for place, cell in self._marks.items():
-                set_marks(e, self.context, place, e.load(cell))
+            for index, cell in self._marks.items():
+                set_marks(e, self.context, index, e.load(cell))
             action = word(self.number)
             moving = word(int(self.progressing))
             e.call(self.generation.emit, [self.context, action, moving, self.packed()])

@@ -152,9 +152,9 @@ class _Orbits:
             e = Emitter(self.unit, function)
             _, state, position = e.arguments
             colour = Colour(e, self.enums[number], position)
-            said = colour.of_state(self.generation.layout, state, plain)
-            e.ret(word(0) if said is None else said)
-            halves.append(None if said is None else function)
+            colour_word = colour.of_state(self.generation.layout, state, plain)
+            e.ret(word(0) if colour_word is None else colour_word)
+            halves.append(None if colour_word is None else function)
         return halves[0], halves[1]
 
     def _orbit(self, e: Emitter) -> None:

@@ -46,10 +46,10 @@ class PropertyFrame(Frame):
 
     def read(self, variable: int, next: bool) -> Val:
         layout = self.generation.layout
-        place = layout.places[variable]
+        part = layout.places[variable]
         base = self.after if next else self.state
         assert base is not None
-        return self.ops.read(base, place.word, place.shift, layout.types[variable])
+        return self.ops.read(base, part.word, part.shift, layout.types[variable])
 
     def fail(self, site: int, assertion: bool) -> None:
         shown, before = (self.state, NULL) if self.after is None else (self.after, self.state)
@@ -67,11 +67,11 @@ class PropertyFrame(Frame):
         e = self.e
         possible = flag(True) if self.receiving is None else self.receiving.possible(action)
         probe = self.generation.probe(action, len(choices))
-        given = [probed(self.ops, choice) for choice in choices]
+        codes = [probed(self.ops, choice) for choice in choices]
         before, ask, after = e.here, e.block(), e.block()
         e.branch(possible, ask, after)
         e.at(ask)
-        answer = e.call(probe, [self.context, self.state, *given])
+        answer = e.call(probe, [self.context, self.state, *codes])
         if (action, len(choices)) in self.generation.stoppable:
             self.ops.polling.ask()
         answers = [(answer, e.here)]

@@ -189,8 +189,8 @@ class Values:
         fresh = self.room(kind)
         self.e.put(fresh, 0, word(case))
         places, _ = place_fields(parts, head)
-        for value, place in zip(values, places, strict=True):
-            self.write(fresh, place.word, place.shift, value)
+        for value, part_at in zip(values, places, strict=True):
+            self.write(fresh, part_at.word, part_at.shift, value)
         return Val(kind, fresh)
 
     def tag(self, value: Val) -> LLVM:
@@ -222,8 +222,8 @@ class Values:
         if isinstance(size, Small):
             shift = _shift_of(value.type, size, parts, index)
             return self.of_code(kind, self.bits(value.word, shift, tight(kind)))
-        place = place_fields(parts, head_bits(value.type))[0][index]
-        result = self.read(value.word, place.word, place.shift, kind)
+        part_at = place_fields(parts, head_bits(value.type))[0][index]
+        result = self.read(value.word, part_at.word, part_at.shift, kind)
         result.moving = value.moving
         return result
 
@@ -237,8 +237,8 @@ class Values:
             shift = _shift_of(value.type, size, parts, index)
             return Val(value.type, self.merged(value.word, shift, width, self.code(new)))
         copy = self.copied(value)
-        place = place_fields(parts, 0)[0][index]
-        self.write(copy.word, place.word, place.shift, new)
+        part_at = place_fields(parts, 0)[0][index]
+        self.write(copy.word, part_at.word, part_at.shift, new)
         return copy
 
     # ------------------------------------------------------------ elements

@@ -70,9 +70,9 @@ class Factor(IntEnum):
     TWO_BACK = 3
 
 
-def factors(one: int, two: int) -> list[int]:
+def factors(first: int, second: int) -> list[int]:
     """The array for two odd numbers, in the order of `Factor`."""
-    return [one, two, pow(one, -1, 1 << 64), pow(two, -1, 1 << 64)]
+    return [first, second, pow(first, -1, 1 << 64), pow(second, -1, 1 << 64)]
 
 
 class Keys:

@@ -286,8 +286,8 @@ class Lookup(Protocol):
     def seek(self, number: LLVM, state: LLVM) -> None:
         """Prefetches the memory for looking up a state."""
 
-    def find(self, number: LLVM, state: LLVM, known: LLVM) -> None:
-        """Jumps to block ``known`` if the state was visited."""
+    def find(self, number: LLVM, state: LLVM, seen: LLVM) -> None:
+        """Jumps to block ``seen`` if the state was visited."""
 
     def full(self, number: LLVM) -> LLVM:
         """Whether memory is needed before adding a state."""

@@ -71,14 +71,14 @@ class _Lookup:
         e.store(table, e.index(self._own, number))
         e.store(home, e.index(self._homes, number))
 
-    def find(self, number: LLVM, state: LLVM, known: LLVM) -> None:
+    def find(self, number: LLVM, state: LLVM, seen: LLVM) -> None:
         e, words = self._e, self._words
         e.store(e.load(e.index(self._homes, number), PTR), self._place)
         probe, differs, onward, wrap = (e.block(name) for name in ("probe", "other", "on", "wrap"))
         e.goto(probe)
         e.at(probe)
         here = self.place
-        e.branch(same(e, words, here, state), known, differs)
+        e.branch(same(e, words, here, state), seen, differs)
         e.at(differs)
         new = e.block("new")
         e.branch(e.eq(e.load(here), word(0)), new, onward)

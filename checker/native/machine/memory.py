@@ -123,8 +123,8 @@ class Memory:
             region = Region(start, size, most, mapping)
             self._enter(region, size)
         if self.watched:
-            for place in self._margins(region):
-                ctypes.memmove(place, CANARIES, PAGE)
+            for address in self._margins(region):
+                ctypes.memmove(address, CANARIES, PAGE)
         return region
 
     def enlarge(self, region: Region, size: int) -> Region:

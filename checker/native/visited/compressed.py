@@ -85,7 +85,7 @@ class Compressed:
             return
         alone = not plan.joins
         first = 0 if alone else plan.words
-        for place, value in (
+        for field, value in (
             (Set.WORDS, plan.words),
             (Set.NODES, len(plan.joins)),
             (Set.LEFT, plan.left - first),
@@ -93,8 +93,8 @@ class Compressed:
             (Set.MASK, (1 << 63) - 1 if alone else (1 << 64) - 1),
             (Set.ALWAYS, 1 << 63 if alone else 0),
         ):
-            self._words[place] = value
-        for factor, value in enumerate(factors(plan.salts.one, plan.salts.two)):
+            self._words[field] = value
+        for factor, value in enumerate(factors(plan.salts.first, plan.salts.second)):
             self._words[Set.MIX + factor] = value
         try:
             self._begin(expected)
@@ -114,10 +114,10 @@ class Compressed:
             self._describe_node(number)
         for number in range(TABLE_COUNT):
             wanted = int(expected / TABLE_COUNT * GROWTH ** (number / TABLE_COUNT))
-            region, made = self._table_for(*self._widths(), wanted)
+            region, descriptor = self._table_for(*self._widths(), wanted)
             self._tables.append(region)
-            self._limits.append(made[Quotient.LIMIT])
-            self._describe(number, made)
+            self._limits.append(descriptor[Quotient.LIMIT])
+            self._describe(number, descriptor)
 
     def _go_on(self, parts: Sequence[Region]) -> None:
         behind = TABLE_COUNT + self._nodes
@@ -200,10 +200,10 @@ class Compressed:
             right = self._words[Set.RIGHT_SEEN].bit_length()
         return left, max(0, right - TABLE_BITS)
 
-    def _describe(self, number: int, made: list[int]) -> None:
+    def _describe(self, number: int, descriptor: list[int]) -> None:
         start = self._table(number)
-        for place, value in enumerate(made):
-            self._words[start + place] = value
+        for index, value in enumerate(descriptor):
+            self._words[start + index] = value
 
     def _table_for(self, left: int, right: int, wanted: int) -> tuple[Region, list[int]]:
         """An empty table for about ``wanted`` keys, and its descriptor."""
@@ -214,8 +214,8 @@ class Compressed:
         region = self._memory.take(LINE_BYTES * (lines + FAR + 1), close=True)
         lines = region.size // LINE_BYTES - FAR - 1
         slots, body, rest = _slots(left + right, lines)
-        made = [0] * QUOTIENT_WORDS
-        for place, value in (
+        descriptor = [0] * QUOTIENT_WORDS
+        for field, value in (
             (Quotient.ADDRESS, region.address),
             (Quotient.LINES, lines),
             (Quotient.LIMIT, int(FULLEST * slots * lines)),
@@ -228,8 +228,8 @@ class Compressed:
             (Quotient.BODY, body),
             (Quotient.BODY_MASK, (1 << body) - 1),
         ):
-            made[place] = value
-        return region, made
+            descriptor[field] = value
+        return region, descriptor
 
     def _grow_table(self, number: int) -> None:
         start = self._table(number)
@@ -238,8 +238,8 @@ class Compressed:
         growth = GROWTH if self._tables[number].size < LATE else LATE_GROWTH
         wanted = self._limits[number] * (1 if (left, right) != has else growth)
         while True:
-            region, made = self._table_for(left, right, int(wanted))
-            new = (ctypes.c_uint64 * QUOTIENT_WORDS)(*made)
+            region, descriptor = self._table_for(left, right, int(wanted))
+            new = (ctypes.c_uint64 * QUOTIENT_WORDS)(*descriptor)
             old = self._set.address + 8 * start
             mix = self._set.address + 8 * Set.MIX
             self.code.move(self._context.address, mix, old, ctypes.addressof(new))
@@ -248,9 +248,9 @@ class Compressed:
             # A key found no free slot near its home, as happens in very full tables.
             self._memory.give(region)
             wanted *= 1.06
-        made[Quotient.COUNT] = new[Quotient.COUNT]
-        self._describe(number, made)
-        self._limits[number] = made[Quotient.LIMIT]
+        descriptor[Quotient.COUNT] = new[Quotient.COUNT]
+        self._describe(number, descriptor)
+        self._limits[number] = descriptor[Quotient.LIMIT]
         self._memory.give(self._tables[number])
         self._tables[number] = region
 
@@ -308,8 +308,8 @@ class Compressed:
             self._pairs[number] = self._memory.enlarge(old, wanted)
             return
         most = min(HUGE, self._spare) if wanted < HUGE else self._spare
-        made = self._pairs[number] = self._memory.take(wanted, most)
-        ctypes.memmove(made.address, old.address, old.size)
+        region = self._pairs[number] = self._memory.take(wanted, most)
+        ctypes.memmove(region.address, old.address, old.size)
         self._old.append(old)
 
 

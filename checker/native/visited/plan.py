@@ -27,15 +27,15 @@ class Salts:
     """Salts of hash functions: one for the tree, and two odd ones for roots."""
 
     tree: int
-    one: int
-    two: int
+    first: int
+    second: int
 
 
 def salts(text: str) -> Salts:
     """Salts derived from the code of a model, for the reason given at `packed.salted`."""
     digest = hashlib.sha256(text.encode()).digest()
-    tree, one, two = (int.from_bytes(digest[n : n + 8], "little") for n in (0, 8, 16))
-    return Salts(tree, one | 1, two | 1)
+    tree, first, second = (int.from_bytes(digest[n : n + 8], "little") for n in (0, 8, 16))
+    return Salts(tree, first | 1, second | 1)
 
 
 @dataclass(frozen=True, slots=True)

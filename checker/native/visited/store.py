@@ -257,9 +257,9 @@ class Weights:
         self._whole = self._room is not None and end == self._room.address + 8 * count
         self._words[Word.WEIGHTS] = 0
 
-    def address(self, place: int) -> int:
+    def address(self, position: int) -> int:
         """The address of the sizes from a state on, or 0 if unknown."""
-        return self._room.address + 8 * place if self._whole and self._room is not None else 0
+        return self._room.address + 8 * position if self._whole and self._room is not None else 0
 
     def close(self) -> None:
         """Frees the memory."""
