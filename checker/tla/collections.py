@@ -5,7 +5,7 @@ what is made of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from fencepost.checker.tla import values
 from fencepost.checker.tla.scope import Scope, shared
@@ -31,6 +31,7 @@ from fencepost.checker.tla.tree import (
     Name,
     Number,
     Prefix,
+    Quantified,
     Tuple,
 )
 from fencepost.checker.tla.values import literal, universe
@@ -63,14 +64,8 @@ def through(
 
 _FIRST = ir.Literal(types.Int(0, 0), 0)
 
-_Collections: TypeAlias = (
-    ir.Universe | ir.Interval | ir.Build | ir.Add | ir.Remove | ir.InsertAt | ir.RemoveAt
-    | ir.Contains | ir.Size | ir.SetAlgebra | ir.Collect | ir.Gather | ir.Sum | ir.Extreme | ir.Find
-    | ir.Occurrences
-)  # fmt: skip
 
-
-def of_collections(scope: Scope, expr: _Collections) -> Expr:
+def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
     def made(part: ir.Expr) -> Expr:
         return scope.value(part)
 
@@ -118,6 +113,18 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
         case ir.SetAlgebra(operator=combine, left=left, right=right):
             sign = {"|": "\\cup", "&": "\\cap", "-": "\\"}[combine.value]
             return Infix(sign, made(left), made(right))
+        case ir.At(sequence=sequence, index=index):
+            return At(made(sequence), plus(made(index), 1))
+        case ir.Get(map=mapping, key=key):
+            return At(made(mapping), made(key))
+        case ir.BuildMap(kind, slot=slot, body=body):
+            assert isinstance(kind, types.Map)
+            name = scope.local(slot, "" if slot in scope.work.locals else "k")
+            domain = universe(kind.key, scope.names)
+            function = Function(name, domain, scope.bound(slot, Name(name)).value(body))
+            return call("Evaluated", function) if scope.work.fails(body) else function
+        case ir.Quantified():
+            return _quantified(scope, expr)
         case ir.Collect():
             whole = _collect(scope, expr)
             parts = (expr.element, *(() if expr.condition is None else (expr.condition,)))
@@ -146,6 +153,23 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
             return call(copies, made(element), made(collection))
         case _:
             assert_never(expr)
+
+
+def _quantified(scope: Scope, expr: ir.Quantified) -> Expr:
+    def over(name: str, domain: Expr, element: Expr) -> Expr:
+        inside = scope.bound(expr.slot, element).value(expr.body)
+        return Quantified("\\A" if expr.every else "\\E", name, domain, inside)
+
+    order_matters = scope.work.fails(expr.body) and not _ascends(expr.domain)
+    return through(scope, expr.domain, expr.slot, expr.name, over, order_matters)
+
+
+def _ascends(domain: ir.Expr) -> bool:
+    """Whether TLC goes through the elements in the order of the language."""
+    if isinstance(domain.type, types.Seq):
+        return True
+    element = domain.type.element if isinstance(domain.type, types.Set | types.Bag) else None
+    return isinstance(element, types.Integer) and isinstance(domain, ir.Interval | ir.Universe)
 
 
 def _size(scope: Scope, collection: ir.Expr) -> Expr:

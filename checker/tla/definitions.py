@@ -15,6 +15,7 @@ from fencepost.checker.tla.simplify import call
 from fencepost.checker.tla.statements import parts_ways
 from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.signatures import bound
 from fencepost.spec.core.traverse import children, walk
 from fencepost.spec.elaborate.base.declared import Definition as Declared
 from fencepost.spec.text.source import Span
@@ -90,16 +91,11 @@ class Definitions:
 
         A variable that is given as an argument stands in the body with its place in the call.
         """
-        bound = {
-            node.slot
-            for node in walk(expr)
-            if isinstance(
-                node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Gather | ir.Find
-            )
-        }
+        slots = (bound(node) for node in walk(expr) if isinstance(node, ir.Expr))
+        inside = {slot[0] for slot in slots if slot is not None}
         found: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):
-            if isinstance(leaf, ir.Local) and leaf.slot not in bound:
+            if isinstance(leaf, ir.Local) and leaf.slot not in inside:
                 text = self.locals.get(leaf.slot, "")
                 if not text.isidentifier() or found.setdefault(text, leaf) != leaf:
                     return None

@@ -9,7 +9,7 @@ where that may fail, and nothing needs it, it is asked for (`Defined`, `After`).
 from __future__ import annotations
 
 from fencepost.checker.tla import values
-from fencepost.checker.tla.collections import found_in, of_collections, through
+from fencepost.checker.tla.collections import found_in, of_collections
 from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.simplify import (
     call,
@@ -44,7 +44,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
 )
-from fencepost.checker.tla.values import NotExported, literal, universe
+from fencepost.checker.tla.values import NotExported, literal
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.type_relations import within
@@ -146,18 +146,6 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             return Infix("/=", made(option), NOTHING)
         case ir.Content(option=option):
             return At(made(option), Number(1))
-        case ir.At(sequence=sequence, index=index):
-            return At(made(sequence), plus(made(index), 1))
-        case ir.Get(map=mapping, key=key):
-            return At(made(mapping), made(key))
-        case ir.BuildMap(kind, slot=slot, body=body):
-            assert isinstance(kind, types.Map)
-            name = scope.local(slot, "" if slot in scope.work.locals else "k")
-            domain = universe(kind.key, scope.names)
-            whole = Function(name, domain, expression(scope.bound(slot, Name(name)), body))
-            return call("Evaluated", whole) if scope.work.fails(body) else whole
-        case ir.Quantified():
-            return _quantified(scope, expr)
         case ir.Enabled(action=action, choices=choices):
             return scope.operators.enabled(action, [made(choice) for choice in choices])
         case ir.Symbol():
@@ -280,25 +268,6 @@ def _less(scope: Scope, left: ir.Expr, right: ir.Expr, or_equal: bool) -> Expr:
         return shared(scope, other, with_other)
 
     return shared(scope, one, compared)
-
-
-def _quantified(scope: Scope, expr: ir.Quantified) -> Expr:
-    sign = "\\A" if expr.every else "\\E"
-
-    def over(name: str, domain: Expr, element: Expr) -> Expr:
-        inside = expression(scope.bound(expr.slot, element), expr.body)
-        return Quantified("\\A" if sign == "\\A" else "\\E", name, domain, inside)
-
-    ordered_matters = scope.work.fails(expr.body) and not _ascends(expr.domain)
-    return through(scope, expr.domain, expr.slot, expr.name, over, ordered_matters)
-
-
-def _ascends(domain: ir.Expr) -> bool:
-    """Whether TLC goes through the elements in the order of the language."""
-    if isinstance(domain.type, types.Seq):
-        return True
-    element = domain.type.element if isinstance(domain.type, types.Set | types.Bag) else None
-    return isinstance(element, types.Integer) and isinstance(domain, ir.Interval | ir.Universe)
 
 
 # ---------------------------------------------------------------- numbers
