@@ -1,4 +1,4 @@
-"""What the language server answers, for texts with a mark where the cursor is."""
+"""Answers of the language server to requests in texts with a marked cursor position."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ check every:
 
 
 class Opened:
-    """A spec with its cursor, on a desk with the module ``m``."""
+    """A spec with its cursor, on a desk that also has the module ``m``."""
 
     def __init__(self, folder: Path, marked: str) -> None:
         self.path = folder.resolve() / "spec.fence"
@@ -76,34 +76,34 @@ class Opened:
         self.desk = Desk(folders=[folder.resolve()])
         self.desk.put(Document("file:///spec.fence", self.path, self.text, 1))
 
-    def asked(self, what: Callable[[View], Awaitable[T]]) -> T:
-        """An answer that needs a view."""
+    def asked(self, question: Callable[[View], Awaitable[T]]) -> T:
+        """The answer to an asynchronous question about the view."""
 
         async def answer() -> T:
-            return await what(await self.desk.view(self.path))
+            return await question(await self.desk.view(self.path))
 
         try:
             return asyncio.run(answer())
         finally:
             self.desk.close()
 
-    def seen(self, what: Callable[[View], T]) -> T:
-        """The same of a plain function."""
+    def seen(self, question: Callable[[View], T]) -> T:
+        """The answer to a synchronous question about the view."""
 
         async def now(view: View) -> T:
-            return what(view)
+            return question(view)
 
         return self.asked(now)
 
 
 def replaced(old: str, new: str) -> str:
-    """The spec with a part replaced, which is there once."""
+    """The spec with one part replaced, which must occur once."""
     assert SPEC.count(old) == 1, old
     return SPEC.replace(old, new)
 
 
 def played(steps: str) -> str:
-    """The spec with a scenario in front of its check."""
+    """The spec with a scenario before its check."""
     return replaced("check every:", f"scenario s: {steps}\ncheck every:")
 
 
@@ -165,7 +165,7 @@ def test_completion(tmp_path: Path, case: str) -> None:
     assert set(there.split()) <= labels, labels
     assert not labels & set(absent.split()), labels
     for item in items:
-        # What is put in begins where the word begins.
+        # The edit starts at the beginning of the word.
         assert isinstance(item.text_edit, lsp.TextEdit)
         assert text.offset(item.text_edit.range.start) <= opened.offset
 
@@ -198,13 +198,13 @@ HOVERED = {
 
 @pytest.mark.parametrize("case", HOVERED)
 def test_hover(tmp_path: Path, case: str) -> None:
-    marked, told = HOVERED[case]
+    marked, parts = HOVERED[case]
     opened = Opened(tmp_path, marked)
-    found = opened.seen(lambda view: hover(view, opened.offset))
-    assert found is not None
-    assert isinstance(found.contents, lsp.MarkupContent)
-    for part in told:
-        assert part in found.contents.value
+    hovered = opened.seen(lambda view: hover(view, opened.offset))
+    assert hovered is not None
+    assert isinstance(hovered.contents, lsp.MarkupContent)
+    for part in parts:
+        assert part in hovered.contents.value
 
 
 SIGNATURES = [
@@ -219,11 +219,11 @@ SIGNATURES = [
 @pytest.mark.parametrize(("marked", "label", "active"), SIGNATURES)
 def test_signatures(tmp_path: Path, marked: str, label: str, active: int) -> None:
     opened = Opened(tmp_path, marked)
-    found = opened.asked(
+    help_ = opened.asked(
         lambda _: signatures(opened.desk, opened.path, Text(opened.text), opened.offset)
     )
-    assert found is not None
-    assert (found.signatures[0].label, found.active_parameter) == (label, active)
+    assert help_ is not None
+    assert (help_.signatures[0].label, help_.active_parameter) == (label, active)
 
 
 # ---------------------------------------------------------------- renaming
@@ -252,15 +252,15 @@ def test_a_name_of_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     opened = Opened(tmp_path, f"import invariants.{library} as lib\nvar x: 0..1 = 0\n")
 
     async def renamed(view: View) -> object:
-        place = next(
+        start = next(
             span.start
-            for span, one in view.references.declarations.items()
-            if one.kind == "def" and span.source is not view.source
+            for span, declaration in view.references.declarations.items()
+            if declaration.kind == "def" and span.source is not view.source
         )
         inside = await opened.desk.view(
             next(p for p in view.survey.files.files if p != view.path) if view.survey else view.path
         )
-        return await renaming.renamed(opened.desk, inside, place, "other")
+        return await renaming.renamed(opened.desk, inside, start, "other")
 
     with pytest.raises(renaming.Refused, match="cannot be written"):
         opened.asked(renamed)
@@ -281,7 +281,9 @@ def test_a_spec_is_the_same_under_another_name(tmp_path: Path, case: str) -> Non
     async def after(view: View) -> tuple[View, View]:
         assert view.problems == ()
         edits = await renaming.renamed(opened.desk, view, opened.offset, new)
-        texts = {path: changed(path.read_text("utf-8"), one) for path, one in edits.items()}
+        texts = {
+            path: changed(path.read_text("utf-8"), file_edits) for path, file_edits in edits.items()
+        }
         return view, await opened.desk.with_texts(view.path, texts)
 
     before, now = opened.asked(after)
@@ -316,18 +318,18 @@ CURED = {
 
 @pytest.mark.parametrize("code", CURED)
 def test_cures(tmp_path: Path, code: str) -> None:
-    """The first cure of a problem takes it away, and brings no other."""
+    """The first fix of a problem removes it, and adds no other problem."""
     opened = Opened(tmp_path, CURED[code])
 
     async def cured(view: View) -> tuple[View, View]:
-        found = [one for one in view.problems if one.code == code]
-        assert found, view.problems
-        cure = next(cures(view, found[0]))
+        problems = [problem for problem in view.problems if problem.code == code]
+        assert problems, view.problems
+        cure = next(cures(view, problems[0]))
         text = changed(opened.text, cure.edits)
         return view, await opened.desk.with_texts(view.path, {view.path: text})
 
     before, after = opened.asked(cured)
-    assert code not in [one.code for one in after.problems], after.text.text
+    assert code not in [problem.code for problem in after.problems], after.text.text
     assert len(after.problems) < len(before.problems) or code == "F209", after.text.text
 
 
@@ -335,12 +337,12 @@ def test_cures(tmp_path: Path, code: str) -> None:
 
 
 def test_outline(tmp_path: Path) -> None:
-    found = Opened(tmp_path, SPEC).seen(symbols)
-    client = next(one for one in found if one.name == "Client")
-    assert [one.name for one in client.children or ()] == ["place", "log", "ask", "hear"]
-    worker = next(one for one in found if one.name == "Worker")
-    assert [one.name for one in worker.children or ()] == ["Ada", "Ben"]
-    assert [one.name for one in found][-2:] == ["Low", "every"]
+    outline = Opened(tmp_path, SPEC).seen(symbols)
+    client = next(symbol for symbol in outline if symbol.name == "Client")
+    assert [symbol.name for symbol in client.children or ()] == ["place", "log", "ask", "hear"]
+    worker = next(symbol for symbol in outline if symbol.name == "Worker")
+    assert [symbol.name for symbol in worker.children or ()] == ["Ada", "Ben"]
+    assert [symbol.name for symbol in outline][-2:] == ["Low", "every"]
 
 
 FOLDED = '''\
@@ -361,9 +363,9 @@ check c:
 
 
 def test_folding() -> None:
-    found = {(one.start_line, one.end_line, one.kind) for one in folds(Text(FOLDED))}
+    ranges = {(fold.start_line, fold.end_line, fold.kind) for fold in folds(Text(FOLDED))}
     comment = lsp.FoldingRangeKind.Comment
-    assert found == {
+    assert ranges == {
         (0, 1, comment), (2, 3, comment),
         (4, 10, None), (6, 10, None), (7, 8, None), (11, 12, None),
     }  # fmt: skip
@@ -377,20 +379,20 @@ def test_folding_does_not_slow_down_with_nesting() -> None:
     assert time.process_time() - begin < 10
 
 
-def test_colours(tmp_path: Path) -> None:
-    """Each word is what it is where it stands: the keyword `from` may be a name elsewhere."""
-    text = "enum E: 🦀A\n" if False else 'enum E: A\nvar to: E = A  # "🦀" x\naction a: to = E.A\n'
+def test_semantic_tokens(tmp_path: Path) -> None:
+    """The type of a word depends on its context: the keyword `from` may be a name elsewhere."""
+    text = 'enum E: A\nvar to: E = A  # "🦀" x\naction a: to = E.A\n'
     data = Opened(tmp_path, text).seen(tokens)
     line = column = 0
-    found: list[tuple[str, str, str]] = []
+    words: list[tuple[str, str, str]] = []
     lines = text.split("\n")
     for at in range(0, len(data), 5):
-        behind, start, width, kind, bits = data[at : at + 5]
-        line, column = line + behind, start + (0 if behind else column)
+        lines_down, start, width, kind, bits = data[at : at + 5]
+        line, column = line + lines_down, start + (0 if lines_down else column)
         raw = lines[line].encode("utf-16-le")[2 * column : 2 * (column + width)]
         modifiers = [name for n, name in enumerate(MODIFIERS) if bits >> n & 1]
-        found.append((raw.decode("utf-16-le"), TYPES[kind], " ".join(modifiers)))
-    assert found == [
+        words.append((raw.decode("utf-16-le"), TYPES[kind], " ".join(modifiers)))
+    assert words == [
         ("enum", "keyword", ""), ("E", "type", "declaration"),
         ("A", "enumMember", "declaration readonly"),
         ("var", "keyword", ""), ("to", "variable", "declaration"), ("E", "type", ""),
@@ -400,20 +402,20 @@ def test_colours(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_every_kind_of_name_has_a_colour(tmp_path: Path) -> None:
+def test_every_kind_of_name_has_a_token_type(tmp_path: Path) -> None:
     text = played("Client[Ada].ask(1)") + "procedure p(x: 0..1): skip\n"
     opened = Opened(tmp_path, text)
 
-    def coloured(view: View) -> set[str]:
+    def kinds_of_names(view: View) -> set[str]:
         assert tokens(view)
-        return {one.kind for one in view.references.declarations.values()}
+        return {declaration.kind for declaration in view.references.declarations.values()}
 
-    assert opened.seen(coloured) | {"module"} == {*get_args(Kind)}
+    assert opened.seen(kinds_of_names) | {"module"} == {*get_args(Kind)}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-def test_places(encoding: str) -> None:
-    """Every place of a text with characters of all widths, and back."""
+def test_positions(encoding: str) -> None:
+    """Every offset of a text with characters of all widths converts to a position and back."""
     raw = "a🦀é\r\nb\rc\u2028d\n\n𝑠"
     text = Text(raw, encoding)
     for offset in range(len(raw) + 1):

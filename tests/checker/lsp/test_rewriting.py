@@ -1,4 +1,4 @@
-"""The changes that lay a text out, for texts of any length."""
+"""Layout edits of texts of any length."""
 
 from __future__ import annotations
 

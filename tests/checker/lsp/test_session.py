@@ -1,4 +1,6 @@
-"""The language server, over the protocol: a session, random edits, and runs of checks."""
+"""Sessions with the language server over the protocol: requests, random edits and runs of
+checks.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,11 @@ from fencepost.spec.text.source import Source
 KAFKA = ROOT / "models" / "kafka"
 FORMAT = lsp.FormattingOptions(4, True)
 EDITS = int(os.environ.get("FENCEPOST_EDITS", "25"))
-"""How many random edits are made; a long run by hand makes a thousand."""
+"""The number of random edits; a long manual run uses a thousand."""
 
 
 def test_a_session_on_a_model_of_kafka(tmp_path: Path) -> None:
-    """Open, break, fix, complete, rename across files, format, lens: every answer is right."""
+    """Open, break, fix, complete, rename across files, format, lens: all answers are right."""
     shutil.copytree(KAFKA / "lib", tmp_path / "lib")
     shutil.copy(KAFKA / "txn_core_v1.fence", tmp_path)
     asyncio.run(_session(tmp_path.resolve()))
@@ -42,14 +44,14 @@ def test_a_session_on_a_model_of_kafka(tmp_path: Path) -> None:
 
 async def _session(folder: Path) -> None:
     model, library = folder / "txn_core_v1.fence", folder / "lib" / "transaction_metadata.fence"
-    # Forty checks are a lot to build for a mistake that none of them has.
+    # Building all forty checks takes long, and this test makes no mistake in one.
     async with editor(folder, {"everyCheck": False}) as ours:
         client, doc = ours.client, ours.doc(model)
         ours.open(model)
         text = ours.texts[model]
         assert await ours.wrong(model) == []
 
-        # Broken: the problem, where it is, and what was probably meant.
+        # A misspelling: the problem, its position and the suggested fix.
         right = "Coordinator.metadata.state == CompleteCommit\n"
         ours.type(model, text.replace(right, right.replace("CompleteCommit", "CompleteComit"), 1))
         (wrong,) = await ours.wrong(model)
@@ -57,23 +59,23 @@ async def _session(folder: Path) -> None:
             wrong.code == "F201"
         )
         assert wrong.range.start == ours.at(model, "CompleteComit\n")
-        found = await ours.answer(
+        actions = await ours.answer(
             "code actions",
             client.text_document_code_action_async(
                 lsp.CodeActionParams(doc, wrong.range, lsp.CodeActionContext([wrong]))
             ),
         )
-        (action,) = list(found or ())
+        (action,) = list(actions or ())
         assert isinstance(action, lsp.CodeAction)
         assert action.edit is not None
         assert action.edit.changes is not None
         assert edited(ours.texts[model], action.edit.changes[uri(model)]) == text
 
-        # A name half written.
+        # An incomplete name.
         ours.type(model, text.replace(right, "Coordinator.metadata.\n", 1))
-        place = ours.at(model, "Coordinator.metadata.\n", len("Coordinator.metadata."))
+        cursor = ours.at(model, "Coordinator.metadata.\n", len("Coordinator.metadata."))
         listed = await ours.answer(
-            "completion", client.text_document_completion_async(lsp.CompletionParams(doc, place))
+            "completion", client.text_document_completion_async(lsp.CompletionParams(doc, cursor))
         )
         assert isinstance(listed, lsp.CompletionList)
         labels = [item.label for item in listed.items]
@@ -83,12 +85,12 @@ async def _session(folder: Path) -> None:
         ours.type(model, text)
         assert await ours.wrong(model) == []
         rule = ours.at(model, "coordinator_rules.may_follow(", len("coordinator_rules.m"))
-        told = await ours.answer(
+        hovered = await ours.answer(
             "hover", client.text_document_hover_async(lsp.HoverParams(doc, rule))
         )
-        assert told is not None
-        assert isinstance(told.contents, lsp.MarkupContent)
-        assert "def may_follow(" in told.contents.value
+        assert hovered is not None
+        assert isinstance(hovered.contents, lsp.MarkupContent)
+        assert "def may_follow(" in hovered.contents.value
         places = await ours.answer(
             "definition", client.text_document_definition_async(lsp.DefinitionParams(doc, rule))
         )
@@ -104,9 +106,9 @@ async def _session(folder: Path) -> None:
         )
         texts = {uri(p): p.read_text(encoding="utf-8") for p in folder.rglob("*.fence")}
         assert used is not None
-        assert len(used) == sum(one.count("may_follow") for one in texts.values())
+        assert len(used) == sum(text_.count("may_follow") for text_ in texts.values())
 
-        # Another name, in every file; all is as before, but for that name.
+        # Renaming changes both files, and nothing but the name.
         change = await ours.answer(
             "rename",
             client.text_document_rename_async(lsp.RenameParams(doc, rule, "can_come_after")),
@@ -117,7 +119,7 @@ async def _session(folder: Path) -> None:
         for address, edits in change.changes.items():
             new = edited(texts[address], edits)
             assert new == texts[address].replace("may_follow", "can_come_after"), address
-            # A file that is not open is changed on the disk, as editors do.
+            # The client writes files that are not open, as editors do.
             path = next(p for p in folder.rglob("*.fence") if uri(p) == address)
             if path == model:
                 ours.type(model, new)
@@ -139,7 +141,7 @@ async def _session(folder: Path) -> None:
             "code lens", client.text_document_code_lens_async(lsp.CodeLensParams(doc))
         )
         assert seen is not None
-        titles = [one.command.title for one in seen if one.command is not None]
+        titles = [lens.command.title for lens in seen if lens.command is not None]
         assert titles == ["run"] * sum(line.startswith("check ") for line in text.split("\n"))
 
 
@@ -183,7 +185,7 @@ PIECES = [
 
 
 def random_edit(text: str, draw: random.Random) -> str:
-    """A text with a part taken out, put in, doubled or moved."""
+    """The text with a part removed, inserted, doubled or moved."""
     start = draw.randrange(len(text) + 1)
     end = min(len(text), start + draw.choice((0, 0, 1, 3, 20)))
     new = draw.choice([*PIECES, "", "", text[start:end] * 2, text[end : end + 30]])
@@ -191,7 +193,9 @@ def random_edit(text: str, draw: random.Random) -> str:
 
 
 def test_random_edits(tmp_path: Path) -> None:
-    """They never end the server, nor does it ever disagree with the command on the saved file."""
+    """Random edits never end the server, and its problems equal those of the command on the saved
+    file.
+    """
     (tmp_path / "steps.fence").write_text(STEPS, encoding="utf-8")
     asyncio.run(_random_edits(tmp_path.resolve() / "race.fence", EDITS))
 
@@ -205,50 +209,53 @@ async def _random_edits(path: Path, count: int) -> None:
         text = RACE
         wrong = 0
         for number in range(count):
-            # Mostly of the right text: one that is wrong all over says little.
+            # Most edits start from the valid text, since an entirely broken text tests little.
             text = random_edit(text if number % 3 else RACE, draw)
             ours.type(path, text)
             await _ask_something(ours, path, text, draw)
             path.write_bytes(text.encode("utf-8"))
-            problems = [one for one in plan(Request((path,))).problems if not one.warning]
+            problems = [
+                problem for problem in plan(Request((path,))).problems if not problem.warning
+            ]
             expected = {
-                (one.code, None if one.span is None else one.span.start) for one in problems
+                (problem.code, None if problem.span is None else problem.span.start)
+                for problem in problems
             }
             shift = text.startswith("\ufeff")
-            told = {
-                (one.code, offset_of(text, one.range.start) - shift)
-                for one in await ours.wrong(path)
-                if one.severity == lsp.DiagnosticSeverity.Error
+            reported = {
+                (diagnostic.code, offset_of(text, diagnostic.range.start) - shift)
+                for diagnostic in await ours.wrong(path)
+                if diagnostic.severity == lsp.DiagnosticSeverity.Error
             }
             where = {(code, 0 if start is None else start) for code, start in expected}
-            assert {(code, max(start, 0)) for code, start in told} == where, text
+            assert {(code, max(start, 0)) for code, start in reported} == where, text
             wrong += bool(where)
         assert wrong > count // 2
 
 
-def offset_of(text: str, place: lsp.Position) -> int:
-    """The offset of a place in a text with line ends of all kinds."""
+def offset_of(text: str, cursor: lsp.Position) -> int:
+    """The offset of a position in a text with line ends of all kinds."""
     plain = text.replace("\r\n", "\x00\n").replace("\r", "\n").replace("\x00\n", "\r\n")
-    return offset(plain, place)
+    return offset(plain, cursor)
 
 
 async def _ask_something(ours: Editor, path: Path, text: str, draw: random.Random) -> None:
-    """A request that a user might make anywhere; refusals are answers, too."""
+    """Sends a random request at a random position; a refusal is a valid answer."""
     client, doc = ours.client, ours.doc(path)
     start = draw.randrange(len(text) + 1)
-    place = position(text, start)
-    here = lsp.Range(place, position(text, min(len(text), start + 20)))
+    cursor = position(text, start)
+    here = lsp.Range(cursor, position(text, min(len(text), start + 20)))
     context = lsp.CodeActionContext([])
     with_declaration = lsp.ReferenceContext(True)
     questions: list[Callable[[], Awaitable[object]]] = [
-        lambda: client.text_document_hover_async(lsp.HoverParams(doc, place)),
-        lambda: client.text_document_completion_async(lsp.CompletionParams(doc, place)),
-        lambda: client.text_document_signature_help_async(lsp.SignatureHelpParams(doc, place)),
-        lambda: client.text_document_definition_async(lsp.DefinitionParams(doc, place)),
+        lambda: client.text_document_hover_async(lsp.HoverParams(doc, cursor)),
+        lambda: client.text_document_completion_async(lsp.CompletionParams(doc, cursor)),
+        lambda: client.text_document_signature_help_async(lsp.SignatureHelpParams(doc, cursor)),
+        lambda: client.text_document_definition_async(lsp.DefinitionParams(doc, cursor)),
         lambda: client.text_document_references_async(
-            lsp.ReferenceParams(with_declaration, doc, place)
+            lsp.ReferenceParams(with_declaration, doc, cursor)
         ),
-        lambda: client.text_document_rename_async(lsp.RenameParams(doc, place, "new_name")),
+        lambda: client.text_document_rename_async(lsp.RenameParams(doc, cursor, "new_name")),
         lambda: client.text_document_document_symbol_async(lsp.DocumentSymbolParams(doc)),
         lambda: client.text_document_folding_range_async(lsp.FoldingRangeParams(doc)),
         lambda: client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(doc)),
@@ -263,7 +270,7 @@ async def _ask_something(ours: Editor, path: Path, text: str, draw: random.Rando
             raise
 
 
-def test_no_other_command_loads_it() -> None:
+def test_no_other_command_loads_the_server_library() -> None:
     code = (
         "import sys, fencepost.checker.cli.main as main\n"
         "main.main(['fmt', '--help'])\n"
@@ -273,7 +280,7 @@ def test_no_other_command_loads_it() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_without_the_library_it_says_how_to_get_it(
+def test_without_the_library_the_error_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(name: str) -> None:
@@ -302,8 +309,8 @@ check other:
 
 
 def test_checks_are_run(tmp_path: Path) -> None:
-    """The lens over a check runs it on the saved file, and shows its trace; a mistake that only
-    another check makes is found when the file is saved.
+    """The lens of a check runs it on the saved file and shows its trace. A mistake in another check
+    is reported when the file is saved.
     """
     asyncio.run(_runs(tmp_path.resolve() / "several.fence"))
 
@@ -314,8 +321,8 @@ async def _runs(path: Path) -> None:
         client, doc = ours.client, ours.doc(path)
 
         async def titles() -> list[str]:
-            found = await client.text_document_code_lens_async(lsp.CodeLensParams(doc))
-            return [one.command.title for one in found or () if one.command is not None]
+            lenses = await client.text_document_code_lens_async(lsp.CodeLensParams(doc))
+            return [lens.command.title for lens in lenses or () if lens.command is not None]
 
         async def command(name: str) -> object:
             arguments = [uri(path), "low"]
@@ -326,7 +333,7 @@ async def _runs(path: Path) -> None:
 
         ours.open(path)
         while not await ours.wrong(path):
-            # By and by the process that looks at every check is done.
+            # The background process that builds all checks takes a while.
             await asyncio.sleep(0.05)
         (wrong,) = await ours.wrong(path)
         assert wrong.range.start == ours.at(path, "true\n    expect")
@@ -347,7 +354,7 @@ async def _runs(path: Path) -> None:
         assert shown is not None
         (page,) = ours.shown
         assert page.endswith(".html")
-        # The next request is answered behind the refreshing of the lenses.
+        # The lenses were refreshed before the next answer arrived.
         assert ours.refreshed >= 2
         ours.type(path, f"{right}# changed\n")
         assert (await titles())[2].endswith("(before the last change)")
@@ -384,21 +391,21 @@ OTHERS = (
 
 
 def test_requests_with_invalid_parameters_are_answered_with_errors(tmp_path: Path) -> None:
-    """Over the protocol, since the client library would not write such requests."""
+    """Sends raw messages, since the client library would not write such requests."""
     document = {"uri": uri(tmp_path / "a.fence")}
     cases: list[tuple[str, object]] = [
         (
             method,
             {
                 "textDocument": document,
-                "position": place,
-                "range": {"start": place, "end": place},
+                "position": position_,
+                "range": {"start": position_, "end": position_},
                 "context": {"includeDeclaration": True, "diagnostics": []},
                 "newName": "b",
             },
         )
         for method in POSITIONED
-        for place in INVALID_POSITIONS
+        for position_ in INVALID_POSITIONS
     ]
     cases += [(method, {"textDocument": 1, "command": 1}) for method in OTHERS]
     begin: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
@@ -416,10 +423,10 @@ def test_requests_with_invalid_parameters_are_answered_with_errors(tmp_path: Pat
     while rest:
         head, _, rest = rest.partition(b"\r\n\r\n")
         (size,) = re.findall(rb"Content-Length: (\d+)", head)
-        one = json.loads(rest[: int(size)])
+        message = json.loads(rest[: int(size)])
         rest = rest[int(size) :]
-        if "id" in one and "method" not in one:
-            answers[one["id"]] = one
+        if "id" in message and "method" not in message:
+            answers[message["id"]] = message
     silent = [asked[n] for n in range(len(asked)) if n not in answers]
     assert silent == []
     accepted = [case for n, case in enumerate(cases, start=1) if "error" not in answers[n]]
