@@ -1,5 +1,5 @@
-"""How machine code decides behaviours: which steps it makes, in which form it keeps them, and how
-it ends where there is no room.
+"""Temporal properties in machine code: which edges it generates, how it stores them, and how it
+ends when memory runs out.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ action rest:
 
 
 def outcome(model: Model, engine: str = "local", limits: Limits | None = None) -> Outcome:
-    """What comes of the properties of a model."""
+    """The outcome of checking the properties of a model."""
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     request = Request(model, chosen, deadlock=False, limits=limits or Limits(workers=2))
     return load(engine).run(request)
 
 
 def ring(formula: str) -> Model:
-    """The ring with a property."""
+    """The ring model with one property."""
     return model_of(f"{RING}property P: {formula}\n")
 
 
@@ -54,26 +54,28 @@ def ring(formula: str) -> Model:
         ("at == 3 and at == 4 leads to at == 0", 0),
     ],
 )
-def test_steps_are_made_only_where_they_matter(
+def test_edges_are_generated_only_where_they_matter(
     monkeypatch: pytest.MonkeyPatch, formula: str, steps: int
 ) -> None:
-    """Those from what can be reached from the left side without meeting the right one."""
-    made: list[int] = []
+    """Edges are generated for states reachable from the left side without satisfying the right
+    one.
+    """
+    steps_per_call: list[int] = []
     decide = product.Product.fair
 
     def spy(
         self: product.Product, rows: graph.Rows, rounds: list[product.Round], units: graph.Units
     ) -> list[streett.Fair]:
-        made.append(rows.steps)
+        steps_per_call.append(rows.steps)
         return decide(self, rows, rounds, units)
 
     monkeypatch.setattr(product.Product, "fair", spy)
     assert outcome(ring(formula)).verdict is Verdict.OK
-    assert sum(made) == steps
+    assert sum(steps_per_call) == steps
 
 
 FORMULAS = (
-    # More nodes than a word has bits, and more predicates than a table is made for.
+    # More values than bits in a word, and more predicates than a table of columns holds.
     "forall n in 0..8, m in 0..3: at == n and laps == m leads to at == 6 and laps < 9",
     "exists n in 3..5: eventually always at != n",
     "(always eventually at == 4) implies eventually always laps < 3",
@@ -83,13 +85,13 @@ FORMULAS = (
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_however_steps_are_kept_the_lasso_is_the_same(
+def test_the_lasso_does_not_depend_on_the_storage_of_edges(
     monkeypatch: pytest.MonkeyPatch, formula: str
 ) -> None:
     model = ring(formula)
     wanted = outcome(model, "interpreter")
-    found = [outcome(model)]
-    # In words of eight bytes, in rooms that have to move, some states at a time.
+    outcomes = [outcome(model)]
+    # With wide words, with buffers that must be reallocated, and in small batches.
     monkeypatch.setattr(graph, "NARROW_BITS", 0)
     monkeypatch.setattr(graph, "LEAST_ROOM", 8)
     monkeypatch.setattr(graph, "CHUNK", 3)
@@ -97,9 +99,9 @@ def test_however_steps_are_kept_the_lasso_is_the_same(
     monkeypatch.setattr(product, "AT_ONCE", 5)
     monkeypatch.setattr(lassos, "AT_ONCE", 3)
     monkeypatch.setattr(graph, "spare_addresses", lambda: 0)
-    found.append(outcome(model, limits=Limits(workers=3)))
-    for one in found:
-        assert (one.verdict, one.findings) == (wanted.verdict, wanted.findings)
+    outcomes.append(outcome(model, limits=Limits(workers=3)))
+    for result in outcomes:
+        assert (result.verdict, result.findings) == (wanted.verdict, wanted.findings)
 
 
 SCHEDULER = """
@@ -135,9 +137,9 @@ strongly fair action stop:
 @pytest.mark.parametrize(
     ("guard", "formula", "verdict"),
     [
-        # Without the states in which it can be stopped, no way leads round.
+        # Without the states where it can be stopped, no cycle remains.
         ("true", "eventually stopped", Verdict.OK),
-        # A way round that leaves these out, past every unit and home.
+        # A cycle that avoids these states, and visits every unit and home.
         ("not Cycler[2].running", "eventually stopped", Verdict.VIOLATED),
         (
             "not Cycler[2].running",
@@ -146,15 +148,13 @@ strongly fair action stop:
         ),
     ],
 )
-def test_a_way_round_what_is_left_of_a_component(
-    guard: str, formula: str, verdict: Verdict
-) -> None:
+def test_a_cycle_in_the_rest_of_a_component(guard: str, formula: str, verdict: Verdict) -> None:
     model = model_of(f"{SCHEDULER.replace('GUARD', guard)}property P: {formula}\n")
     wanted = outcome(model, "interpreter")
     assert wanted.verdict is verdict
     for workers in (1, 2):
-        found = outcome(model, limits=Limits(workers=workers))
-        assert (found.verdict, found.findings) == (wanted.verdict, wanted.findings)
+        result = outcome(model, limits=Limits(workers=workers))
+        assert (result.verdict, result.findings) == (wanted.verdict, wanted.findings)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_way_round_what_is_left_of_a_component(
         (lassos, "ROUND_BYTES"),
     ],
 )
-def test_a_property_for_which_there_is_no_memory_is_inconclusive(
+def test_a_property_without_enough_memory_is_inconclusive(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
     model = ring("eventually always at != 7")
@@ -190,7 +190,7 @@ def test_a_property_for_which_there_is_no_memory_is_inconclusive(
 
 
 @pytest.mark.parametrize("name", ["rounds", "fair", "spread"])
-def test_who_is_interrupted_gets_what_was_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_an_interrupt_keeps_the_results_so_far(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def interrupted(*_: object) -> Iterable[product.Round]:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""What the builder of machine code writes is what llvmlite's own would write."""
+"""The direct text builder of machine code writes the same text as llvmlite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = re.compile(r"%[\w.$-]+")
 
 
 def normal(text: str) -> list[str]:
-    """The lines of a module, with the values of each function numbered as they are met."""
+    """The lines of a module, with the values of each function numbered by first occurrence."""
     lines: list[str] = []
     numbers: dict[str, str] = {}
     for line in text.replace('"', "").splitlines():
@@ -26,7 +26,7 @@ def normal(text: str) -> list[str]:
             numbers.clear()
         for name in NAME.findall(line):
             numbers.setdefault(name, f"%{len(numbers)}")
-        lines.append(" ".join(NAME.sub(lambda found: numbers[found[0]], line).split()))
+        lines.append(" ".join(NAME.sub(lambda match: numbers[match[0]], line).split()))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Compiled code is found again, and never where somebody else could have put it."""
+"""Compiled code is reused from the cache, unless another user could have written it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.checker.native.machine import build, code_cache
 from fencepost.checker.native.machine.code_cache import Cache
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_written_code_is_read(tmp_path: Path) -> None:
     kept = Cache(tmp_path)
     assert kept.read(["a", "b"]) is None
     kept.write(["a", "b"], b"code")
@@ -22,12 +22,12 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 
 def only(folder: Path) -> Path:
-    """The one file of a cache."""
+    """The only file of a cache."""
     (path,) = (folder / "fencepost" / "code").iterdir()
     return path
 
 
-def test_what_was_changed_is_not_used(tmp_path: Path) -> None:
+def test_modified_code_is_not_used(tmp_path: Path) -> None:
     kept = Cache(tmp_path)
     kept.write(["a"], b"code")
     only(tmp_path).write_bytes(only(tmp_path).read_bytes()[:-1] + b"x")
@@ -38,7 +38,7 @@ def test_what_was_changed_is_not_used(tmp_path: Path) -> None:
     assert kept.read(["a"]) == b"code"
 
 
-def test_what_others_may_write_is_not_used(tmp_path: Path) -> None:
+def test_code_writable_by_others_is_not_used(tmp_path: Path) -> None:
     kept = Cache(tmp_path)
     kept.write(["a"], b"code")
     only(tmp_path).chmod(0o622)
@@ -61,7 +61,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert kept.read(["a"]) is None
 
 
-def test_no_folder_can_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "fencepost").write_text("a file")
     kept = Cache(tmp_path)
     kept.write(["a"], b"code")
@@ -78,7 +78,7 @@ def test_the_folder_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def only_folder(folder: Path) -> Path:
-    """Where a cache lies."""
+    """The folder of a cache."""
     return folder / "fencepost" / "code"
 
 
@@ -89,11 +89,11 @@ def only_folder(folder: Path) -> Path:
         ({"HOME": "/home/x"}, "/home/x/.cache"),
         ({"HOME": "/home/x", "XDG_CACHE_HOME": "/var/y"}, "/var/y"),
         ({"HOME": "/home/x", "XDG_CACHE_HOME": ""}, "/home/x/.cache"),
-        # What depends on where a command runs is no folder for caches.
+        # A relative path would depend on the working directory.
         ({"HOME": "/home/x", "XDG_CACHE_HOME": "y"}, "/home/x/.cache"),
     ],
 )
-def test_where_the_folder_is(
+def test_the_location_of_the_folder(
     variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -1,5 +1,5 @@
-"""Compressed visited sets find what whole states find: nothing is lost, nothing found twice, and
-every state comes back as it was.
+"""Compressed visited sets find the same states as sets of whole states, without losses or
+duplicates, and return each state unchanged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def as_it_is(packed: Packed) -> State:
 
 @contextmanager
 def explored(toy: Toy, owners: int = 1) -> Generator[Explorer]:
-    """A search for a toy, before its first level; in the end nothing was overrun."""
+    """A search of a toy model before its first level; checks in the end that no buffer
+    overflowed.
+    """
     memory = Memory(watched=True)
     model = build.Compilation(text(toy)).quick()
     sizes = Sizes(toy.slots, 0, 0, 0)
@@ -59,7 +61,7 @@ def explored(toy: Toy, owners: int = 1) -> Generator[Explorer]:
 
 
 def begin(explorer: Explorer, code: SetCode | None = None) -> None:
-    """The first level, compressed."""
+    """Builds and compresses the first level."""
     explorer.begin()
     explorer.examine()
     assert explorer.compress(code or quick_code(), SALTS)
@@ -67,12 +69,12 @@ def begin(explorer: Explorer, code: SetCode | None = None) -> None:
 
 def levels(explorer: Explorer) -> list[int]:
     """The sizes of all levels."""
-    found: list[int] = []
+    sizes: list[int] = []
     while explorer.size(explorer.level):
-        found.append(explorer.size(explorer.level))
+        sizes.append(explorer.size(explorer.level))
         explorer.expand()
         explorer.examine()
-    return found
+    return sizes
 
 
 @pytest.mark.parametrize(
@@ -92,32 +94,32 @@ def test_two_phase_commit(words: int, owners: int) -> None:
 def test_better_code_finds_the_same(
     owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All tables and nodes grow often, as small or as large ones do; no canary, which is slow.
+    # Tables and nodes grow often, like small or large ones; no canary, which would be slow.
     monkeypatch.setattr(tables, "LATE", late)
     monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
         begin(explorer, build.SetCompilation(compressed.text()).best())
-        found = levels(explorer)
-        assert (sum(found), explorer.transitions + 1, len(found)) == (296448, 2744706, 23)
+        sizes = levels(explorer)
+        assert (sum(sizes), explorer.transitions + 1, len(sizes)) == (296448, 2744706, 23)
 
 
 def wide(words: int, chosen: random.Random, count: int) -> list[Packed]:
-    """States of all kinds: all zeros (but the bit that every state has), all ones, random ones and
-    ones that have words in common.
+    """Distinct states: all zeros (except the top bit, which every state has), all ones, random
+    ones, and ones that share words.
     """
     full = (1 << 64) - 1
-    made: list[Packed] = [(TOP, *[0] * (words - 1)), (full,) * words]
+    packed: list[Packed] = [(TOP, *[0] * (words - 1)), (full,) * words]
     for number in range(count):
         rest = [
             chosen.choice((0, full, number % 5, chosen.getrandbits(64))) for _ in range(words - 1)
         ]
         first = chosen.choice((number, chosen.getrandbits(63), number << 40 & full >> 1))
-        made.append((TOP | first, *rest))
-    return [*dict.fromkeys(made)]
+        packed.append((TOP | first, *rest))
+    return [*dict.fromkeys(packed)]
 
 
 def entered(explorer: Explorer, states: Sequence[Packed]) -> list[bool]:
-    """For each state whether it is new; adds it to the last level."""
+    """Adds each state to the last level, and returns whether it was new."""
     new: list[bool] = []
     for state in states:
         before, room = explorer.states, (ctypes.c_uint64 * len(state))(*state)
@@ -144,8 +146,8 @@ def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int) -> No
 @pytest.mark.parametrize("owners", [1, 3])
 @pytest.mark.parametrize("words", [1, 2, 9])
 def test_states_outside_a_constraint_are_dropped(owners: int, words: int) -> None:
-    # 0 leads to 1..6000; the even ones are inside, and all know each other. Those outside are in
-    # the tables alone when the states are compressed.
+    # 0 leads to 1..6000; the even ones are inside the constraint, and all lead to each other.
+    # States outside are only in the visited set when compression starts.
     toy = fan(6_000, words, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     for early in (True, False):
         with canaries(), explored(toy, owners) as explorer:
@@ -168,7 +170,7 @@ def test_states_outside_a_constraint_are_dropped(owners: int, words: int) -> Non
 @pytest.mark.parametrize("owners", [1, 2, 3])
 @pytest.mark.parametrize("words", [1, 3])
 def test_least_predecessors(owners: int, words: int) -> None:
-    # Level 2 is 1..5000; each leads to its third, and to 6000.
+    # Level 2 is 1..5000; state n leads to 10,000 + n // 3 and to 6000.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, e.add(word(10_000), e.udiv(value, word(3))))
         toy.emit(e, 0, word(6000))
@@ -177,9 +179,9 @@ def test_least_predecessors(owners: int, words: int) -> None:
         begin(explorer)
         levels(explorer)
         wanted = [(TOP | n, *[n] * (words - 1)) for n in (10_001, 6000, 10_200)]
-        found = explorer.predecessors(2, wanted)
-        assert [packed[0] & ~TOP for packed in found] == [3, 1, 600]
-        assert [packed[0] & ~TOP for packed in explorer.predecessors(1, found)] == [0] * 3
+        predecessors = explorer.predecessors(2, wanted)
+        assert [packed[0] & ~TOP for packed in predecessors] == [3, 1, 600]
+        assert [packed[0] & ~TOP for packed in explorer.predecessors(1, predecessors)] == [0] * 3
 
 
 def test_states_that_share_nothing_stay_whole() -> None:
@@ -235,17 +237,17 @@ def without_times(outcome: Outcome) -> Outcome:
 def test_examples(example: Example) -> None:
     run = run_of_model(model_of(example.text), deadlock=example.deadlock, limits=Limits(workers=2))
     expected = without_times(run.outcome("interpreter"))
-    with canaries() as made:
-        found = without_times(run.outcome(Local("quick", watched=True)))
-    assert found == expected
-    assert made or found.statistics.depth <= 1 or run.model.searched(run.properties).behaviours
+    with canaries() as checked:
+        result = without_times(run.outcome(Local("quick", watched=True)))
+    assert result == expected
+    assert checked or result.statistics.depth <= 1 or run.model.searched(run.properties).behaviours
 
 
 @examples(4)
 @given(specs(), integers(1, 400))
-def test_random_specs(text: str, most: int) -> None:
+def test_random_specs(text: str, limit: int) -> None:
     for run in runs_of(text):
-        for limited in (bounded(run), run.within(max_states=most)):
+        for limited in (bounded(run), run.within(max_states=limit)):
             wanted = limited.by("interpreter")
             with canaries():
                 assert_same(wanted, limited.within(workers=2).by("local"), limited)

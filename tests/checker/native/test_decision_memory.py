@@ -1,4 +1,4 @@
-"""Memory while a property is decided: nothing large is allocated that was not asked for first."""
+"""Memory of the decision phase: large allocations are announced to the memory account first."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fencepost.checker.search.deciding import Decision
 
 SIDE, SMALL_SIDE = 360, 60
 BATCH = 1 << 11
-"""The states in a batch here."""
+"""States per batch in this test."""
 UNASKED = 900_000
-"""The bytes that may be allocated without asking, for batches and lists of levels: less than eight
-for each state.
+"""Bytes that may be allocated unannounced, for batches and lists of levels: less than eight per
+state.
 """
 
 TORUS = """
@@ -36,14 +36,14 @@ property P: {formula}
 
 
 def torus(side: int, fairness: str, formula: str) -> Request:
-    """The check of a torus of ``side * side`` states."""
+    """A check of a torus of ``side * side`` states."""
     model = model_of(TORUS.format(side=side, fairness=fairness, formula=formula))
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     return Request(model, chosen, deadlock=False, limits=Limits(workers=2))
 
 
 class Ledger:
-    """Compares the peak of what Python allocates in a phase with what was asked for in it."""
+    """Compares the peak of Python's allocations in a phase with the announced bytes."""
 
     def __init__(self) -> None:
         self.excess = 0
@@ -51,18 +51,18 @@ class Ledger:
         self._granted: int | None = None
 
     def grant(self, size: int) -> None:
-        """``size`` bytes more than there are now were asked for."""
+        """Announces ``size`` bytes beyond the current allocation."""
         now = self._compare()
         self._granted = max(self._granted or 0, now + size)
         self.asked += size
 
     def enter(self, *_: object) -> None:
-        """A phase begins; what was asked for before does not count."""
+        """Begins a phase; earlier announcements do not count."""
         self._granted = self._compare()
 
     def _compare(self) -> int:
         now, peak = tracemalloc.get_traced_memory()
-        # Before the first phase, the search has taken memory of its own.
+        # Before the first phase, the search has allocated memory.
         if self._granted is not None:
             self.excess = max(self.excess, peak - self._granted)
         tracemalloc.reset_peak()
@@ -77,10 +77,10 @@ class Ledger:
         ("fair ", "a == 1 leads to (b > 5 until b == 9)", Verdict.OK),
     ],
 )
-def test_all_memory_is_asked_for(
+def test_all_memory_is_announced(
     monkeypatch: pytest.MonkeyPatch, fairness: str, formula: str, verdict: Verdict
 ) -> None:
-    # What Python loads and keeps at the first run does not count.
+    # A first run, so that modules and caches are loaded before measuring.
     load("local").run(torus(SMALL_SIDE, fairness, formula))
     request, ledger = torus(SIDE, fairness, formula), Ledger()
 

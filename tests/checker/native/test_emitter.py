@@ -1,5 +1,5 @@
 # pyright: basic
-"""Instructions do what their names say, whatever of their operands is known beforehand."""
+"""Instructions compute the operation in their name, also with constant operands."""
 
 from __future__ import annotations
 
@@ -58,19 +58,21 @@ FLAGS: dict[str, Meaning] = {
 
 
 def results(emit: Callable[[Emitter, LLVM, LLVM], LLVM], pairs: list[tuple[int, int]]) -> list[int]:
-    """What instructions give for pairs of numbers, each known in every way: four results."""
+    """The results for pairs of numbers, with each operand as a constant and as a loaded value: four
+    per pair.
+    """
     unit = Unit("emitter")
     e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR]))
-    numbers, found = e.arguments
-    for place, (a, b) in enumerate(pairs):
-        read = [e.get(numbers, 2 * place), e.get(numbers, 2 * place + 1)]
+    numbers, outputs = e.arguments
+    for index, (a, b) in enumerate(pairs):
+        read = [e.get(numbers, 2 * index), e.get(numbers, 2 * index + 1)]
         for way, (left, right) in enumerate(product((word(a), read[0]), (word(b), read[1]))):
-            made = emit(e, left, right)
-            e.put(found, 4 * place + way, e.as_word(made) if made.type == I1 else made)
+            value = emit(e, left, right)
+            e.put(outputs, 4 * index + way, e.as_word(value) if value.type == I1 else value)
     e.ret()
-    given = (ctypes.c_uint64 * (2 * len(pairs)))(*(number for pair in pairs for number in pair))
+    inputs = (ctypes.c_uint64 * (2 * len(pairs)))(*(number for pair in pairs for number in pair))
     room = (ctypes.c_uint64 * (4 * len(pairs)))()
-    called(compiled(str(unit.module), 0), "test", ctypes.addressof(given), ctypes.addressof(room))
+    called(compiled(str(unit.module), 0), "test", ctypes.addressof(inputs), ctypes.addressof(room))
     return list(room)
 
 
@@ -106,15 +108,15 @@ def test_integer_operators(sign: Operator, natural: bool) -> None:
 @pytest.mark.parametrize("name", FLAGS)
 def test_flags(name: str) -> None:
     def emit(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
-        made = getattr(e, name)(e.as_flag(left), e.as_flag(right))
-        assert made.type == I1
-        return made
+        value = getattr(e, name)(e.as_flag(left), e.as_flag(right))
+        assert value.type == I1
+        return value
 
     agrees(emit, FLAGS[name], [0, 1])
 
 
-def test_what_has_one_operand() -> None:
-    one: dict[str, tuple[Callable[[Emitter, LLVM], LLVM], Callable[[int], int]]] = {
+def test_unary_operations() -> None:
+    operations: dict[str, tuple[Callable[[Emitter, LLVM], LLVM], Callable[[int], int]]] = {
         "invert": (lambda e, a: e.invert(a), lambda a: ~a),
         "opposite": (lambda e, a: e.invert(e.as_flag(a)), lambda a: a == 0),
         "as_flag": (lambda e, a: e.as_flag(a), lambda a: a != 0),
@@ -129,7 +131,7 @@ def test_what_has_one_operand() -> None:
         "byte": (lambda e, a: e.byte_as_word(e.as_byte(e.as_flag(a))), lambda a: a != 0),
         "byte set": (lambda e, a: e.is_byte_set(e.as_byte(e.as_flag(a))), lambda a: a != 0),
     }
-    for name, (emit, meaning) in one.items():
+    for name, (emit, meaning) in operations.items():
         pairs = [(number, 0) for number in NUMBERS]
         wanted = [int(meaning(number)) & MASK for number in NUMBERS for _ in range(4)]
 
@@ -140,17 +142,17 @@ def test_what_has_one_operand() -> None:
 
 
 def test_a_choice_between_two() -> None:
-    for known in (flag(True), flag(False), None):
+    for fixed in (flag(True), flag(False), None):
         pairs: list[tuple[int, int]] = list(product((0, 1, 5), (0, 7)))
 
-        def emit(e: Emitter, left: LLVM, right: LLVM, known: LLVM | None = known) -> LLVM:
-            return e.select(e.as_flag(left) if known is None else known, left, right)
+        def emit(e: Emitter, left: LLVM, right: LLVM, fixed: LLVM | None = fixed) -> LLVM:
+            return e.select(e.as_flag(left) if fixed is None else fixed, left, right)
 
         taken = {True: lambda a, b: a, False: lambda a, b: b}
-        if known is None:
+        if fixed is None:
             wanted = [a or b for a, b in pairs for _ in range(4)]
         else:
-            wanted = [taken[bool(known.constant)](*pair) for pair in pairs for _ in range(4)]
+            wanted = [taken[bool(fixed.constant)](*pair) for pair in pairs for _ in range(4)]
         assert results(emit, pairs) == wanted
 
 
@@ -162,8 +164,8 @@ def test_tables_of_any_size() -> None:
         for words in tables:
             table = e.unit.table(words)
             assert e.unit.table(list(words)) is table
-            for place in range(len(words) or 1):
-                total = e.differ(e.add(total, total), e.get(table, place))
+            for index in range(len(words) or 1):
+                total = e.differ(e.add(total, total), e.get(table, index))
         return e.add(total, left)
 
     total = 0
@@ -172,11 +174,11 @@ def test_tables_of_any_size() -> None:
     assert results(emit, [(5, 0)]) == [(total + 5) & MASK] * 4
 
 
-def test_how_much_room_a_function_takes() -> None:
+def test_stack_bytes_of_a_function() -> None:
     unit = Unit("rooms")
     e = Emitter(unit, unit.declare("some", VOID, []))
-    for made in (e.cell(), e.cell(I1), e.words(3), e.words(1), e.words(0)):
-        assert made.type == PTR
+    for pointer in (e.cell(), e.cell(I1), e.words(3), e.words(1), e.words(0)):
+        assert pointer.type == PTR
     assert unit.rooms == {"some": 8 + 8 + 24 + 8 + 8}
     for count in (5, 1, 0):
         e.bytes(count)
@@ -186,12 +188,12 @@ def test_how_much_room_a_function_takes() -> None:
     assert unit.rooms == {"some": 63, "other": 16}
 
 
-def test_which_pointers_are_said_not_to_overlap() -> None:
+def test_pointers_declared_not_to_overlap() -> None:
     unit = Unit("pointers")
     parameters = [PTR, PTR, I64, PTR]
 
-    def alone(made: LLVM) -> list[bool]:
-        return ["noalias" in argument.attributes for argument in made.args]
+    def alone(function: LLVM) -> list[bool]:
+        return ["noalias" in argument.attributes for argument in function.args]
 
     assert alone(unit.function("apart", VOID, parameters)) == [False, True, False, True]
     assert alone(unit.function("aliasing", VOID, parameters, aliasing=True)) == [False] * 4
@@ -199,20 +201,20 @@ def test_which_pointers_are_said_not_to_overlap() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 20])
-def test_copies_and_clears_so_many_words(count: int) -> None:
-    """Between two words that stay, also where source and target overlap."""
+def test_copies_and_clears_words(count: int) -> None:
+    """The words before and after the target stay; source and target may overlap."""
     unit = Unit("blocks")
     e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR, PTR]))
-    source, target, gone = e.arguments
+    source, target, cleared = e.arguments
     e.copy(e.index(target, 1), source, count)
-    e.clear(e.index(gone, 1), count)
+    e.clear(e.index(cleared, 1), count)
     e.copy(e.index(source, 1), source, count)
     e.ret()
     size = count + 2
     rooms = [(ctypes.c_uint64 * size)(*range(10 * n + 1, 10 * n + 1 + size)) for n in range(3)]
     before = [list(room) for room in rooms]
     called(compiled(str(unit.module), 0), "test", *map(ctypes.addressof, rooms))
-    found = [list(room) for room in rooms]
-    assert found[0] == [before[0][0], *before[0][:count], before[0][-1]]
-    assert found[1] == [before[1][0], *before[0][:count], before[1][-1]]
-    assert found[2] == [before[2][0], *[0] * count, before[2][-1]]
+    after = [list(room) for room in rooms]
+    assert after[0] == [before[0][0], *before[0][:count], before[0][-1]]
+    assert after[1] == [before[1][0], *before[0][:count], before[1][-1]]
+    assert after[2] == [before[2][0], *[0] * count, before[2][-1]]

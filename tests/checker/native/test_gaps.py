@@ -1,6 +1,6 @@
 # pyright: basic
-"""Elements move up and down in sequences and bags of every width and length, and nothing else does:
-behind the last there are zeros.
+"""Insertion and removal in sequences, bags and sets of every width and length: only the affected
+elements move, and zeros follow the last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPERATIONS: dict[str, Callable[[list[int], int, int], list[int]]] = {
 
 
 def element(width: int) -> Type:
-    """A type of so many bits."""
+    """A type with this number of bits."""
     return Machine(64) if width == 64 else Int(0, (1 << width) - 1)
 
 
@@ -41,7 +41,7 @@ def packed(kind: Type, value: Value) -> list[int]:
 
 
 def code_of(kind: Seq | Bag | Set) -> object:
-    """A function for each operation: (value, index, element, result)."""
+    """Code with a function for each operation: (value, index, element, result)."""
     unit = Unit("gaps")
     size = shape(kind)
     large = size if isinstance(size, Large) else None
@@ -49,28 +49,28 @@ def code_of(kind: Seq | Bag | Set) -> object:
         if (name in ("inserted", "shortened")) is not isinstance(kind, Seq):
             continue
         e = Emitter(unit, unit.declare(name, VOID, [PTR, I64, I64, PTR]))
-        given, index, new, result = e.arguments
+        collection, index, new, result = e.arguments
         ops = Collections(e)
-        value = Val(kind, given if large else e.load(given))
+        value = Val(kind, collection if large else e.load(collection))
         item = ops.of_code(kind.element, new)
         match name:
             case "inserted":
-                made = ops.inserted(value, index, item)
+                updated = ops.inserted(value, index, item)
             case "shortened":
-                made = ops.shortened(value, index)
+                updated = ops.shortened(value, index)
             case "added":
-                made = ops.added(value, item)
+                updated = ops.added(value, item)
             case _:
-                made = ops.removed(value, item)
+                updated = ops.removed(value, item)
         if large:
-            e.copy(result, made.word, large.words)
+            e.copy(result, updated.word, large.words)
         else:
-            e.store(made.word, result)
+            e.store(updated.word, result)
         e.ret()
     return compiled(str(unit.module), 0)
 
 
-@pytest.mark.parametrize("of", [Seq, Bag, Set])
+@pytest.mark.parametrize("sort", [Seq, Bag, Set])
 @pytest.mark.parametrize(
     ("width", "capacity"),
     [
@@ -79,8 +79,8 @@ def code_of(kind: Seq | Bag | Set) -> object:
         (64, 4), (64, 11), (64, 12), (64, 20),
     ],
 )  # fmt: skip
-def test_elements_move(of: type[Seq] | type[Bag] | type[Set], width: int, capacity: int) -> None:
-    kind = of(element(width), capacity)
+def test_elements_move(sort: type[Seq] | type[Bag] | type[Set], width: int, capacity: int) -> None:
+    kind = sort(element(width), capacity)
     code, chosen = code_of(kind), random.Random(f"{width} {capacity}")
     low = kind.element.low if isinstance(kind.element, Int | Machine) else 0
     for _ in range(60):
@@ -90,24 +90,24 @@ def test_elements_move(of: type[Seq] | type[Bag] | type[Set], width: int, capaci
             : chosen.choice((0, 1, capacity - 1, capacity, chosen.randint(0, capacity)))
         ]
         new = chosen.choice(numbers)
-        if of is Set:
+        if sort is Set:
             items = [*dict.fromkeys(items)]
-        if of is not Seq:
+        if sort is not Seq:
             items.sort()
-        room = len(items) < capacity and not (of is Set and new in items)
+        room = len(items) < capacity and not (sort is Set and new in items)
         for name, meaning in OPERATIONS.items():
-            if (name in ("inserted", "shortened")) is not (of is Seq):
+            if (name in ("inserted", "shortened")) is not (sort is Seq):
                 continue
             grows = name in ("inserted", "added")
             if not (room if grows else items):
                 continue
             index = chosen.randint(0, len(items)) if grows else chosen.randrange(len(items))
             if name == "removed":
-                # Of equal ones it does not matter which.
+                # Equal elements are interchangeable.
                 new = items[index]
             wanted = packed(kind, tuple(meaning(items, index, new)))
-            given = (ctypes.c_uint64 * len(wanted))(*packed(kind, tuple(items)))
-            found = (ctypes.c_uint64 * len(wanted))()
-            call = [ctypes.addressof(given), index, new - low, ctypes.addressof(found)]
+            before = (ctypes.c_uint64 * len(wanted))(*packed(kind, tuple(items)))
+            after = (ctypes.c_uint64 * len(wanted))()
+            call = [ctypes.addressof(before), index, new - low, ctypes.addressof(after)]
             called(code, name, *call)
-            assert [*found] == wanted, (name, items, index, new)
+            assert [*after] == wanted, (name, items, index, new)

@@ -1,8 +1,8 @@
 # pyright: basic
-"""Specs that ask for trouble: whatever they say, machine code stays inside its memory.
+"""Hostile specs: machine code stays inside its memory.
 
-Each is run under guard (see `guarded`) against the interpreter, in states that can be reached and
-in random ones.
+Each spec runs guarded (see `guarded`) and is compared with the interpreter, in reachable and in
+random states.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOME = Extent(20, 40, 10_000)
 
 
 SPECS = blocks(Path(__file__).with_name("hostile_specs.txt"))
-"""After the names of some stands an `Extent`: how many of their states are worth the time."""
+"""A name may be followed by an `Extent`, which bounds the number of tested states."""
 
 
 @pytest.mark.parametrize("hostile", SPECS, ids=lambda hostile: hostile.name)
@@ -37,7 +37,7 @@ def test_stays_inside_its_memory(hostile: Block) -> None:
 
 
 def test_huge_frames_are_refused() -> None:
-    """The stack of a thread is not guarded: code that would need too much of it is not made."""
+    """The stack of a thread is not guarded, so code that needs a large frame is refused."""
     copies = "\n".join("    b = [a[k] for k in 0..1800]" for _ in range(700))
     text = f"""
 var a: map[0..1800, 0..65535] = [0 for k in 0..1800]
@@ -50,7 +50,7 @@ action go:
         agree(model, Extent())
 
 
-def test_nesting_is_no_trouble() -> None:
+def test_deep_nesting() -> None:
     inside = "x"
     for depth in range(30):
         inside = f"(if x > {depth} then {inside} else {depth} - x)"
@@ -58,7 +58,7 @@ def test_nesting_is_no_trouble() -> None:
     assert agree(program.build(loaded(text), None), Extent(), guarded=True) > 10
 
 
-def test_long_rows_of_statements_are_no_trouble() -> None:
+def test_long_sequences_of_statements() -> None:
     rows = "\n".join("    x = (x + 1) % 7" for _ in range(9_000))
     model = program.build(loaded(f"var x: 0..6 = 0\naction go:\n{rows}\n"), None)
     assert Runner(model).expand((0,)) == ([(0, (9_000 % 7,))], [])
@@ -119,9 +119,9 @@ def _shifted(e: Emitter, room: LLVM) -> None:
 )
 def test_the_guard_notices(body: Callable[[Emitter, LLVM], None], kind: str) -> None:
     unit = Unit("wrong")
-    made = unit.declare("wrong", I64, [])
+    function = unit.declare("wrong", I64, [])
     with inspectable():
-        e = Emitter(unit, made)
+        e = Emitter(unit, function)
         body(e, e.words(3))
         e.ret(word(0))
     arena = Arena(1 << 16)
@@ -133,7 +133,7 @@ def test_the_guard_notices(body: Callable[[Emitter, LLVM], None], kind: str) -> 
     assert (fault.kind, fault.function) == (kind, "wrong")
 
 
-def test_red_zones_show_who_writes_into_them() -> None:
+def test_red_zones_detect_writes() -> None:
     arena = Arena(1 << 16)
     array = arena.take(2)
     assert arena.intact

@@ -1,5 +1,5 @@
-"""The kernels of the native engine, on models written by hand: every successor arrives, no state is
-lost or found twice, the least problems are kept, and nothing is written outside its memory.
+"""The kernels of the native engine, on hand-written models: every successor arrives, states are
+neither lost nor duplicated, the least problems are kept, and nothing is written out of bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fencepost.spec.core.types import State
 
 
 def decode(packed: Packed) -> State:
-    """The value of a toy's state, and that its words agree."""
+    """The value of a toy state, whose words must agree."""
     value = packed[0] & ~TOP
     assert packed[0] >> 63 == 1
     assert all(other == value for other in packed[1:])
@@ -34,7 +34,9 @@ def decode(packed: Packed) -> State:
 def explored(
     toy: Toy, owners: int = 1, memory: Memory | None = None, quick: bool = True
 ) -> Generator[Explorer]:
-    """A search for a toy, before its first level; in the end nothing was overrun."""
+    """A search of a toy model before its first level; checks in the end that no buffer
+    overflowed.
+    """
     compilation = build.Compilation(text(toy))
     code = compilation.quick() if quick else compilation.best()
     memory = memory or Memory(watched=True)
@@ -49,7 +51,7 @@ def explored(
 
 
 def totals(toy: Toy, explorer: Explorer) -> Totals:
-    """What was counted up to now."""
+    """The counts so far."""
     return worker_context.totals(Sizes(toy.slots, 0, 0, 0), explorer.snapshot())
 
 
@@ -66,7 +68,7 @@ def search(explorer: Explorer) -> list[int]:
 
 
 def run(toy: Toy, owners: int = 1, quick: bool = True) -> tuple[list[int], int, tuple[int, ...]]:
-    """Sizes of levels, transitions, and how often each action was taken."""
+    """The sizes of levels, the transitions, and the count of each action."""
     with explored(toy, owners, quick=quick) as explorer:
         levels = search(explorer)
         return levels, explorer.transitions, totals(toy, explorer).taken
@@ -111,7 +113,7 @@ def test_a_million_initial_states(owners: int) -> None:
 
 @pytest.mark.parametrize("words", [1, 2, 16])
 def test_states_of_all_zeros_and_all_ones(words: int) -> None:
-    # From 0 to all ones (but the top bit, which every state has) and back.
+    # From 0 to all ones (except the top bit, which every state has) and back.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, e.differ(value, word(TOP - 1)))
 
@@ -123,7 +125,7 @@ def test_states_of_all_zeros_and_all_ones(words: int) -> None:
 
 @pytest.mark.parametrize("owners", [1, 2, 3])
 def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
-    # 0 leads to 1..100_000; the even ones are inside, and all know each other.
+    # 0 leads to 1..100,000; the even ones are inside the constraint, and all lead to each other.
     toy = fan(100_000, 1, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     with explored(toy, owners) as explorer:
         explorer.begin()
@@ -135,7 +137,7 @@ def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
         assert explorer.outside == 50_000
         assert (explorer.size(2), explorer.states) == (50_000, 50_001)
         explorer.expand()
-        # A state outside, met again, is neither new nor counted.
+        # A known state outside is neither new nor counted.
         assert (explorer.size(3), explorer.transitions) == (0, 100_000)
         assert not any(packed[0] & 1 for packed in states(explorer, 2, 1))
 
@@ -177,8 +179,8 @@ def test_the_least_problem_is_kept(owners: int) -> None:
         assert explorer.found() == [Found(toy.slots.deadlock, 0, (1,), None)]
 
 
-def test_of_equal_states_the_least_before_is_kept() -> None:
-    # 1, 2 and 3 all lead to 9, which no step may.
+def test_of_equal_successors_the_least_predecessor_is_kept() -> None:
+    # 1, 2 and 3 all lead to 9, which the step invariant forbids.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, word(9))
 
@@ -192,7 +194,7 @@ def test_of_equal_states_the_least_before_is_kept() -> None:
 
 
 @pytest.mark.parametrize("owners", [1, 2])
-def test_terminal_states_are_no_deadlocks(owners: int) -> None:
+def test_terminal_states_are_not_deadlocks(owners: int) -> None:
     toy = fan(100, 1, terminal=lambda e, v: e.ult(v, word(50)))
     with explored(toy, owners) as explorer:
         search(explorer)
@@ -200,7 +202,7 @@ def test_terminal_states_are_no_deadlocks(owners: int) -> None:
 
 
 def test_stuck_states() -> None:
-    # Every state leads to itself; 3 has a step that is no progress, too.
+    # Every state leads to itself; 3 also has a step without progress.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, value)
         toy.emit(e, 1, added(e, value, 1), progressing=False)
@@ -218,7 +220,7 @@ def test_stuck_states() -> None:
 
 @pytest.mark.parametrize("owners", [1, 2, 3])
 def test_least_predecessors(owners: int) -> None:
-    # Level 2 is 1..5000; each leads to its third, and to 6000.
+    # Level 2 is 1..5000; state n leads to 10,000 + n // 3 and to 6000.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, e.add(word(10_000), e.udiv(value, word(3))))
         toy.emit(e, 0, word(6000))
@@ -227,10 +229,10 @@ def test_least_predecessors(owners: int) -> None:
     with explored(toy, owners) as explorer:
         search(explorer)
         wanted: list[Packed] = [(TOP | 10_001,), (TOP | 6000,), (TOP | 10_200,)]
-        found = explorer.predecessors(2, wanted)
-        assert [decode(packed) for packed in found] == [(3,), (1,), (600,)]
+        predecessors = explorer.predecessors(2, wanted)
+        assert [decode(packed) for packed in predecessors] == [(3,), (1,), (600,)]
         before = explorer.transitions
-        assert [decode(p) for p in explorer.predecessors(1, found)] == [(0,)] * 3
+        assert [decode(p) for p in explorer.predecessors(1, predecessors)] == [(0,)] * 3
         assert explorer.transitions == before
 
 
@@ -244,27 +246,27 @@ def test_least_predecessors(owners: int) -> None:
 def test_tables_grow(
     owners: int, words: int, addresses: int, aside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where they are, with much room for states that wait meanwhile or little; where there is not
-    # enough room behind them, elsewhere. A state that was lost on the way would be new again.
+    # In place, with a large or a small buffer for states that wait; elsewhere if the following
+    # addresses are taken. A state lost during the move would be found again as new.
     monkeypatch.setattr(tables, "spare_addresses", lambda: addresses)
     monkeypatch.setattr(tables, "ASIDE", aside)
     size = 7 if words == 1 else 6
     with explored(two_phase_commit(size, words), owners) as explorer:
         levels = search(explorer)
-        found = {packed for n in range(1, len(levels) + 1) for packed in explorer.packed(n)}
-        places = [
-            tuple(whole[place : place + words])
+        packed_states = {state for n in range(1, len(levels) + 1) for state in explorer.packed(n)}
+        stored = [
+            tuple(whole[start : start + words])
             for address, count in explorer.seen()
             for whole in [memory_words(address, count * words)]
-            for place in range(0, count * words, words)
-            if whole[place]
+            for start in range(0, count * words, words)
+            if whole[start]
         ]
     assert sum(levels) == {7: 296_448, 6: 50_816}[size]
-    assert len(places) == len(found) == sum(levels)
-    assert set(places) == found
+    assert len(stored) == len(packed_states) == sum(levels)
+    assert set(stored) == packed_states
 
 
-def test_a_region_is_enlarged_where_it_is() -> None:
+def test_a_region_is_enlarged_in_place() -> None:
     memory = Memory(resident_bytes() + (64 << 20), watched=True)
     region = memory.take(PAGE, 8 * PAGE)
     memory_words(region.address, 1)[0] = 7
@@ -284,7 +286,7 @@ def test_a_region_is_enlarged_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("size", [1, PAGE + 1, HUGE - 1, HUGE, HUGE + 1, 3 * HUGE + 5 * PAGE])
-def test_a_region_that_is_close_has_not_more_than_a_page_too_many(size: int) -> None:
+def test_a_tight_region_exceeds_its_size_by_less_than_a_page(size: int) -> None:
     memory = Memory(watched=True)
     region = memory.take(size, close=True)
     assert size <= region.size < size + PAGE
@@ -300,7 +302,7 @@ def test_a_region_that_is_close_has_not_more_than_a_page_too_many(size: int) -> 
 # ---------------------------------------------------------------- limits
 
 
-def test_what_looks_may_stop_the_work_and_it_can_go_on_looking_back() -> None:
+def test_a_stopped_search_can_still_find_predecessors() -> None:
     class Enough(Exception):
         pass
 
@@ -334,7 +336,7 @@ def test_what_looks_may_stop_the_work_and_it_can_go_on_looking_back() -> None:
 def test_memory_is_bounded(owners: int, words: int) -> None:
     room = 24 << 20
     with explored(two_phase_commit(3, words), owners):
-        pass  # The compiler is in memory from now on.
+        pass  # From here on, the compiler is in memory.
     limit = resident_bytes() + room
     memory = Memory(limit)
     with explored(two_phase_commit(8, words), owners, memory) as explorer:
@@ -344,10 +346,10 @@ def test_memory_is_bounded(owners: int, words: int) -> None:
         assert resident_bytes() < 1.02 * limit
 
 
-def test_the_last_memory_is_not_taken() -> None:
+def test_the_memory_reserve_is_kept() -> None:
     room = 160 << 20
     taken: list[Memory] = []
-    memory = Memory(left=lambda: RESERVE + room - sum(one.used for one in taken))
+    memory = Memory(left=lambda: RESERVE + room - sum(account.used for account in taken))
     taken.append(memory)
     with explored(two_phase_commit(9, 3), 1, memory) as explorer:
         with pytest.raises(Exhausted):

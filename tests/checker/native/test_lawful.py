@@ -1,4 +1,4 @@
-"""Machine code takes the same words for states as `lawful.state`, which says what states are."""
+"""Machine code accepts the same words as states as `lawful.state`, the definition."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def code_of(layout: Layout) -> Code:
 
 
 def defined(layout: Layout, words: Sequence[int]) -> bool:
-    """Whether words are a state, as `state` says."""
+    """Whether the words are a state according to `state`."""
     try:
         state(layout, words)
     except Unlawful:
@@ -140,8 +140,8 @@ def defined(layout: Layout, words: Sequence[int]) -> bool:
     return True
 
 
-def taken(code: Code, layout: Layout, words: Sequence[int]) -> bool:
-    """Whether words are a state, as machine code says."""
+def accepted(code: Code, layout: Layout, words: Sequence[int]) -> bool:
+    """Whether the words are a state according to machine code."""
     try:
         look_at(code, layout, struct.pack(f"={len(words)}Q", *words))
     except Unlawful:
@@ -151,17 +151,19 @@ def taken(code: Code, layout: Layout, words: Sequence[int]) -> bool:
 
 @pytest.mark.parametrize("kind", SMALL, ids=describe)
 def test_every_code_of_a_small_type(kind: Type) -> None:
-    """Of all codes those are taken that some value has."""
+    """Exactly the codes of values are accepted."""
     layout = layout_of(kind)
     code = code_of(layout)
     assert bits(kind) <= 14
-    found = {one for one in range(1 << bits(kind)) if taken(code, layout, [OCCUPIED | one])}
-    assert found == {encode(kind, value) for value in values(kind)}
+    codes = {
+        code_ for code_ in range(1 << bits(kind)) if accepted(code, layout, [OCCUPIED | code_])
+    }
+    assert codes == {encode(kind, value) for value in values(kind)}
 
 
 @pytest.mark.parametrize("kind", WIDE, ids=describe)
 def test_a_wide_type(kind: Type) -> None:
-    """Beside a small one, so that the word of its first bits has others."""
+    """Next to a small type, so that the word with its first bits is shared."""
     lawful, unlawful = agree(Random(1), layout_of(FIVE, kind), 12, 30)
     assert lawful > 5
     assert unlawful
@@ -186,40 +188,42 @@ def test_a_model_of_kafka() -> None:
     assert min(lawful, unlawful) > 50
 
 
-def agree(random: Random, layout: Layout, states: int, most: int) -> tuple[int, int]:
-    """Damages random states, each in ``most`` ways; how many of all were states, and were none."""
+def agree(random: Random, layout: Layout, states: int, limit: int) -> tuple[int, int]:
+    """Corrupts random states, each in at most ``limit`` ways. Returns the number of corrupted ones
+    that are still states, and the number of others.
+    """
     code = code_of(layout)
     right = [
         layout.encode(tuple(random_values.value(random, kind) for kind in layout.types))
         for _ in range(states)
     ]
-    look_at(code, layout, b"".join(struct.pack(f"={len(one)}Q", *one) for one in right))
+    look_at(code, layout, b"".join(struct.pack(f"={len(state_)}Q", *state_) for state_ in right))
     counts = [0, 0]
     for words in right:
-        for damaged in damages(random, layout, words, most):
-            lawful = defined(layout, damaged)
-            assert taken(code, layout, damaged) is lawful, (layout.types, words, damaged)
+        for corrupted in corruptions(random, layout, words, limit):
+            lawful = defined(layout, corrupted)
+            assert accepted(code, layout, corrupted) is lawful, (layout.types, words, corrupted)
             counts[lawful] += 1
             if not lawful:
-                place = random.randrange(states)
-                mixed = [*right[:place], damaged, *right[place:]]
+                index = random.randrange(states)
+                mixed = [*right[:index], corrupted, *right[index:]]
                 with pytest.raises(Unlawful):
                     look_at(code, layout, b"".join(struct.pack(f"={len(w)}Q", *w) for w in mixed))
     return counts[True], counts[False]
 
 
-def damages(random: Random, layout: Layout, words: Words, most: int) -> Iterator[Words]:
+def corruptions(random: Random, layout: Layout, words: Words, limit: int) -> Iterator[Words]:
     """Words that differ a little from a state."""
     size = layout.words * WORD
     yield changed(words, 0, words[0] ^ OCCUPIED)
-    for place in random.sample(range(size), min(size, most)):
-        yield changed(words, place // WORD, words[place // WORD] ^ 1 << place % WORD)
-    for _ in range(most // 4):
+    for bit in random.sample(range(size), min(size, limit)):
+        yield changed(words, bit // WORD, words[bit // WORD] ^ 1 << bit % WORD)
+    for _ in range(limit // 4):
         number = random.randrange(layout.words)
         for word in (0, MASK, OCCUPIED, random.getrandbits(WORD), words[number] + 1 & MASK):
             yield changed(words, number, word)
     value = layout.decode(words)
-    for _ in range(most):
+    for _ in range(limit):
         number = random.randrange(len(value))
         bad = unlawful(random, layout.types[number], value[number])
         if bad is not None:
@@ -233,8 +237,8 @@ def changed(words: Words, number: int, word: int) -> Words:
 
 
 def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
-    """A value with one part that is none of its type, or out of order; None: none is found that has
-    room where the right one was.
+    """A value with one part outside its type or out of order, or None if no such value fits into
+    the bits of the type.
     """
     match kind, value:
         case Scalar(), _:
@@ -265,7 +269,7 @@ def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
 def _within(
     random: Random, kinds: Sequence[Type], value: tuple[Value, ...]
 ) -> tuple[Value, ...] | None:
-    """One of the parts made unlawful."""
+    """The value with one part made unlawful."""
     if not value:
         return None
     number = random.randrange(len(value))
@@ -279,4 +283,4 @@ def test_a_part_of_a_state() -> None:
     assert state(layout, words) == (7, 0)
     for part in (words[:1], (*words, *words[:1])):
         assert not defined(layout, part)
-        assert not taken(code_of(layout), layout, part)
+        assert not accepted(code_of(layout), layout, part)

@@ -1,7 +1,5 @@
-"""The engine local at the edges of packing.
-
-States of all zeros and all ones, of exactly one word and a bit more, of a kilobit; a million
-initial states.
+"""The engine ``local`` at the limits of packing: states of all zeros and all ones, of exactly one
+word and one bit more, of a kilobit; a million initial states.
 """
 
 from __future__ import annotations
@@ -16,17 +14,17 @@ from fencepost.spec.core.ir import Model
 WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
 
 
-def found(model: Model, workers: int) -> tuple[str, int, int, int]:
-    """What the engine finds with all properties: verdict, distinct, generated, depth."""
+def figures(model: Model, workers: int) -> tuple[str, int, int, int]:
+    """The verdict and the numbers of distinct states, generated states and levels."""
     seen = run_of_model(model, limits=Limits(workers=workers)).by("local")
     return seen.verdict, seen.distinct, seen.generated, seen.depth
 
 
 def flipping(widths: list[int], flips: int) -> str:
-    """Integers of these widths, each at its least or its greatest value (all its bits 0, or 1).
+    """A spec with integers of these widths, each at its minimum or maximum (all bits 0, or 1).
 
-    There are ``flips`` actions; each changes every variable whose number is its own modulo
-    ``flips``.
+    Of the ``flips`` actions, each changes every variable whose number is congruent to its own
+    modulo ``flips``.
     """
     lines: list[str] = []
     changes: list[list[str]] = [[] for _ in range(flips)]
@@ -48,7 +46,7 @@ def flipping(widths: list[int], flips: int) -> str:
 @pytest.mark.parametrize(
     ("widths", "bits", "words"),
     [
-        # One bit of the first word says that the state is one: 63 are left.
+        # One bit of the first word marks a state as present, which leaves 63.
         ([63], 64, 1),
         ([31, 16, 8, 4, 2, 2], 64, 1),
         ([64], 65, 2),
@@ -69,14 +67,14 @@ def test_states_of_all_zeros_and_all_ones(
     assert sum(word.bit_count() for word in layout.encode(zeros)) == 1
     assert sum(word.bit_count() for word in layout.encode(ones)) == bits
     expected = ("ok", 1 << flips, 1 + flips * (1 << flips), flips + 1)
-    assert found(model, workers) == expected
+    assert figures(model, workers) == expected
 
 
 @WORKERS
 def test_one_initial_state(workers: int) -> None:
     model = model_of("var x: 0..0 = 0\nterminal: true\n")
     assert Layout(model).bits == 1
-    assert found(model, workers) == ("ok", 1, 1, 1)
+    assert figures(model, workers) == ("ok", 1, 1, 1)
 
 
 @WORKERS
@@ -94,4 +92,4 @@ reachable Last: x == 999 and y == 999
 """
     swaps = 1000 * 999 // 2
     model = model_of(text)
-    assert found(model, workers) == ("ok", 1_000_000, 1_000_000 + swaps, 1)
+    assert figures(model, workers) == ("ok", 1_000_000, 1_000_000 + swaps, 1)

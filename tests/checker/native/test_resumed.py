@@ -1,4 +1,4 @@
-"""Every report of a resumed search names the checkpoint from which it was resumed."""
+"""Every report of a resumed search names its checkpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SENTENCE = "resumed from saved/spec-all, which had 4 levels"
 
 @pytest.fixture(name="folder", params=["ok", "violated"], scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """A folder with the spec, and a checkpoint of its check ``all``."""
+    """A folder with the spec and a checkpoint of its check ``all``."""
     folder = tmp_path_factory.mktemp("resumed")
     bound = {"ok": 10, "violated": 8}[request.param]
     (folder / "spec.fence").write_text(SPEC.format(bound=bound), encoding="utf-8")
@@ -67,7 +67,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_each_format_says_so(form: str, folder: Path) -> None:
+def test_each_format_names_the_checkpoint(form: str, folder: Path) -> None:
     plain = run(*CHECK, "--format", form, folder=folder)
     resumed = run(*CHECK, "--format", form, "--resume", "saved", folder=folder)
     assert plain.code == resumed.code
@@ -76,7 +76,7 @@ def test_each_format_says_so(form: str, folder: Path) -> None:
 
 
 def test_several_checks(folder: Path) -> None:
-    """A check that takes one line says so in that line."""
+    """A check reported in one line says there that it was resumed."""
     words = [*CHECK, "--check", "rest", "--resume", "saved"]
     lines = run(*words, folder=folder).stdout.splitlines()
     line, *_ = [line for line in lines if line.startswith("all ")]
@@ -90,13 +90,13 @@ def test_the_python_interface(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(folder)
     plain = api.check("spec.fence", checks=["all"], workers=1)
     assert plain.resumed is None
-    found = api.check("spec.fence", checks=["all"], workers=1, resume="saved")
-    assert found.resumed is not None
-    assert (found.resumed.place, found.resumed.levels) == ("saved/spec-all", 4)
-    assert "from saved/spec-all, which had 4 levels" in " ".join(str(found).split())
+    result = api.check("spec.fence", checks=["all"], workers=1, resume="saved")
+    assert result.resumed is not None
+    assert (result.resumed.place, result.resumed.levels) == ("saved/spec-all", 4)
+    assert "from saved/spec-all, which had 4 levels" in " ".join(str(result).split())
 
 
-def test_a_search_that_begins_anew_is_not_resumed(folder: Path) -> None:
+def test_a_search_without_a_checkpoint_is_not_resumed(folder: Path) -> None:
     words = ("--resume", "saved", "--check", "rest", "--format", "json")
     ran = run("check", "spec.fence", "--no-progress", *words, folder=folder)
     (check,) = json.loads(ran.stdout)["checks"]

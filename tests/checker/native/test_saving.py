@@ -1,5 +1,5 @@
-"""A search that was stopped and goes on finds what an undisturbed one finds; a folder that cannot
-be used is refused, and nothing in it is lost.
+"""A saved and resumed search gives the results of an undisturbed one. An unusable folder is
+refused, and its files are kept.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ constraint Small: n < 3 or 1 in chosen
 
 @pytest.fixture(autouse=True)
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few states are not worth a thread, but here they are to have some."""
+    """These specs are small, but they should be searched by threads."""
     monkeypatch.setattr(explorer, "FEW", 0)
     monkeypatch.setattr(saver, "FEW", 0)
     monkeypatch.setattr(saver, "TOGETHER", 1)
 
 
 def whole(text: str, keep_going: bool = True) -> Run:
-    """The search of a spec for all its properties."""
+    """A search of a spec for all its properties."""
     return run_of_model(model_of(text), limits=Limits(workers=1), keep_going=keep_going)
 
 
@@ -89,36 +89,36 @@ def every_level(seconds: float = 0) -> Local:
 STOPPED = [
     ("constrained", CONSTRAINED, True, True),
     ("the first problem", CONSTRAINED, False, False),
-    *((one.name, one.text, True, True) for one in SPECS if one.name == "cut"),
-    *((one.name, one.text, False, False) for one in SPECS if one.name == "least_trace"),
+    *((spec.name, spec.text, True, True) for spec in SPECS if spec.name == "cut"),
+    *((spec.name, spec.text, False, False) for spec in SPECS if spec.name == "least_trace"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "going", "canary"), STOPPED, ids=[one[0] for one in STOPPED]
+    ("name", "text", "going", "canary"), STOPPED, ids=[case[0] for case in STOPPED]
 )
-def test_stopped_behind_any_level(
+def test_stopped_after_any_level(
     name: str, text: str, going: bool, canary: bool, tmp_path: Path
 ) -> None:
-    """``canary``: states are compressed, and kept whole beside that."""
+    """``canary``: states are compressed, and also kept whole for comparison."""
     run = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
         wanted = run.by("interpreter")
         assert wanted.limit is None
-        pairs = [(one, other) for one in (1, 2, 3) for other in (1, 2, 3)]
+        pairs = [(first, second) for first in (1, 2, 3) for second in (1, 2, 3)]
         for depth in range(len(wanted.transitions)):
-            # Each level with a third of the pairs, all of which have their turn.
-            for number, (before, behind) in [*enumerate(pairs)][depth % 3 :: 3]:
-                place = tmp_path / f"{depth}-{number}"
-                cut = at(run, place, False, before, depth=depth).by(every_level())
+            # Each level tests a third of the pairs, so that all pairs are tested.
+            for number, (before, after) in [*enumerate(pairs)][depth % 3 :: 3]:
+                folder = tmp_path / f"{depth}-{number}"
+                cut = at(run, folder, False, before, depth=depth).by(every_level())
                 assert cut.limit in (None, f"--depth {depth}")
-                found = at(run, place, True, behind).by(every_level(60))
-                assert_same(wanted, found, f"{name}, {before} to {behind} at {depth}")
+                resumed_ = at(run, folder, True, after).by(every_level(60))
+                assert_same(wanted, resumed_, f"{name}, {before} to {after} at {depth}")
 
 
 @pytest.mark.parametrize("canary", [False, True], ids=["whole", "compressed"])
 def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
-    """Each run goes one level on, and adds what is new to what there is."""
+    """Each run searches one more level, and appends its new states."""
     run = whole(CONSTRAINED)
     with translated_once(False), canaries(20) if canary else nullcontext():
         wanted = run.by("interpreter")
@@ -136,40 +136,40 @@ def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
     with translated_once(False):
         wanted = run.by("interpreter")
         for number in range(12):
-            place, most = tmp_path / str(number), chance.randrange(2, wanted.distinct)
-            asked = at(run, place, False, 1 + number % 3, max_states=most)
+            folder, limit = tmp_path / str(number), chance.randrange(2, wanted.distinct)
+            asked = at(run, folder, False, 1 + number % 3, max_states=limit)
             cut = asked.outcome(every_level(60))
-            assert str(cut.cut) == f"--max-states {most}"
-            again = at(run, place, True, 1, max_states=most).outcome(every_level(60))
+            assert str(cut.cut) == f"--max-states {limit}"
+            again = at(run, folder, True, 1, max_states=limit).outcome(every_level(60))
             assert (again.cut, again.statistics.levels) == (cut.cut, cut.statistics.levels)
-            found = at(run, place, True, 1 + number % 2).by(every_level())
-            assert_same(wanted, found, f"{most} states")
+            resumed_ = at(run, folder, True, 1 + number % 2).by(every_level())
+            assert_same(wanted, resumed_, f"{limit} states")
 
 
 REAL_TICK = worker_pool.Crew.tick
 
 
 def test_interrupted_at_any_moment(tmp_path: Path) -> None:
-    """The signal comes while some state is looked at; the last level that counts is saved."""
+    """The signal arrives at some tick; the last completed level is saved."""
     run = whole(CONSTRAINED)
     with translated_once(False):
         wanted = run.by("interpreter")
         for number, moment in enumerate((3, 10, 20, 40, 80, 160)):
-            place, looks = tmp_path / str(number), 0
+            folder, ticks = tmp_path / str(number), 0
 
             def tick(crew: worker_pool.Crew, worker: Worker, moment: int = moment) -> None:
-                nonlocal looks
-                looks += 1
-                if looks == moment:
+                nonlocal ticks
+                ticks += 1
+                if ticks == moment:
                     signal.raise_signal(signal.SIGTERM)
                 REAL_TICK(crew, worker)
 
-            asked = at(run, place, False, 1)
+            asked = at(run, folder, False, 1)
             with mock.patch.object(worker_pool.Crew, "tick", tick):
                 cut = asked.outcome(every_level(60))
-            assert cut.interrupted is (looks >= moment)
-            found = at(run, place, True, 1 + number % 3).by(every_level())
-            assert_same(wanted, found, f"look {moment}")
+            assert cut.interrupted is (ticks >= moment)
+            resumed_ = at(run, folder, True, 1 + number % 3).by(every_level())
+            assert_same(wanted, resumed_, f"look {moment}")
 
 
 def test_random_specs(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_random_specs(tmp_path: Path) -> None:
         with translated_once(False), canaries(8) if number % 2 else nullcontext():
             wanted = run.by("interpreter")
             for depth in range(min(len(wanted.transitions), 4)):
-                place = tmp_path / f"{number}-{depth}"
-                at(run, place, False, 1 + number % 3, depth=depth).by(every_level())
+                folder = tmp_path / f"{number}-{depth}"
+                at(run, folder, False, 1 + number % 3, depth=depth).by(every_level())
                 resumed += 1
-                found = at(run, place, True, 1 + depth % 3).by(every_level())
-                assert_same(wanted, found, f"{number} at {depth}:\n{text}")
+                resumed_ = at(run, folder, True, 1 + depth % 3).by(every_level())
+                assert_same(wanted, resumed_, f"{number} at {depth}:\n{text}")
     assert resumed > 2
 
 
@@ -200,7 +200,7 @@ COUNT = "8,832 distinct, 58,146 generated, depth 17"
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_process_that_is_ended(number: int, tmp_path: Path) -> None:
-    """Whenever the signal comes, the search goes on from what is there."""
+    """The search continues from the files, wherever the signal arrived."""
     asked = (*COMMAND, "check", TWO_PHASES, "--check", "five", "--no-progress")
     with started(*asked, "--checkpoint", "saved", folder=tmp_path) as process:
         while not [*tmp_path.rglob("lock")] and process.poll() is None:
@@ -212,13 +212,13 @@ def test_a_process_that_is_ended(number: int, tmp_path: Path) -> None:
     assert COUNT in ran.stdout
 
 
-def test_what_is_said(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path) -> None:
     words = ("check", TWO_PHASES, "--check", "five", "--no-progress", "--workers", "2")
     ran = run(*words, "--checkpoint", "saved", "--depth", "6", folder=tmp_path)
     assert ran.code == 3
     assert "The search is saved in saved/two_phase_commit-five down to level 7." in ran.stdout
     assert "--depth 6 --workers 2 --checkpoint saved" in ran.stdout
-    for extra, told in (
+    for extra, message in (
         (("--checkpoint", "saved"), "cannot be used: there is one already"),
         (("--resume", "nowhere"), "cannot be used: there is no such folder"),
         (("--resume", "saved", "--depth", "3"), "it is 6 steps deep, and --depth allows 3"),
@@ -231,7 +231,7 @@ def test_what_is_said(tmp_path: Path) -> None:
     ):
         refused = run(*words, *extra, folder=tmp_path)
         assert refused.code == 151
-        assert told in refused.stderr
+        assert message in refused.stderr
         assert "Traceback" not in refused.stderr
     assert not (tmp_path / "nowhere").exists()
     ran = run(*words, "--resume", "saved", "--cross-check=interpreter", folder=tmp_path)
@@ -247,30 +247,30 @@ CHECK = ("check", "spec.fence", "--no-progress", "--continue", "--workers", "1")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a spec and a search of it that was saved."""
-    made = tmp_path_factory.mktemp("saved")
-    (made / "spec.fence").write_text(CONSTRAINED, encoding="utf-8")
-    ran = run(*CHECK, "--checkpoint", "saved", "--depth", "4", folder=made)
+    """A folder with a spec and a saved search of it."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "spec.fence").write_text(CONSTRAINED, encoding="utf-8")
+    ran = run(*CHECK, "--checkpoint", "saved", "--depth", "4", folder=folder)
     assert "is saved in" in ran.stdout, ran
-    return made
+    return folder
 
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
-    made = tmp_path / "copy"
-    shutil.copytree(saved, made)
-    return made
+    """A copy of the folder, which a test may change."""
+    folder = tmp_path / "copy"
+    shutil.copytree(saved, folder)
+    return folder
 
 
 def inside(folder: Path) -> Path:
-    (found,) = (path.parent for path in folder.rglob("manifest.json"))
-    return found
+    (folder_,) = (path.parent for path in folder.rglob("manifest.json"))
+    return folder_
 
 
 def states(folder: Path) -> Path:
-    (found,) = inside(folder).glob("states-*")
-    return found
+    (path,) = inside(folder).glob("states-*")
+    return path
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -279,10 +279,10 @@ def manifest(folder: Path) -> dict[str, Any]:
     return notes
 
 
-def change(folder: Path, how: Callable[[dict[str, Any]], None]) -> None:
+def change(folder: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     """Changes the manifest, and signs it."""
     notes = manifest(folder)
-    how(notes)
+    edit(notes)
     (inside(folder) / "manifest.json").write_bytes(closed(notes))
 
 
@@ -290,16 +290,16 @@ def resumed(folder: Path) -> Ran:
     return run(*CHECK, "--resume", "saved", folder=folder)
 
 
-def test_a_check_that_was_not_saved_begins_anew_and_says_so(copy: Path) -> None:
+def test_a_check_that_was_not_saved_starts_over_with_a_note(copy: Path) -> None:
     shutil.rmtree(inside(copy))
     plain, ran = run(*CHECK, folder=copy), resumed(copy)
     assert (ran.code, ran.stderr) == (plain.code, "")
-    said = " ".join(ran.stdout.split())
-    assert "Nothing was saved in saved/" in said
-    assert "the search began from the initial states" in said
+    report = " ".join(ran.stdout.split())
+    assert "Nothing was saved in saved/" in report
+    assert "the search began from the initial states" in report
 
 
-def test_a_folder_that_nobody_touched(copy: Path) -> None:
+def test_an_unmodified_folder(copy: Path) -> None:
     left = inside(copy) / "states-000009-0-0123456789ab"
     left.write_bytes(b"half of a ")
     plain = run(*CHECK, folder=copy)
@@ -309,10 +309,10 @@ def test_a_folder_that_nobody_touched(copy: Path) -> None:
     assert not left.exists()
 
 
-def rewritten(data: bytes, how: Callable[[bytes], bytes]) -> bytes:
-    """The states of the first block changed, in a block that is right otherwise."""
+def rewritten(data: bytes, edit: Callable[[bytes], bytes]) -> bytes:
+    """Changes the states of the first block, and adapts its header."""
     level, count, length = HEAD.unpack_from(data)
-    block = how(zlib.decompress(data[HEAD.size : HEAD.size + length]))
+    block = edit(zlib.decompress(data[HEAD.size : HEAD.size + length]))
     packed = blocks.packed(block)
     return HEAD.pack(level, count, len(packed)) + packed + data[HEAD.size + length :]
 
@@ -363,26 +363,26 @@ FORGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged(damage: str, copy: Path) -> None:
-    how, told = DAMAGES[damage]
-    states(copy).write_bytes(how(states(copy).read_bytes()))
-    assert_refused(resumed, copy, told)
+    edit, message = DAMAGES[damage]
+    states(copy).write_bytes(edit(states(copy).read_bytes()))
+    assert_refused(resumed, copy, message)
 
 
 @pytest.mark.parametrize("damage", FORGED)
 def test_forged_with_checksums_that_fit(damage: str, copy: Path) -> None:
-    how, told = FORGED[damage]
+    edit, message = FORGED[damage]
     path = states(copy)
-    data = how(path.read_bytes())
+    data = edit(path.read_bytes())
     path.write_bytes(data)
 
-    def named(notes: dict[str, Any]) -> None:
+    def fit(notes: dict[str, Any]) -> None:
         for _, files in notes["parts"]:
             for file in files:
                 if file[0] == path.name:
                     file[1:] = [len(data), hashlib.sha256(data).hexdigest()]
 
-    change(copy, named)
-    assert_refused(resumed, copy, told)
+    change(copy, fit)
+    assert_refused(resumed, copy, message)
 
 
 UNREACHED = """\
@@ -396,29 +396,29 @@ invariant Small: x + y < 26
 
 
 def test_a_state_that_no_step_leads_to(tmp_path: Path) -> None:
-    """A forged state is found out when a trace leads through it: a clear error, no verdict."""
+    """A forged state is detected when a trace leads through it: an error, no verdict."""
     (tmp_path / "spec.fence").write_text(UNREACHED, encoding="utf-8")
     assert run(*CHECK, "--depth", "4", "--checkpoint", "saved", folder=tmp_path).code == 3
     path = states(tmp_path)
     data, starts = path.read_bytes(), [0]
     while starts[-1] < len(data):
         starts.append(starts[-1] + HEAD.size + HEAD.unpack_from(data, starts[-1])[2])
-    # Word and occupied bit of x = 5, y = 20, in place of the last level.
+    # The word with x = 5, y = 20 and the occupied bit replaces the last level.
     forged = (1 << 63 | 5 | 20 << 5).to_bytes(8, "little")
     data = data[: starts[-2]] + rewritten(data[starts[-2] :], lambda _: forged)
     path.write_bytes(data)
 
-    def named(notes: dict[str, Any]) -> None:
+    def fit(notes: dict[str, Any]) -> None:
         notes["parts"][0][1][0][1:] = [len(data), hashlib.sha256(data).hexdigest()]
 
-    change(tmp_path, named)
+    change(tmp_path, fit)
     ran = resumed(tmp_path)
     assert ran.code == 151, ran
     assert "error[F035]" in ran.stderr
     assert "no step leads from its level 4 to a state of level 5" in ran.stderr
 
 
-def test_a_file_that_is_gone(copy: Path) -> None:
+def test_a_missing_file(copy: Path) -> None:
     states(copy).unlink()
     assert_refused(resumed, copy, "No such file or directory")
 
@@ -450,17 +450,17 @@ WRONG: list[tuple[tuple[str | int, ...], object]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "value"), WRONG, ids=str)
-def test_a_manifest_that_says_something_else(
-    place: tuple[str | int, ...], value: object, copy: Path
+@pytest.mark.parametrize(("path", "value"), WRONG, ids=str)
+def test_a_manifest_with_a_wrong_value(
+    path: tuple[str | int, ...], value: object, copy: Path
 ) -> None:
-    def wrong(notes: Any) -> None:
-        for name in place[:-1]:
+    def replace_value(notes: Any) -> None:
+        for name in path[:-1]:
             notes = notes[name]
-        assert notes[place[-1]] != value
-        notes[place[-1]] = value
+        assert notes[path[-1]] != value
+        notes[path[-1]] = value
 
-    change(copy, wrong)
+    change(copy, replace_value)
     assert_refused(resumed, copy, "the checkpoint ")
 
 
@@ -476,7 +476,7 @@ def test_a_spec_that_has_changed(copy: Path) -> None:
     assert_refused(resumed, copy, "the spec has changed since")
 
 
-def test_a_folder_of_somebody_else(copy: Path) -> None:
+def test_a_folder_with_other_files(copy: Path) -> None:
     (inside(copy) / "thesis.txt").write_text("all of it")
     assert_refused(resumed, copy, "there is something else in it, thesis.txt")
 
@@ -489,13 +489,13 @@ def test_a_folder_that_another_run_uses(copy: Path) -> None:
 
 
 class Full:
-    """A disk that is full after some bytes."""
+    """A disk with space for ``room`` bytes."""
 
     def __init__(self, room: int) -> None:
         self.room = room
 
     def writing(self) -> Any:
-        """Meanwhile files are written to this disk."""
+        """Meanwhile, files are written to this disk."""
 
         def add(writer: blocks.Writer, level: int, count: int, data: bytes) -> None:
             self.room -= len(data)
@@ -512,7 +512,7 @@ REAL_ADD = blocks.Writer.add
 @pytest.mark.parametrize("room", [0, 100, 300])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
-    """The search goes on, says so, and what was saved before is as it was."""
+    """The search continues with a note, and keeps what was saved before."""
     run = whole(CONSTRAINED)
     full = Full(room)
     with translated_once(False):
@@ -538,15 +538,15 @@ def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
         (100, "the save down to level LEVEL is still good"),
     ],
 )
-def test_what_is_said_of_a_full_disk(room: int, good: str, tmp_path: Path) -> None:
-    """The note names the save that a resumed search can rely on."""
+def test_the_note_about_a_full_disk(room: int, good: str, tmp_path: Path) -> None:
+    """The note names the save that can be resumed."""
     run = whole(CONSTRAINED)
     with Full(room).writing():
-        found = at(run, tmp_path, False, 1, depth=3).outcome(every_level())
+        result = at(run, tmp_path, False, 1, depth=3).outcome(every_level())
     level = 0
     if room:
         outer = json.loads((tmp_path / "manifest.json").read_bytes())
         level = json.loads(outer["manifest"])["parts"][-1][0]
         assert level > 0
-    said = f"The search could not be saved in {tmp_path}: No space left on device; {good}."
-    assert list(found.notes) == [said.replace("LEVEL", str(level))]
+    note = f"The search could not be saved in {tmp_path}: No space left on device; {good}."
+    assert list(result.notes) == [note.replace("LEVEL", str(level))]

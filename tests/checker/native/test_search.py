@@ -1,4 +1,4 @@
-"""The engine ``local``: what the interpreter finds, whatever the number of workers, and limits."""
+"""The engine ``local``: the results of the interpreter with any number of workers, and limits."""
 
 from __future__ import annotations
 
@@ -49,9 +49,11 @@ from fencepost.spec.core.types import Int, Set
 from fencepost.spec.elaborate.claims import program
 
 SOON = 30.0
-"""Seconds. What is cut short here would take minutes, and a busy machine is slow."""
+"""The tolerance in seconds. The searches cut here would take minutes, and a busy machine is
+slow.
+"""
 LONG = Int(0, 99)
-"""Three variables of this type: a million states."""
+"""A type for three variables: a million states."""
 
 
 def run(
@@ -62,7 +64,7 @@ def run(
     keep_going: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Outcome:
-    """What an engine finds, all properties being searched for; times and bytes left out."""
+    """The outcome of an engine for all properties, without times and bytes."""
     outcome = (engine or Local(watched=True)).run(
         Request(
             model,
@@ -82,35 +84,40 @@ def same(
     depth: int | None = None,
     better_too: bool = False,
 ) -> Outcome:
-    """What both engines find, with any number of workers and either code, going on or not."""
-    found = [run(model, Interpreter(), deadlock, Limits(depth), going) for going in (False, True)]
+    """The common outcome of both engines, which must agree with any number of workers, with either
+    code, and with and without ``keep_going``.
+    """
+    outcomes = [
+        run(model, Interpreter(), deadlock, Limits(depth), keep_going)
+        for keep_going in (False, True)
+    ]
     for better in (False, True) if better_too else (False,):
         with translated_once(better):
-            for workers, (going, expected) in product((1, 3), enumerate(found)):
+            for workers, (keep_going, expected) in product((1, 3), enumerate(outcomes)):
                 limits = Limits(depth, workers=workers)
-                assert run(model, None, deadlock, limits, bool(going)) == expected
-    return found[0]
+                assert run(model, None, deadlock, limits, bool(keep_going)) == expected
+    return outcomes[0]
 
 
 def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
-    """A model of two digits, both 0 at first."""
+    """A model of two digits, both 0 initially."""
     start = do(put(0, lit(0)), put(1, lit(0)))
     return model(start, bodies, properties, (DIGIT, DIGIT))
 
 
 def up(variable: int, top: int = 9) -> ir.Statement:
-    """Counts a digit up to ``top``."""
+    """Increments a digit up to ``top``."""
     return do(ir.Require(less(var(variable), lit(top)), 0), put(variable, plus(var(variable), 1)))
 
 
 def odometer(kind: Int = LONG) -> ir.Model:
-    """Three numbers that count up to the top, each alone: as many states as there are values."""
+    """Three independent counters: as many states as there are triples of values."""
 
     def count(variable: int) -> ir.Statement:
         top = lit(kind.high, kind)
         more = ir.Require(ir.Less(var(variable, kind), top), 0)
-        wide, one = Int(1, kind.high + 1), lit(1, Int(1, 1))
-        next_one = ir.Arithmetic(wide, Operator.ADD, var(variable, kind), one)
+        wide, step = Int(1, kind.high + 1), lit(1, Int(1, 1))
+        next_one = ir.Arithmetic(wide, Operator.ADD, var(variable, kind), step)
         return do(more, put(variable, ir.Convert(kind, next_one)))
 
     start = do(*(put(v, lit(0, kind)) for v in range(3)))
@@ -127,7 +134,7 @@ def test_all_is_well() -> None:
 
 
 def test_a_deadlock_does_not_count_its_successors() -> None:
-    # 0 and 3 lead on, 6 does not; what 5 leads to is not counted.
+    # 0 and 3 have successors, 6 has none; the successors of 5 are not counted.
     assert same(digits(up(0, 6), up(1, 0))).verdict is Verdict.DEADLOCK
 
 
@@ -164,11 +171,11 @@ def test_constraints_terminals_and_reachables() -> None:
     never = ir.Equal(var(0), lit(5))
     same(digits(up(0), up(1), properties=[("constraint", inside), ("terminal", end)]))
     same(digits(up(0, 0), up(1), properties=[("terminal", without)]))
-    found = same(
+    outcome = same(
         digits(up(0), up(1), properties=[("constraint", inside), ("reachable", reached)]),
         deadlock=False,
     )
-    assert found.coverage.cut == 10
+    assert outcome.coverage.cut == 10
     same(digits(up(0), up(1), properties=[("constraint", inside), ("reachable", never)]), False)
 
 
@@ -187,12 +194,12 @@ def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Owner:
-    """In place of the engine that owns machine code: when this is gone, that would be freed."""
+    """Takes the place of the object that owns machine code and frees it when collected."""
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
-    """Machine code calls back, is exchanged meanwhile for better code, and is returned into."""
+    """Machine code calls back, is replaced by better code during the call, and is returned to."""
     engines: list[object] = []
     owners: list[weakref.ref[Owner]] = []
     there: list[bool] = []
@@ -238,11 +245,11 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
 def test_a_level_with_too_many_states_counts_whole(workers: int) -> None:
     spec = odometer()
     levels = run(spec).statistics.levels
-    for most in (0, 1, 3, 4, 5, 100_000):
-        outcome = run(spec, limits=Limits(max_states=most, workers=workers))
-        assert outcome.limit == Limit("max-states", most)
+    for limit in (0, 1, 3, 4, 5, 100_000):
+        outcome = run(spec, limits=Limits(max_states=limit, workers=workers))
+        assert outcome.limit == Limit("max-states", limit)
         assert outcome.verdict is Verdict.INCONCLUSIVE
-        wanted = next(states for states in accumulate(levels) if states > most) if most else 0
+        wanted = next(states for states in accumulate(levels) if states > limit) if limit else 0
         assert outcome.statistics.distinct == wanted
     assert run(spec, limits=Limits(max_states=100**3)).limit is None
 
@@ -256,7 +263,7 @@ def test_too_many_states_are_not_those_outside() -> None:
 
 
 def test_timeout() -> None:
-    # On a busy machine half a second may pass before the first step.
+    # On a busy machine, half a second may pass before the first step.
     for seconds in (0.5, 2.0, 8.0):
         started = time.monotonic()
         outcome = run(odometer(Int(0, 999)), limits=Limits(timeout=seconds, workers=2))
@@ -326,7 +333,7 @@ environment action a(i in 0..4095, j in 0..4095, k in 0..255):
 invariant I: enabled(a)
 """,
 }
-"""Specs of which one state takes minutes."""
+"""Specs with a state that takes minutes to expand or check."""
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -346,7 +353,7 @@ def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
     threading.Thread(target=send, daemon=True).start()
     outcome = run(spec, limits=Limits(workers=workers))
     assert time.monotonic() - sent[0] < SOON
-    # Nothing is a problem that only seems one because there was no time.
+    # An evaluation that was interrupted must not be reported as a problem.
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.findings == ()
 
@@ -368,17 +375,17 @@ def test_memory(workers: int) -> None:
     assert outcome.statistics.distinct > 1_000_000
 
 
-def test_no_memory_at_all() -> None:
+def test_a_memory_limit_below_the_size_of_the_process() -> None:
     outcome = run(odometer(), limits=Limits(memory=1 << 20))
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--memory 1M")
     assert outcome.statistics.distinct == 0
     (note,) = outcome.notes
-    told = r"The process takes [\d.]+ [MG]B before its first state: --memory 1M is too little."
-    assert re.fullmatch(told, note)
+    message = r"The process takes [\d.]+ [MG]B before its first state: --memory 1M is too little."
+    assert re.fullmatch(message, note)
 
 
 def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An assertion that has failed by then is told, with a trace."""
+    """An assertion that failed before the limit is reported with a trace."""
     kind = Int(0, 999)
     fails = ir.Assert(ir.Not(ir.Equal(var(0, kind), lit(70, kind))), 0)
     spec = odometer(kind)
@@ -404,10 +411,10 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.01)
-    told: list[Progress] = []
-    run(odometer(), limits=Limits(max_states=300_000, workers=2), progress=told.append)
-    assert len(told) > 3
-    for before, after in pairwise(told):
+    reports: list[Progress] = []
+    run(odometer(), limits=Limits(max_states=300_000, workers=2), progress=reports.append)
+    assert len(reports) > 3
+    for before, after in pairwise(reports):
         assert before.distinct <= after.distinct
         assert before.generated <= after.generated
-    assert all(0 <= now.queue <= now.distinct and now.bytes for now in told)
+    assert all(0 <= now.queue <= now.distinct and now.bytes for now in reports)

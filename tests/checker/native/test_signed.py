@@ -1,5 +1,5 @@
-"""A checkpoint that somebody else may have written is refused, or the result says that it relies on
-it.
+"""A checkpoint that another user may have written is refused, or the result says that it relies on
+an unsigned checkpoint.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ action down:
 invariant Odd: n < 30
 terminal: n == 40
 """
-"""Its invariant is violated after 30 steps, beyond the levels that are saved."""
+"""Its invariant is violated after 30 steps, beyond the saved levels."""
 CHECK = ("check", "spec.fence", "--no-progress", "--workers", "1", "--format", "json")
 OTHER_KEY = Key(bytes(32))
 
@@ -76,23 +76,23 @@ def write(folder: Path, content: bytes) -> None:
 
 
 def blocks_of(folder: Path, files: list[str]) -> list[tuple[int, int, bytes]]:
-    found: list[tuple[int, int, bytes]] = []
+    saved_blocks: list[tuple[int, int, bytes]] = []
     for name in files:
         data = (inside(folder) / name).read_bytes()
         while data:
             level, count, size = HEAD.unpack_from(data)
             states = zlib.decompress(data[HEAD.size : HEAD.size + size])
-            found.append((level, count, states))
+            saved_blocks.append((level, count, states))
             data = data[HEAD.size + size :]
-    return found
+    return saved_blocks
 
 
 def with_another_last_level(folder: Path) -> dict[str, Any]:
-    """Puts a lawful state that is not reachable, and from which no problem is, in the place of the
-    last level; all digests and counts fit.
+    """Replaces the last level by a lawful but unreachable state that leads to no problem; all
+    digests and counts fit.
     """
-    made = notes(folder)
-    names = [file[0] for _, files in made["parts"] for file in files]
+    manifest = notes(folder)
+    names = [file[0] for _, files in manifest["parts"] for file in files]
     kept = sorted(blocks_of(folder, names))
     last = max(level for level, _, _ in kept)
     words = Layout(program.build(loaded(SPEC), None)).encode((40, 0))
@@ -105,21 +105,21 @@ def with_another_last_level(folder: Path) -> dict[str, Any]:
     for name in names[1:]:
         (inside(folder) / name).unlink()
     (inside(folder) / names[0]).write_bytes(data)
-    made["parts"] = [[last, [[names[0], len(data), hashlib.sha256(data).hexdigest()]]]]
-    made["account"]["levels"][-1] = 1
-    made["seen"] = sum(made["account"]["levels"])
-    return made
+    manifest["parts"] = [[last, [[names[0], len(data), hashlib.sha256(data).hexdigest()]]]]
+    manifest["account"]["levels"][-1] = 1
+    manifest["seen"] = sum(manifest["account"]["levels"])
+    return manifest
 
 
 def older(folder: Path) -> None:
-    """The manifest as it was written before signatures."""
-    made = notes(folder)
-    made["format"] = 1
-    del made["unsigned"]
-    for _, files in made["parts"]:
+    """Rewrites the manifest in the format before signatures."""
+    manifest = notes(folder)
+    manifest["format"] = 1
+    del manifest["unsigned"]
+    for _, files in manifest["parts"]:
         for file in files:
             file[2] = zlib.crc32((inside(folder) / file[0]).read_bytes())
-    write(folder, closed_before_signatures(made))
+    write(folder, closed_before_signatures(manifest))
 
 
 def swapped_files(folder: Path) -> None:
@@ -130,16 +130,16 @@ def swapped_files(folder: Path) -> None:
 
 
 def with_outer(folder: Path, **values: object) -> None:
-    made = outer(folder) | values
-    write(folder, json.dumps({k: v for k, v in made.items() if v is not None}).encode())
+    manifest = outer(folder) | values
+    write(folder, json.dumps({k: v for k, v in manifest.items() if v is not None}).encode())
 
 
 def forged(folder: Path, **values: object) -> None:
-    """The forged last level in a manifest with the MAC of the true one, or with these values."""
+    """Writes the forged last level into a manifest with the old MAC, or with the given values."""
     mac = outer(folder)["mac"]
     content = json.loads(closed(with_another_last_level(folder), key=Unusable("none")))
-    made = content | {"mac": mac} | values
-    write(folder, json.dumps({k: v for k, v in made.items() if v is not None}).encode())
+    manifest = content | {"mac": mac} | values
+    write(folder, json.dumps({k: v for k, v in manifest.items() if v is not None}).encode())
 
 
 NOT_OURS = "it was not signed with the key of this user"
@@ -187,7 +187,7 @@ def check_of(ran: Ran) -> dict[str, Any]:
     return read
 
 
-def test_what_nobody_touched_is_signed(copy: Path) -> None:
+def test_an_unmodified_checkpoint_is_signed(copy: Path) -> None:
     check = check_of(resumed(copy))
     assert check["verdict"] == "violated"
     assert check["resumed"]["signed"] is True
@@ -197,13 +197,13 @@ def test_what_nobody_touched_is_signed(copy: Path) -> None:
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_forgeries(forgery: str, copy: Path) -> None:
-    how, reason, resumable = FORGERIES[forgery]
-    how(copy)
+    forge, reason, resumable = FORGERIES[forgery]
+    forge(copy)
     assert_refused(resumed, copy, reason)
     if not resumable:
         assert_refused(resumed_unsigned, copy, reason)
         return
-    # The mark stays in every later save and report, whoever signs these.
+    # The mark stays in every later save and report, even if these are signed.
     for depth in ("8", "9", None):
         ended = () if depth is None else ("--depth", depth)
         ran = run(*CHECK, "--resume", "saved", "--resume-unsigned", *ended, folder=copy)
@@ -215,7 +215,7 @@ def test_forgeries(forgery: str, copy: Path) -> None:
 
 
 def test_the_mark_stays_without_the_option(copy: Path) -> None:
-    """A save after --resume-unsigned is signed, and resumed as such; the mark stays."""
+    """A save after --resume-unsigned is signed and resumable, but keeps the mark."""
     older(copy)
     ran = run(*CHECK, "--resume", "saved", "--resume-unsigned", "--depth", "8", folder=copy)
     assert check_of(ran)["resumed"]["signed"] is False
@@ -228,8 +228,10 @@ def test_the_mark_stays_without_the_option(copy: Path) -> None:
     assert (check["verdict"], check["resumed"]["signed"]) == ("violated", False)
 
 
-def test_a_forged_level_is_what_a_reader_is_warned_of(copy: Path) -> None:
-    """Otherwise the forgeries above would not be ones: the invariant seems to hold."""
+def test_a_forged_level_can_hide_a_violation(copy: Path) -> None:
+    """Confirms that the forgeries above matter: without the warning, the invariant seems to
+    hold.
+    """
     forged(copy, mac=None)
     check = check_of(resumed_unsigned(copy))
     assert (check["verdict"], check["resumed"]["signed"]) == ("ok", False)
@@ -256,10 +258,10 @@ def test_the_python_interface(copy: Path, monkeypatch: pytest.MonkeyPatch) -> No
     older(copy)
     with pytest.raises(Rejected, match=r"F035.*older format"):
         api.check("spec.fence", workers=1, resume="saved")
-    found = api.check("spec.fence", workers=1, resume="saved", resume_unsigned=True)
-    assert found.resumed is not None
-    assert not found.resumed.signed
-    assert "--resume saved --resume-unsigned" in str(found)
+    result = api.check("spec.fence", workers=1, resume="saved", resume_unsigned=True)
+    assert result.resumed is not None
+    assert not result.resumed.signed
+    assert "--resume saved --resume-unsigned" in str(result)
     with pytest.raises(Rejected, match="resume_unsigned"):
         api.check("spec.fence", resume_unsigned=True)
     ran = run(*CHECK, "--resume-unsigned", folder=copy)

@@ -1,5 +1,5 @@
-"""States that were put away are found again: a search finds the same, however little memory it has,
-and says so where the disk is full or loses something.
+"""Spilling to disk: a search gives the same results with little memory, and reports a
+full disk and corrupted data.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
 
 
 @pytest.fixture(autouse=True)
-def everything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every chunk of a level that was expanded is put away, and chunks are small."""
+def spill_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every chunk of an expanded level is spilled, and chunks are small."""
     monkeypatch.setattr(explorer, "FEW", 0)
     monkeypatch.setattr(spill, "SHARE", 1 << 40)
     monkeypatch.setattr(store, "LEAST_CHUNK", PAGE)
@@ -64,30 +64,30 @@ CASES = [
     ("constrained", CONSTRAINED, True, False),
     ("late", LATE, True, False),
     ("late", LATE, False, True),
-    *((one.name, one.text, True, True) for one in SPECS if one.name == "least_trace"),
+    *((spec.name, spec.text, True, True) for spec in SPECS if spec.name == "least_trace"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "going", "canary"), CASES, ids=[f"{one[0]}-{one[2]}" for one in CASES]
+    ("name", "text", "going", "canary"), CASES, ids=[f"{case[0]}-{case[2]}" for case in CASES]
 )
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_nothing_is_lost(
     name: str, text: str, going: bool, canary: bool, workers: int, tmp_path: Path
 ) -> None:
-    """``canary``: states are compressed, and kept whole beside that."""
+    """``canary``: states are compressed, and also kept whole for comparison."""
     asked = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
         wanted = asked.by("interpreter")
-        found = outcome(asked, tmp_path, workers)
-    assert_same(wanted, summary(asked.model, found), f"{name} with {workers}")
+        result = outcome(asked, tmp_path, workers)
+    assert_same(wanted, summary(asked.model, result), f"{name} with {workers}")
     if name == "late":
-        assert any(note.endswith(f" of states were put into {tmp_path}.") for note in found.notes)
+        assert any(note.endswith(f" of states were put into {tmp_path}.") for note in result.notes)
     assert not [*tmp_path.iterdir()]
 
 
 def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[..., int]:
-    """Writes to a disk with ``room`` bytes, which makes something else of what is written."""
+    """A replacement of `os.pwrite` for a disk with ``room`` bytes, which changes the data."""
     real, left = os.pwrite, [room]
 
     def pwrite(file: int, data: memoryview, start: int) -> int:
@@ -102,18 +102,18 @@ def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[...
 
 @pytest.mark.parametrize("room", [0, 5_000, 12_000])
 def test_a_disk_that_is_full(room: int, tmp_path: Path) -> None:
-    """What has no place there stays in memory."""
+    """States without space on the disk stay in memory."""
     asked = whole(LATE, False)
     with translated_once(False):
         wanted = asked.by("interpreter")
         with mock.patch.object(os, "pwrite", writing(room)):
-            found = outcome(asked, tmp_path, 2)
-    assert_same(wanted, summary(asked.model, found), f"{room} bytes")
-    assert found.notes[-1].startswith(f"No more states could be put into {tmp_path}: No space")
-    assert (len(found.notes) > 1) is (room > 4096)
+            result = outcome(asked, tmp_path, 2)
+    assert_same(wanted, summary(asked.model, result), f"{room} bytes")
+    assert result.notes[-1].startswith(f"No more states could be put into {tmp_path}: No space")
+    assert (len(result.notes) > 1) is (room > 4096)
 
 
-def test_a_disk_that_changes_something(tmp_path: Path) -> None:
+def test_a_disk_that_corrupts_data(tmp_path: Path) -> None:
     asked = whole(LATE, False)
 
     def change(data: bytes) -> bytes:
@@ -137,9 +137,9 @@ def test_a_search_that_is_saved_meanwhile(tmp_path: Path) -> None:
         assert_same(wanted, again.by(every_level()), "resumed")
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_options_that_are_refused(tmp_path: Path) -> None:
     words = ("check", TWO_PHASES, "--check", "three", "--no-progress")
-    for extra, code, told in (
+    for extra, code, message in (
         (("--spill", "."), "F855", "add --memory 80%, say"),
         (("--spill", "nowhere", "--memory", "1G"), "F856", "No such file or directory"),
         (("--spill", ".", "--engine", "interpreter"), "F032", "--spill means nothing to"),
@@ -147,7 +147,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ran = run(*words, *extra, folder=tmp_path)
         assert ran.code == 151
         assert f"error[{code}]" in ran.stderr
-        assert told in ran.stderr
+        assert message in ran.stderr
     ran = run(*words, "--spill", ".", "--memory", "1024G", folder=tmp_path)
     assert (ran.code, ran.stderr) == (0, "")
     assert "--memory 1024G --spill ." in ran.stdout

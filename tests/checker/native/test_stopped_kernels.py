@@ -23,7 +23,7 @@ from fencepost.checker.native.saving.saver import Saver
 from fencepost.checker.native.visited import plan
 
 MAX_CALLS = 200
-"""The specs are small enough for this number of kernel calls, so that each can be stopped."""
+"""Upper bound on the kernel calls of a spec, so that each one can be stopped."""
 COUNTER = """\
 var x: 0..8 = 0
 var y: 0..2 = 0
@@ -53,20 +53,20 @@ WIDE = "var wide: map[0..2, 0..1000000000000000000] = [0 for v in 0..2]\n" + COU
 """The counter with states of several words, which can be compressed."""
 SAVED_SPEC = WIDE + "invariant P: x < 8 or y < 2\ncheck c:\n    expect ok\n"
 CUT = {"timeout": "cut by --timeout", "signal": "interrupted", "memory": "cut by --memory"}
-"""Words of the explanation of an inconclusive verdict."""
+"""Parts of the explanation of an inconclusive verdict."""
 ENDS = {"plain": (), "profile": ("--profile",), "saved": ("--checkpoint", "saved")}
 """What a run does besides the search and the decision."""
 
 
 def checked(folder: Path, calls: KernelCalls, kind: str, *more: str) -> Ran:
-    """A run of the spec in the folder, as one process with one worker."""
+    """Runs the check in the folder, in this process with one worker."""
     words = ("--format", "json", "--engine", "local", "--workers", "1", "--continue")
     with calls.counted():
         return run("check", "s.fence", *words, *LIMITS[kind], *more, folder=folder)
 
 
 def _chosen(count: int) -> list[int]:
-    """The kernel calls to stop: a sample over all phases; in a nightly run, each call."""
+    """The kernel calls to stop: a sample of all phases, or every call in a nightly run."""
     few = amount("KERNEL_CALLS", 2)
     return sorted({count, *(1 + number * count // few for number in range(few))})
 
@@ -88,7 +88,7 @@ def test_every_kernel_call(name: str, kind: str, end: str, tmp_path: Path) -> No
 
 
 def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
-    """Whether a run ended as a run that was cut; otherwise it must end as the whole run."""
+    """Whether a run ended as a run that was cut; otherwise it must end like the whole run."""
     result, whole = _result(ran), _result(expected)
     if result["verdict"] == "inconclusive":
         assert ran.code == 3, ran
@@ -105,7 +105,7 @@ def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
 
 @pytest.mark.parametrize("kind", LIMITS)
 def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
-    """A stop during a save leaves the save before it, from which the search can be resumed."""
+    """A stop during a save leaves the previous save, and the search resumes from it."""
     (tmp_path / "s.fence").write_text(SAVED_SPEC, encoding="utf-8")
     with saving_each_level(tmp_path) as failures:
         whole = KernelCalls(kind, 0, SAVE)
@@ -117,7 +117,7 @@ def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
             assert calls.stopped
             if kind != "memory" or failures:
                 assert _is_cut(ran, calls, expected) or calls.known
-                # A search that is cut may be saved once more.
+                # A cut search may be saved once more.
                 level = failures.pop()
                 assert _resumed_levels(tmp_path, COPY, expected) == level
                 assert _resumed_levels(tmp_path, SAVED, expected) >= level
@@ -127,13 +127,13 @@ def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
 
 SAVE: tuple[type, str] = (Saver, "save")
 SAVED, COPY = "saved", "copy"
-"""The folder of a checkpoint, and that of its copy after a save that a stop ended."""
+"""The folder of a checkpoint, and that of its copy after a stopped save."""
 
 
 @contextmanager
 def saving_each_level(folder: Path) -> Generator[list[int]]:
-    """States are compressed from the second level on, and saved after each level. A save that a
-    stop ends adds the number of saves before it to the list, and leaves a copy of the folder.
+    """Compresses states from the second level on, and saves after each level. If a stop ends a
+    save, appends the number of earlier saves to the list, and copies the folder.
     """
     save, failures, completed = Saver.save, list[int](), Counter[Saver]()
 
@@ -157,7 +157,7 @@ def saving_each_level(folder: Path) -> Generator[list[int]]:
 
 
 def _resumed_levels(folder: Path, saved: str, expected: Ran) -> int:
-    """The number of saved levels; the resumed search must find what the whole search finds."""
+    """The number of saved levels; the resumed search must find the same as the whole search."""
     resumed = checked(folder, KernelCalls("signal", 0), "signal", "--resume", saved)
     result, whole = _result(resumed), _result(expected)
     assert resumed.code == expected.code
@@ -192,7 +192,7 @@ def test_no_memory_for_the_follower(workers: str, tmp_path: Path) -> None:
 
 
 def _ended(end: str, number: int) -> tuple[str, ...]:
-    """The options of a run; each run has a folder of its own for its checkpoint."""
+    """The options of a run; each run has its own folder for its checkpoint."""
     return tuple(f"{word}{number}" if word == "saved" else word for word in ENDS[end])
 
 
