@@ -1,4 +1,6 @@
-"""Which fields of an event are asked and which answered, and what an answer says of the latter."""
+"""Which fields of an event belong to its request and which to the answer, and what an answer tells
+about the latter.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,19 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 def asked_fields(declared: Input) -> frozenset[int]:
-    """The places of the fields of its event that an input gives to the model."""
-    said = (declared.condition, declared.body, declared.choices)
-    slots = {node.slot for part in said for node in walk(part) if isinstance(node, ir.Local)}
-    return frozenset(place for place, slot in enumerate(declared.fields) if slot in slots)
+    """The positions of the fields of an event that an input passes to the model."""
+    parts = (declared.condition, declared.body, declared.choices)
+    slots = {node.slot for part in parts for node in walk(part) if isinstance(node, ir.Local)}
+    return frozenset(index for index, slot in enumerate(declared.fields) if slot in slots)
 
 
 def said(
     runner: Runner, declared: Input, answer: Answer, values: tuple[Value, ...], message: Value
 ) -> dict[int, Value]:
-    """What an answer says of fields of the event of its request, by their places: of those that the
+    """The fields of the event of a request that an answer determines, by position: those that the
     pattern of the answer compares with a part of the message. ``values`` are the other fields.
     """
-    found: dict[int, Value] = {}
+    told: dict[int, Value] = {}
     for pick in first_picks(answer.body, 1):
         bindings = {**dict(zip(declared.fields, values, strict=True)), pick.slot: message}
         for test in walk(pick.condition):
@@ -38,12 +40,14 @@ def said(
                     with suppress(EvaluationError):
                         value = runner.value(other, bindings, (), None)
                         parts = value if lifted and isinstance(value, tuple) else (value,)
-                        found |= {declared.fields.index(slot): part for part in parts}
-    return found
+                        told |= {declared.fields.index(slot): part for part in parts}
+    return told
 
 
 def _compared(side: ir.Expr) -> tuple[int, bool]:
-    """The slot that a side of a comparison is (-1: none), and whether an option is made of it."""
+    """The slot that one side of a comparison reads (-1: none), and whether it is wrapped in an
+    option.
+    """
     match side:
         case ir.Local(slot=slot):
             return slot, False

@@ -1,6 +1,6 @@
-"""Names of the real system and the model values that they stand for, one to one.
+"""Bindings: one-to-one maps from names of the real system to model values.
 
-A *binding* says what each name of a history stands for, as far as a run has settled that.
+A `Bound` holds the part of the bindings that a run has settled.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from fencepost.spec.records import dataclass
 
 Name: TypeAlias = str | int
 Bound: TypeAlias = "tuple[tuple[Value | None, ...], ...]"
-"""For each declared binding what its names stand for, in the order of `Names`; None: not known."""
+"""For each declared binding the values of its names, in the order of `Names`; None if not yet
+settled.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value that the line gives."""
+    """A value given by the line."""
 
     value: Value
 
@@ -35,25 +37,25 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An option that is not none."""
+    """An option with a content."""
 
     content: Read
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Elements, in order or (``unordered``) as a set, no two the same."""
+    """Distinct elements, in order or (``unordered``) as a set."""
 
     elements: tuple[Read, ...]
     unordered: bool
 
 
 Read: TypeAlias = Known | Called | Present | Listed
-"""What a field of a line says."""
+"""The meaning of a field of a line."""
 
 
 def names_in(read: Read) -> Iterator[Called]:
-    """The names in what a field says."""
+    """The names in a field."""
     match read:
         case Known():
             return
@@ -69,48 +71,48 @@ def names_in(read: Read) -> Iterator[Called]:
 
 
 class Names:
-    """The names of one history, and what they can stand for.
+    """The names of one history, and their possible values.
 
-    ``lacking`` are the bindings for which a run would have needed one more value.
+    ``lacking`` collects the bindings for which a run would have needed another value.
     """
 
     def __init__(self, declared: Sequence[Declared], called: Iterator[Called]) -> None:
-        found: list[set[Name]] = [set() for _ in declared]
-        for one in called:
-            found[one.bind].add(one.name)
+        names_by_binding: list[set[Name]] = [set() for _ in declared]
+        for item in called:
+            names_by_binding[item.bind].add(item.name)
         self.lacking: set[int] = set()
-        self._fixed: list[Mapping[Name, Value]] = [dict(one.fixed) for one in declared]
+        self._fixed: list[Mapping[Name, Value]] = [dict(item.fixed) for item in declared]
         self.names = [
             sorted(names - fixed.keys(), key=lambda name: (isinstance(name, str), name))
-            for names, fixed in zip(found, self._fixed, strict=True)
+            for names, fixed in zip(names_by_binding, self._fixed, strict=True)
         ]
         self._numbers = [{name: n for n, name in enumerate(names)} for names in self.names]
-        # Only types that some name stands for are gone through.
+        # Only the types that some name needs are enumerated.
         self._values = [
-            tuple(values(one.type)) if names else ()
-            for one, names in zip(declared, self.names, strict=True)
+            tuple(values(item.type)) if names else ()
+            for item, names in zip(declared, self.names, strict=True)
         ]
         self.start: Bound = tuple((None,) * len(names) for names in self.names)
 
     def shown(self, bind: int, value: Value, bound: Bound) -> Name | None:
-        """The name that stands for a value, if there is one."""
+        """The name of a value, if there is one."""
         for name, fixed in self._fixed[bind].items():
             if fixed == value:
                 return name
-        known = bound[bind]
-        return self.names[bind][known.index(value)] if value in known else None
+        values_of = bound[bind]
+        return self.names[bind][values_of.index(value)] if value in values_of else None
 
     def settled(self, reads: Sequence[Read], bound: Bound) -> tuple[Value, ...] | None:
-        """What the fields of an event stand for, where a binding leaves nothing open: `values`
-        finds that alone, and `fits` nothing else. None: it leaves something open.
+        """The values of the fields of an event if the binding settles all of them, else None. In
+        this case they are the only result of `values`, and of `fits`.
         """
-        found: list[Value] = []
+        settled_values: list[Value] = []
         for read in reads:
             value = read.value if isinstance(read, Known) else self._settled(read, bound)
             if value is None:
                 return None
-            found.append(value)
-        return tuple(found)
+            settled_values.append(value)
+        return tuple(settled_values)
 
     def _settled(self, read: Read, bound: Bound) -> Value | None:
         match read:
@@ -126,17 +128,17 @@ class Names:
                 items = self.settled(elements, bound)
                 if items is None or not unordered:
                     return items
-                # Two names that are fixed to one value stand for a set that nothing shows.
+                # Two names fixed to the same value would form a set that no line shows.
                 one_each = tuple(sorted(set(cast("tuple[int, ...]", items))))
                 return one_each if len(one_each) == len(items) else None
             case _:
                 assert_never(read)
 
     def fits(self, read: Read, value: Value, bound: Bound) -> Iterator[Bound]:
-        """The bindings, extended where need be, by which what is read is ``value``."""
+        """The extensions of a binding in which a field means ``value``."""
         match read, value:
-            case Known(known), _:
-                if known == value:
+            case Known(expected), _:
+                if expected == value:
                     yield bound
             case Called(bind, name), _:
                 yield from self._called(bind, name, value, bound)
@@ -154,17 +156,17 @@ class Names:
             if fixed[name] == value:
                 yield bound
             return
-        number, known = self._numbers[bind][name], bound[bind]
-        if known[number] is not None:
-            if known[number] == value:
+        number, values_of = self._numbers[bind][name], bound[bind]
+        if values_of[number] is not None:
+            if values_of[number] == value:
                 yield bound
-        elif value not in known:
+        elif value not in values_of:
             yield _extended(bound, bind, number, value)
-        elif self._full(bind, known):
+        elif self._full(bind, values_of):
             self.lacking.add(bind)
 
-    def _full(self, bind: int, known: tuple[Value | None, ...]) -> bool:
-        return sum(one is not None for one in known) >= len(self._values[bind])
+    def _full(self, bind: int, values_of: tuple[Value | None, ...]) -> bool:
+        return sum(value is not None for value in values_of) >= len(self._values[bind])
 
     def _listed(
         self, elements: tuple[Read, ...], items: tuple[Value, ...], unordered: bool, bound: Bound
@@ -172,20 +174,22 @@ class Names:
         if not elements:
             yield bound
             return
-        for place, item in enumerate(items if unordered else items[:1]):
-            rest = items[:place] + items[place + 1 :]
-            for one in self.fits(elements[0], item, bound):
-                yield from self._listed(elements[1:], rest, unordered, one)
+        for index, item in enumerate(items if unordered else items[:1]):
+            rest = items[:index] + items[index + 1 :]
+            for extended in self.fits(elements[0], item, bound):
+                yield from self._listed(elements[1:], rest, unordered, extended)
 
     def ways(self, reads: Sequence[Read], bound: Bound) -> int:
-        """How many `values` finds. Where values are lacking it finds none, having tried many."""
-        found = {one for read in reads for one in names_in(read)}
+        """The number of results of `values`. If values are lacking, there are none, but only after
+        many attempts.
+        """
+        names = {called for read in reads for called in names_in(read)}
         count = 1
-        for bind, known in enumerate(bound):
+        for bind, values_of in enumerate(bound):
             numbers = self._numbers[bind]
-            new = [one for one in found if one.bind == bind and one.name in numbers]
-            unsettled = sum(known[numbers[one.name]] is None for one in new)
-            free = len(self._values[bind]) - len(known) + known.count(None)
+            new = [called for called in names if called.bind == bind and called.name in numbers]
+            unsettled = sum(values_of[numbers[called.name]] is None for called in new)
+            free = len(self._values[bind]) - len(values_of) + values_of.count(None)
             if unsettled > free:
                 self.lacking.add(bind)
             count *= perm(free, unsettled)
@@ -194,8 +198,8 @@ class Names:
     def values(
         self, reads: Sequence[Read], bound: Bound
     ) -> Iterator[tuple[tuple[Value, ...], Bound]]:
-        """What the fields of an event may stand for: a name that is not settled, for any value
-        that is free.
+        """The possible values of the fields of an event: an unsettled name may mean any free
+        value.
         """
         if not reads:
             yield (), bound
@@ -212,15 +216,15 @@ class Names:
                 if name in self._fixed[bind]:
                     yield self._fixed[bind][name], bound
                     return
-                number, known = self._numbers[bind][name], bound[bind]
-                settled = known[number]
+                number, values_of = self._numbers[bind][name], bound[bind]
+                settled = values_of[number]
                 if settled is not None:
                     yield settled, bound
                     return
-                if self._full(bind, known):
+                if self._full(bind, values_of):
                     self.lacking.add(bind)
                 for value in self._values[bind]:
-                    if value not in known:
+                    if value not in values_of:
                         yield value, _extended(bound, bind, number, value)
             case Present(content):
                 for inner, outer in self._value(content, bound):

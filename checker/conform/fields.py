@@ -1,7 +1,4 @@
-"""What the fields of a line say: JSON, as the shapes of an event's fields want it.
-
-It does not know which fields a line has beside those.
-"""
+"""Converts fields of a line from JSON to the shapes that an event declares."""
 
 from __future__ import annotations
 
@@ -37,11 +34,11 @@ from fencepost.spec.core.types import (
 from fencepost.spec.text.problem import listing, suggestion
 
 MOST_KEPT = 10_000
-"""The values of a field that are kept at a time."""
+"""The number of values cached per field."""
 MOST_ELEMENTS = 16
-"""The elements of a list that is kept."""
+"""The maximal length of a list that is cached."""
 MOST_LENGTH = 64
-"""The length of a text that is kept."""
+"""The maximal length of a text that is cached."""
 
 
 class Unread(Exception):
@@ -49,20 +46,20 @@ class Unread(Exception):
 
 
 def is_text(value: str | int) -> bool:
-    """Whether a text can be written: JSON has halves of characters, too."""
+    """Whether a text can be encoded: JSON may contain lone surrogates."""
     if isinstance(value, int) or value.isascii():
         return True
-    return not any("\ud800" <= one <= "\udfff" for one in value)
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def quoted(text: str) -> str:
-    """A text as a message has it."""
+    """A text as quoted in messages."""
     return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
 class FieldReader:
-    """Reads one field of an event out of lines. What texts, numbers and lists of texts say is kept,
-    as they come again and again.
+    """Reads one field of an event. The results for texts, numbers and lists of texts are cached,
+    since the same values appear again and again.
     """
 
     def __init__(self, event: Event, declared: EventField) -> None:
@@ -76,24 +73,24 @@ class FieldReader:
         )
         self._away = _read(shape, None) if self._may_be_away else None
 
-    def read(self, said: dict[str, Json], beyond: list[str]) -> Read:
-        """What a line says of the field; what lies outside its type is added to ``beyond``. Raises
-        `Unread`.
+    def read(self, record: dict[str, Json], beyond: list[str]) -> Read:
+        """The meaning of the field in a line; a value outside its type is reported in ``beyond``.
+        Raises `Unread`.
         """
-        known = self.known(said.get(self._name))
-        if known is not None:
-            return known
-        key = _key(said.get(self._name))
+        cached = self.known(record.get(self._name))
+        if cached is not None:
+            return cached
+        key = _key(record.get(self._name))
         count = len(beyond)
-        made = self._made(said, beyond)
+        value = self._made(record, beyond)
         if key is not None and len(beyond) == count:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = made
-        return made
+            self._kept[key] = value
+        return value
 
     def known(self, value: Json) -> Read | None:
-        """What a value of the field says, where that is known."""
+        """The cached meaning of a value, if any."""
         kind = value.__class__
         if kind is str or kind is int:
             return self._kept.get(cast("str | int", value))
@@ -102,114 +99,114 @@ class FieldReader:
         key = _key(value)
         return None if key is None else self._kept.get(key)
 
-    def _made(self, said: dict[str, Json], beyond: list[str]) -> Read:
-        one, event = self._declared, self._event
-        if one.name not in said and not self._may_be_away:
-            hint = suggestion(one.name, said)
-            raise Unread(f'{event.said} has no field "{one.name}"{hint}')
+    def _made(self, record: dict[str, Json], beyond: list[str]) -> Read:
+        declared, event = self._declared, self._event
+        if declared.name not in record and not self._may_be_away:
+            hint = suggestion(declared.name, record)
+            raise Unread(f'{event.said} has no field "{declared.name}"{hint}')
         try:
-            return _read(one.shape, said.get(one.name))
+            return _read(declared.shape, record.get(declared.name))
         except _Beyond as why:
-            beyond.append(f"{one.name} of {event.said} {why}")
+            beyond.append(f"{declared.name} of {event.said} {why}")
             return Known(())
         except Unread as why:
-            raise Unread(f'the field "{one.name}" of {event.said}: {why}') from None
+            raise Unread(f'the field "{declared.name}" of {event.said}: {why}') from None
 
 
-def _key(said: Json) -> str | int | tuple[Json, ...] | None:
-    """What stands for a value among those that are kept; None: it is not kept. ``true`` and 1 are
-    the same to a dictionary, so of numbers there are no others.
+def _key(value: Json) -> str | int | tuple[Json, ...] | None:
+    """The key of a value in the cache, or None if it is not cached. ``true`` and 1 are the same
+    dictionary key, so Booleans are not cached.
     """
-    if isinstance(said, str):
-        return said if len(said) <= MOST_LENGTH else None
-    if isinstance(said, int) and not isinstance(said, bool):
-        return said
-    if isinstance(said, list) and len(said) <= MOST_ELEMENTS:
-        for one in said:
-            if not isinstance(one, str) or len(one) > MOST_LENGTH:
+    if isinstance(value, str):
+        return value if len(value) <= MOST_LENGTH else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, list) and len(value) <= MOST_ELEMENTS:
+        for item in value:
+            if not isinstance(item, str) or len(item) > MOST_LENGTH:
                 return None
-        return tuple(said)
+        return tuple(value)
     return None
 
 
 class _Beyond(Exception):
-    """A value lies outside its type, and is of its kind."""
+    """A value of the right kind, but outside its type."""
 
 
-def _read(shape: Shape, said: Json) -> Read:
+def _read(shape: Shape, value: Json) -> Read:
     match shape:
         case Plain(kind):
-            return Known(_value(kind, said))
+            return Known(_value(kind, value))
         case Named(bind):
-            if isinstance(said, bool) or not isinstance(said, str | int) or not is_text(said):
+            if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
                 raise Unread("a name is a text or a number")
-            return Called(bind, said)
+            return Called(bind, value)
         case Perhaps(element):
-            if said is None:
+            if value is None:
                 return Known(())
-            inner = _read(element, said)
+            inner = _read(element, value)
             return Known((inner.value,)) if isinstance(inner, Known) else Present(inner)
         case Several(element, unordered):
-            elements = tuple(_read(element, one) for one in _listed(said))
+            elements = tuple(_read(element, item) for item in _listed(value))
             if unordered:
                 elements = tuple(dict.fromkeys(elements))
-            if all(isinstance(one, Known) for one in elements):
-                known = tuple(one.value for one in elements if isinstance(one, Known))
-                return Known(_sorted(known) if unordered else known)
+            if all(isinstance(item, Known) for item in elements):
+                values = tuple(item.value for item in elements if isinstance(item, Known))
+                return Known(_sorted(values) if unordered else values)
             return Listed(elements, unordered)
         case _:
             assert_never(shape)
 
 
-def _object(said: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
-    """The fields of a record, which is an object or the list of its fields."""
-    if isinstance(said, list) and len(said) == len(fields):
-        return dict(zip(fields, said, strict=True))
-    if not isinstance(said, dict):
+def _object(value: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
+    """The fields of a record, given as an object or as the list of its fields."""
+    if isinstance(value, list) and len(value) == len(fields):
+        return dict(zip(fields, value, strict=True))
+    if not isinstance(value, dict):
         raise Unread(f"an object with the fields of {name} is wanted here")
-    return said
+    return value
 
 
-def _listed(said: Json) -> list[Json]:
-    if not isinstance(said, list):
+def _listed(value: Json) -> list[Json]:
+    if not isinstance(value, list):
         raise Unread("a list is wanted here")
-    return said
+    return value
 
 
 def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(sorted(set(cast("tuple[int, ...]", items))))
 
 
-def _value(kind: Type, said: Json) -> Value:
+def _value(kind: Type, value: Json) -> Value:
     match kind:
         case Bool():
-            if not isinstance(said, bool):
+            if not isinstance(value, bool):
                 raise Unread("true or false is wanted here")
-            return said
+            return value
         case Int(low, high) | Machine(low=low, high=high):
-            if isinstance(said, bool) or not isinstance(said, int):
+            if isinstance(value, bool) or not isinstance(value, int):
                 raise Unread("a whole number is wanted here")
-            if not low <= said <= high:
+            if not low <= value <= high:
                 raise _Beyond(f"lies outside {describe(kind)}")
-            return said
+            return value
         case Enum(name=name, members=members):
-            if not isinstance(said, str) or said not in members:
-                hint = suggestion(said, members) if isinstance(said, str) else ""
+            if not isinstance(value, str) or value not in members:
+                hint = suggestion(value, members) if isinstance(value, str) else ""
                 raise Unread(f"a member of {name} is wanted here{hint}")
-            return members.index(said)
+            return members.index(value)
         case Record(name=name, fields=fields):
-            given = _object(said, name, [f.name for f in fields])
+            record = _object(value, name, [f.name for f in fields])
             missing = [
-                f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
+                f.name for f in fields if f.name not in record and not isinstance(f.type, Option)
             ]
             if missing:
-                raise Unread(f"{name} has no {listing([quoted(one) for one in missing])} here")
-            return tuple(_value(f.type, given.get(f.name)) for f in fields)
+                raise Unread(f"{name} has no {listing([quoted(item) for item in missing])} here")
+            return tuple(_value(f.type, record.get(f.name)) for f in fields)
         case Option(element):
-            return () if said is None else (_value(element, said),)
+            return () if value is None else (_value(element, value),)
         case Set(element, capacity) | Seq(element, capacity):
-            found = tuple(_value(element, one) for one in _listed(said))
-            items_ = _sorted(found) if isinstance(kind, Set) else found
+            items = tuple(_value(element, item) for item in _listed(value))
+            items_ = _sorted(items) if isinstance(kind, Set) else items
             if capacity is not None and len(items_) > capacity:
                 raise _Beyond(f"has more elements than {describe(kind)}")
             return items_
@@ -226,4 +223,4 @@ IN_LINE = json_notation(
 )
 
 in_line = IN_LINE.of
-"""A value of a type as a line of a recording has it."""
+"""A value of a type, as written in a line of a recording."""

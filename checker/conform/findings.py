@@ -1,6 +1,6 @@
-"""What was found of all histories of a recording, for a report: sums, and histories to be shown.
+"""The results for all histories of a recording, for a report: totals, and the histories to show.
 
-Of many histories the sums alone are kept; whoever wants each of them goes through them.
+Only totals are kept for all histories; callers that need each history iterate over them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 MOST_WHOLE = 10
-"""The number of histories that are shown whole if not allowed."""
+"""The number of histories shown in full if they are not allowed."""
 MOST_LISTED = 1_000
-"""The number of others that take a line each if not allowed; what is beyond is counted."""
+"""The number of other problematic histories listed with one line each; further ones are counted."""
 SHOWN_WHOLE: tuple[Verdict, ...] = ("not allowed", "unknown")
 
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over histories: verdicts, events, events that were passed over; and of the runs that
-    were found the steps by actions (``taken``), and which rules, kinds of events and marks of the
-    model they have.
+    """Totals over histories: verdicts, events, and tolerated events; for the runs found, the steps
+    by action (``taken``), and the rules, kinds of events and coverage marks that occur.
     """
 
     verdicts: Counter[Verdict] = field(default_factory=Counter["Verdict"])
@@ -48,10 +47,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found. ``whole`` are the first histories of those that are shown whole, with their
-    runs; ``listed`` the first of the others that are not allowed, not known or not read; both
-    ascending by key. ``histories`` goes through all of them, without runs. ``strays`` are events of
-    no history.
+    """The results. ``whole`` are the first histories that are shown in full, with their runs;
+    ``listed`` the first others that are not allowed, unknown or unread; both by ascending key.
+    ``histories`` iterates over all of them, without runs. ``strays`` counts events without a
+    history.
     """
 
     totals: Totals
@@ -62,15 +61,15 @@ class Findings:
     problems: Sequence[Problem]
 
 
-def summed(found: Iterable[Judged], strays: int, problems: Sequence[Problem]) -> Findings:
-    """The findings of histories that come ascending by key."""
+def summed(histories: Iterable[Judged], strays: int, problems: Sequence[Problem]) -> Findings:
+    """The findings for histories in ascending order of keys."""
     totals = Totals()
     whole: list[Judged] = []
     listed: list[Judged] = []
     every: list[Judged] = []
-    for judged in found:
+    for judged in histories:
         totals.add(judged)
-        # Of many histories the runs would fill the memory.
+        # Keeping the runs of many histories would fill the memory.
         brief = replaced(judged, way=())
         every.append(brief)
         if judged.verdict in SHOWN_WHOLE and len(whole) < MOST_WHOLE:

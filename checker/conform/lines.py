@@ -1,7 +1,7 @@
-"""Recordings as files have them: JSON lines, plain or compressed, become histories of events.
+"""Reads recordings from files: JSON lines, plain or compressed, become histories of events.
 
-What is read is untrusted: lines are limited in length, values in depth, and whatever is wrong is a
-problem with its file and line. It does not know what an event means to the model.
+The input is untrusted: the length of lines and the depth of values are bounded, and each defect is
+reported with its file and line.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_NESTED = 64
-"""How deep the values of a line may be nested."""
+"""The maximal nesting depth of the values of a line."""
 MOST_SHARED = 10_000
-"""How many orders of lines are kept to be shared."""
+"""The number of standings that are cached for sharing."""
 MOST_BYTES = 1 << 20
-"""A line is at most this long, without its end."""
+"""The maximal length of a line, without its end."""
 MOST_PROBLEMS = 20
-"""The problems of a file that are listed; the others are counted."""
+"""The number of problems listed per file; further ones are counted."""
 
 Key: TypeAlias = Name | None
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a kind of event, and those of its fields, as lines have them."""
+    """The name of a kind of event and of its fields, as in the recording."""
 
     name: str
     fields: tuple[str, ...]
@@ -49,11 +49,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event: its number among the events of the recording, what its fields say, and how a report
-    writes it: ``heading``, and what the line has for the fields (``said``).
+    """An event: its number among the kinds of events of the recording, the values of its fields,
+    and what a report prints: ``heading``, and the raw values of the fields (``said``).
 
-    ``beyond`` are the fields whose values lie outside their types, with the reason; such an event
-    fits no step. One that is ``misplaced`` cannot come there; the text says why.
+    ``beyond`` lists the fields with values outside their types, and why; such an event fits no
+    step. A ``misplaced`` event violates an order; the text says how.
     """
 
     event: int
@@ -65,19 +65,19 @@ class Line:
 
     @property
     def text(self) -> str:
-        """How a report writes it."""
+        """The event as a report prints it."""
         fields = zip(self.heading.fields, self.said, strict=True)
-        parts = [f"{name}: {_short(said)}" for name, said in fields]
+        parts = [f"{name}: {_short(value)}" for name, value in fields]
         why = f", which is misplaced: {self.misplaced}" if self.misplaced else ""
         return f"{self.heading.name}({', '.join(parts)}){why}"
 
 
 @dataclass(slots=True)
 class History:
-    """The events of one key, source by source; ``unread``: how many of its lines could not be read.
+    """The events with one key, by source; ``unread`` counts its unreadable lines.
 
-    Of a source the first events are kept, as many as a search may come to; of the others their
-    number and (``called``) the names in them.
+    Of each source, only the first events are kept, as many as a search can reach; the others are
+    counted, and the names in them are collected in ``called``.
     """
 
     key: Key
@@ -91,8 +91,8 @@ class History:
         default_factory=dict[tuple["Standing", tuple[int, str]], int]
     )
 
-    def add(self, located: Located, most: int | None) -> None:
-        """Adds an event; of a source at most ``most`` are kept."""
+    def add(self, located: Located, limit: int | None) -> None:
+        """Adds an event, and keeps it unless ``limit`` events of its source are kept."""
         line, source = located.line, located.source
         if line is None:
             self.unread += 1
@@ -100,16 +100,18 @@ class History:
         if located.standings:
             line = self._placed(line, source, located.standings)
         lines = self.sources.setdefault(source, [])
-        if most is None or len(lines) < most:
+        if limit is None or len(lines) < limit:
             lines.append(line)
         else:
             self.left[source] = self.left.get(source, 0) + 1
-            self.called.update(one for read in line.fields for one in names_in(read))
+            self.called.update(name for read in line.fields for name in names_in(read))
 
     def _placed(
         self, line: Line, source: tuple[int, str], standings: Sequence[tuple[Standing, int]]
     ) -> Line:
-        """An event behind all that its source has so far, and that it is misplaced there."""
+        """The event, marked as misplaced if it violates an order among the events of its source so
+        far.
+        """
         for standing, value in standings:
             before = self.last.get((standing, source))
             self.last[standing, source] = value
@@ -119,12 +121,12 @@ class History:
 
     @property
     def total(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return sum(map(len, self.sources.values())) + sum(self.left.values())
 
     def ordered(self) -> list[tuple[int, str, tuple[Line, ...], int]]:
-        """The sources, in the order of the recording and their names: which one, its name, the
-        events that are kept, and how many there are.
+        """The sources in the order of the recording and of their names: number, name, kept events,
+        and number of events.
         """
         return [
             (n, name, tuple(lines), len(lines) + self.left.get((n, name), 0))
@@ -134,8 +136,8 @@ class History:
 
 @dataclass(slots=True)
 class Histories:
-    """What was read, by keys in ascending order, and what was wrong. ``strays`` is the number of
-    events that belong to no history.
+    """The histories by ascending key, and the problems found. ``strays`` counts the events without
+    a history.
     """
 
     histories: list[History]
@@ -145,8 +147,8 @@ class Histories:
 
 
 class Standing(NamedTuple):
-    """An order of lines: its field, what a value exceeds the one before by at least, and what such
-    lines have in common.
+    """An order of lines: its field, the minimal increase of the value, and the values that identify
+    the lines in this order.
     """
 
     name: str
@@ -156,9 +158,9 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An event, and what its line says of the history that it belongs to: its key, and the values
-    of the fields ``by`` of the recording. ``line`` is None where the event cannot be read.
-    ``standings`` are the orders that it stands in, with its values.
+    """An event, and what its line says about its history: the key, and the values of the ``by``
+    fields of the recording. ``line`` is None if the event is unreadable. ``standings`` are the
+    orders of the line, with its values.
     """
 
     key: Key
@@ -168,68 +170,70 @@ class Located:
     standings: tuple[tuple[Standing, int], ...] = ()
 
 
-def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -> Histories:
-    """The histories in some files; of each source of one at most ``most`` events are kept."""
+def read(recording: Recording, paths: Sequence[Path], limit: int | None = None) -> Histories:
+    """The histories in some files; of each source of a history at most ``limit`` events are
+    kept.
+    """
     problems: list[Problem] = []
     located: list[Located] = []
     numbers = array("q")
     ends: list[int] = []
     with without_collection():
         for path in paths:
-            for number, one in _of_file(recording, path, problems):
+            for number, event in _of_file(recording, path, problems):
                 numbers.append(number)
-                located.append(one)
+                located.append(event)
             ends.append(len(located))
 
         def place(index: int) -> str:
             return f"{paths[bisect_right(ends, index)]}:{numbers[index]}"
 
-        return _split(recording, located, place, problems, most)
+        return _split(recording, located, place, problems, limit)
 
 
 def _split(
     recording: Recording,
     located: Sequence[Located],
-    place: Callable[[int], str],
+    location: Callable[[int], str],
     problems: list[Problem],
-    most: int | None,
+    limit: int | None,
 ) -> Histories:
-    found: dict[Key, History] = {}
+    histories_by_key: dict[Key, History] = {}
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
     disputed: dict[tuple[int, Key], int] = {}
-    for one in located:
-        key = one.key
+    for event in located:
+        key = event.key
         if key is not None:
-            for owner, said in zip(owners, one.by, strict=True):
-                known = owner.get(said)
-                if said is None or (known is not None and key == known[0] == known[1]):
+            for owner, value in zip(owners, event.by, strict=True):
+                claims = owner.get(value)
+                if value is None or (claims is not None and key == claims[0] == claims[1]):
                     continue
-                keys = (*(known or ()), key)
-                owner[said] = min(keys, key=by_key), max(keys, key=by_key)
+                keys = (*(claims or ()), key)
+                owner[value] = min(keys, key=by_key), max(keys, key=by_key)
     strays = events = 0
-    for index, one in enumerate(located):
-        key = one.key
+    for index, event in enumerate(located):
+        key = event.key
         if key is None and recording.key is not None:
             named = [
-                (n, said, known)
-                for n, said in enumerate(one.by)
-                if (known := owners[n].get(said)) is not None
+                (n, value, claims)
+                for n, value in enumerate(event.by)
+                if (claims := owners[n].get(value)) is not None
             ]
-            key = next((least for _, _, (least, most) in named if least == most), None)
+            key = next((least for _, _, (least, limit) in named if least == limit), None)
             if key is None:
-                for n, said, _ in named[:1]:
-                    disputed.setdefault((n, said), index)
+                for n, value, _ in named[:1]:
+                    disputed.setdefault((n, value), index)
                 strays += 1
                 continue
-        events += one.line is not None
-        history = found.get(key)
+        events += event.line is not None
+        history = histories_by_key.get(key)
         if history is None:
-            history = found[key] = History(key)
-        history.add(one, most)
-    histories = sorted(found.values(), key=lambda one: by_key(one.key))
-    for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
-        where = place(disputed[n, said])
-        problems.append(ambiguous(where, recording.by[n], said, owners[n][said]))
+            history = histories_by_key[key] = History(key)
+        history.add(event, limit)
+    histories = sorted(histories_by_key.values(), key=lambda event: by_key(event.key))
+    for n, value in sorted(disputed, key=lambda event: (event[0], by_key(event[1]))):
+        where = location(disputed[n, value])
+        problems.append(ambiguous(where, recording.by[n], value, owners[n][value]))
     return Histories(histories, problems, strays, events)
 
 
@@ -239,21 +243,21 @@ def by_key(key: Key) -> tuple[bool, Any]:
 
 
 def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
-    """A value of a field that several histories claim, the least and the greatest of them; in the
-    line at ``place`` first it is all that names a history.
+    """Several histories claim a value of a ``by`` field; ``keys`` are the least and the greatest of
+    them. The line at ``place`` is the first with no other hint about its history.
     """
     shown = " and ".join(sorted(str(key) for key in keys))
-    what = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
-    return Problem("F047", None, f"{what}: lines that name nothing else belong to neither")
+    claim = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
+    return Problem("F047", None, f"{claim}: lines that name nothing else belong to neither")
 
 
 def unreadable(place: str, why: str) -> Problem:
-    """A line, or a file, that cannot be read."""
+    """A line or file that cannot be read."""
     return Problem("F047", None, f"{place}: {why}")
 
 
 def not_listed(path: str, more: int) -> Problem:
-    """Of many problems of a file, those that are not listed."""
+    """The problems of a file that are not listed."""
     return Problem("F047", None, f"{path}: {more:,} more lines cannot be read")
 
 
@@ -285,11 +289,11 @@ def _of_file(
                 if data is None:
                     report(f"{path}:{number}", TOO_LONG)
                     continue
-                one, why = reader.located(data)
+                event, why = reader.located(data)
                 if why:
                     report(f"{path}:{number}", why)
-                if one is not None:
-                    yield number, one
+                if event is not None:
+                    yield number, event
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         broken = f"{error}; what stands before is judged"
         report(f"{path}:{number + 1}", TOO_EARLY if isinstance(error, EOFError) else broken)
@@ -300,14 +304,14 @@ def _of_file(
 
 
 def _unpacked(file: BufferedReader) -> IO[bytes]:
-    """What a file holds, decompressed where it is compressed."""
+    """The content of a file, decompressed if it is compressed."""
     if file.peek(2).startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     return file
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """The lines of a file; None for one that is too long, of which no more is kept."""
+    """The lines of a file; None instead of a line that is too long, of which nothing is kept."""
     while data := file.readline(MOST_BYTES + 1):
         if len(data) <= MOST_BYTES or data.endswith(b"\n"):
             yield data
@@ -321,7 +325,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
 
 
 class Reader:
-    """Reads lines by what a recording declares."""
+    """Reads lines according to the declaration of a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -330,85 +334,86 @@ class Reader:
             for number in range(len(recording.sources))
         ]
         self._headings = [
-            Heading(event.said, tuple(one.name for one in event.fields))
+            Heading(event.said, tuple(declared.name for declared in event.fields))
             for event in recording.events
         ]
         self._fields = [
-            [FieldReader(event, one) for one in event.fields] for event in recording.events
+            [FieldReader(event, declared) for declared in event.fields]
+            for event in recording.events
         ]
         self._sources: dict[str, int | None] = {}
         self._shared: dict[Standing, Standing] = {}
 
     def located(self, data: bytes) -> tuple[Located | None, str]:
-        """The event of a line, and why it cannot be read ("": it can)."""
+        """The event of a line, and the reason why it cannot be read, or ""."""
         try:
-            said = _parsed(data)
+            record = _parsed(data)
         except Unread as why:
             return None, str(why)
         key: Key = None
         by: tuple[Key, ...] = ()
         try:
-            key, by = self._belongs(said)
-            return Located(key, by, *self.event(said), self._standings(said)), ""
+            key, by = self._belongs(record)
+            return Located(key, by, *self.event(record), self._standings(record)), ""
         except Unread as why:
-            known = key is not None or any(one is not None for one in by)
-            lost = Located(key, by, (0, ""), None) if known or self._single else None
+            has_history = key is not None or any(value is not None for value in by)
+            lost = Located(key, by, (0, ""), None) if has_history or self._single else None
             return lost, str(why)
 
     def again(
         self,
         source: tuple[int, str],
         event: int,
-        said: tuple[Json, ...],
+        values: tuple[Json, ...],
         standings: tuple[tuple[Standing, int], ...],
     ) -> Located:
-        """An event that has been read before, of what its line has ``said`` for its fields; not to
-        which history it belongs.
+        """An event that was read before, from the raw values of its fields; its history stays
+        open.
         """
-        return Located(None, (), source, self._made(event, said, None), standings)
+        return Located(None, (), source, self._made(event, values, None), standings)
 
-    def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
-        """The source of one line, and its event. Raises `Unread`."""
-        source = self._source(said)
-        number = self._event(said, source[0])
-        given = tuple([said.get(name) for name in self._headings[number].fields])
-        return source, self._made(number, given, said)
+    def event(self, record: dict[str, Json]) -> tuple[tuple[int, str], Line]:
+        """The source and the event of one line. Raises `Unread`."""
+        source = self._source(record)
+        number = self._event(record, source[0])
+        values = tuple([record.get(name) for name in self._headings[number].fields])
+        return source, self._made(number, values, record)
 
     @property
     def _single(self) -> bool:
         return self.recording.key is None
 
-    def _belongs(self, said: dict[str, Json]) -> tuple[Key, tuple[Key, ...]]:
+    def _belongs(self, record: dict[str, Json]) -> tuple[Key, tuple[Key, ...]]:
         if self.recording.key is None:
             return None, ()
-        by = tuple([_key(said, name) for name in self.recording.by])
-        key = _key(said, self.recording.key)
-        if key is None and not any(one is not None for one in by):
+        by = tuple([_key(record, name) for name in self.recording.by])
+        key = _key(record, self.recording.key)
+        if key is None and not any(value is not None for value in by):
             fields = listing([f'"{name}"' for name in (self.recording.key, *self.recording.by)])
             raise Unread(f"no field {fields} says to which history the event belongs")
         return key, by
 
-    def _standings(self, said: dict[str, Json]) -> tuple[tuple[Standing, int], ...]:
+    def _standings(self, record: dict[str, Json]) -> tuple[tuple[Standing, int], ...]:
         if not self.recording.orders:
             return ()
-        found: list[tuple[Standing, int]] = []
-        for one in self.recording.orders:
-            value = said.get(one.name)
+        standings: list[tuple[Standing, int]] = []
+        for order in self.recording.orders:
+            value = record.get(order.name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
-                raise Unread(f'the field "{one.name}" orders lines, so it is a whole number')
-            by = tuple(_key(said, name, "says which lines are in order") for name in one.by)
-            standing = Standing(one.name, int(one.strict), by)
-            # One object for all lines that have it: they are pickled together.
+                raise Unread(f'the field "{order.name}" orders lines, so it is a whole number')
+            by = tuple(_key(record, name, "says which lines are in order") for name in order.by)
+            standing = Standing(order.name, int(order.strict), by)
+            # Lines with equal standings share one object, which pickles them compactly.
             if len(self._shared) >= MOST_SHARED:
                 self._shared.clear()
-            found.append((self._shared.setdefault(standing, standing), value))
-        return tuple(found)
+            standings.append((self._shared.setdefault(standing, standing), value))
+        return tuple(standings)
 
-    def _source(self, said: dict[str, Json]) -> tuple[int, str]:
+    def _source(self, record: dict[str, Json]) -> tuple[int, str]:
         sources = self.recording.sources
-        name = said.get("source")
+        name = record.get("source")
         if name is None and len(sources) == 1:
             return 0, sources[0].name
         if not isinstance(name, str) or not is_text(name):
@@ -427,42 +432,42 @@ class Reader:
             raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _made(self, number: int, given: tuple[Json, ...], said: dict[str, Json] | None) -> Line:
-        """An event with what its line has for its fields, out of all that this has, if that is
-        known.
+    def _made(self, number: int, values: tuple[Json, ...], record: dict[str, Json] | None) -> Line:
+        """An event from the raw values of its fields, and from the whole record if that is
+        available.
         """
         heading, beyond = self._headings[number], list[str]()
         fields: list[Read] = []
-        for one, value in zip(self._fields[number], given, strict=True):
-            known = one.known(value)
-            if known is None:
-                if said is None:
-                    said = dict(zip(heading.fields, given, strict=True))
-                known = one.read(said, beyond)
-            fields.append(known)
-        return Line(number, tuple(fields), heading, given, tuple(beyond))
+        for reader, value in zip(self._fields[number], values, strict=True):
+            value_read = reader.known(value)
+            if value_read is None:
+                if record is None:
+                    record = dict(zip(heading.fields, values, strict=True))
+                value_read = reader.read(record, beyond)
+            fields.append(value_read)
+        return Line(number, tuple(fields), heading, values, tuple(beyond))
 
-    def _event(self, said: dict[str, Json], source: int) -> int:
-        known, field_ = self._known[source], self.recording.event_field
-        name = said.get(field_)
+    def _event(self, record: dict[str, Json], source: int) -> int:
+        events_of_source, field_ = self._known[source], self.recording.event_field
+        name = record.get(field_)
         where = self.recording.sources[source].name
-        if name is None and field_ not in said:
-            if len(known) != 1:
-                has = listing([*known], "and") or "none"
+        if name is None and field_ not in record:
+            if len(events_of_source) != 1:
+                has = listing([*events_of_source], "and") or "none"
                 raise Unread(f'no field "{field_}" names the event; {where} has {has}')
-            return next(iter(known.values()))
-        if not isinstance(name, str) or name not in known:
+            return next(iter(events_of_source.values()))
+        if not isinstance(name, str) or name not in events_of_source:
             shown = quoted(name) if isinstance(name, str) else "this"
-            hint = suggestion(name, [*known]) if isinstance(name, str) else ""
-            hint = hint or f"; it has {listing([*known], 'and') or 'none'}"
+            hint = suggestion(name, [*events_of_source]) if isinstance(name, str) else ""
+            hint = hint or f"; it has {listing([*events_of_source], 'and') or 'none'}"
             raise Unread(f"{shown} is no event from {where}{hint}")
-        return known[name]
+        return events_of_source[name]
 
 
 def _parsed(data: bytes) -> dict[str, Json]:
     try:
         encoding = "utf-8" if data.startswith(b'{"') else json.detect_encoding(data)
-        said = _decoded(data.decode(encoding, "surrogatepass"))
+        record = _decoded(data.decode(encoding, "surrogatepass"))
     except UnicodeDecodeError:
         raise Unread("the line is no UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -470,29 +475,31 @@ def _parsed(data: bytes) -> dict[str, Json]:
     except RecursionError:
         raise Unread("the values of the line are nested too deep") from None
     except ValueError as error:
-        # A number with more digits than Python reads, or a constant that JSON lacks.
+        # A number with more digits than Python reads, or a constant that is not JSON.
         raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
-    if not isinstance(said, dict):
+    if not isinstance(record, dict):
         raise Unread("the line is no JSON object")
-    if data.count(b"[") + data.count(b"{") > MOST_NESTED and _is_deeper(said, MOST_NESTED):
+    if data.count(b"[") + data.count(b"{") > MOST_NESTED and _is_deeper(record, MOST_NESTED):
         raise Unread("the values of the line are nested too deep")
-    return said
+    return record
 
 
 def _decoded(text: str) -> Json:
-    """What a text says. `json.JSONDecoder.decode` looks for spaces first, which takes as long."""
+    """Decodes a text. `json.JSONDecoder.decode` would search for spaces first, which takes as
+    long.
+    """
     try:
-        said, end = _DECODER.raw_decode(text)
+        value, end = _DECODER.raw_decode(text)
     except ValueError:
         return cast("Json", _DECODER.decode(text))
-    return cast("Json", said if text[end:] in ("", "\n") else _DECODER.decode(text))
+    return cast("Json", value if text[end:] in ("", "\n") else _DECODER.decode(text))
 
 
-def _is_deeper(said: Json, most: int) -> bool:
+def _is_deeper(value: Json, depth: int) -> bool:
     inner: list[Json] = (
-        [*said.values()] if isinstance(said, dict) else said if isinstance(said, list) else []
+        [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     )
-    return bool(inner) and (most == 0 or any(_is_deeper(one, most - 1) for one in inner))
+    return bool(inner) and (depth == 0 or any(_is_deeper(item, depth - 1) for item in inner))
 
 
 def _no_constant(name: str) -> object:
@@ -500,7 +507,7 @@ def _no_constant(name: str) -> object:
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
-    """An object with these members, whose names must differ."""
+    """An object with these members, whose names must be distinct."""
     decoded = dict(members)
     if len(decoded) != len(members):
         names: set[str] = set()
@@ -514,12 +521,12 @@ def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
-def _key(said: dict[str, Json], name: str, what: str = "names a history") -> Key:
-    value = said.get(name)
+def _key(record: dict[str, Json], name: str, role: str = "names a history") -> Key:
+    value = record.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
-        raise Unread(f'the field "{name}" {what}, so it is a text or a number')
+        raise Unread(f'the field "{name}" {role}, so it is a text or a number')
     return value
 
 

@@ -1,7 +1,4 @@
-"""What is found of a history: the verdict on it, and what that rests upon.
-
-It does not know how a run is looked for.
-"""
+"""The verdict on a history, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -19,30 +16,30 @@ USUAL_AHEAD = 2
 
 Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
 Events: TypeAlias = tuple[tuple[int, Line], ...]
-"""Events that are read, each with the number of its source."""
+"""Events that have been read, each with the number of its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far a history is searched: product states, and messages under way in the last layer."""
+    """Bounds for the search for a run: product states, and messages in flight in the last layer."""
 
     states: int = USUAL_STATES
     ahead: int = USUAL_AHEAD
 
     def last_layer(self, recording: Recording) -> int:
-        """The most messages that are under way in the last layer."""
+        """The maximum of messages in flight in the last layer."""
         return self.ahead if recording.under_way is None else recording.under_way
 
     def lines(self, recording: Recording) -> int:
-        """How many events of a source a search may come to, where a step shows one at most: in each
-        layer a state is visited, whatever the limit is.
+        """The number of events of a source that a search can reach, if each step shows one: every
+        layer visits a state, whatever the limit is.
         """
         return self.states + self.last_layer(recording) + 2
 
 
 class Did(NamedTuple):
-    """What led to a product state: a step of the model (``action``), an ``input``, or both;
-    ``events`` are those that were read, and ``marks`` the coverage marks that the step sets.
+    """The origin of a product state: a step of the model (``action``), an ``input``, or both;
+    ``events`` are the events it reads, ``marks`` the coverage marks that it sets.
     """
 
     kind: Literal["start", "step", "input", "ahead", "request", "answer", "tolerated"]
@@ -55,7 +52,7 @@ class Did(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The next event of a source, or None: all of its ``total`` events are read, or it is not
+    """The next event of a source, or None if all its ``total`` events are read or the event was not
     kept.
     """
 
@@ -67,8 +64,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """How a layer ended: the most messages under way (``ahead``), the product states visited by
-    then, and whether it was searched to its end.
+    """The end of a layer: the maximum of messages in flight (``ahead``), the product states visited
+    so far, and whether it was searched completely.
     """
 
     ahead: int
@@ -78,12 +75,12 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict on a history, and what it rests upon.
+    """The verdict on a history, and the evidence for it.
 
-    ``way`` is a run to the longest prefix that can be read: states, and what led to each.
-    ``waiting`` is what is next there, and ``instead`` what the model shows or answers there.
-    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used``,
-    kinds of events ``seen`` and coverage marks of the model set (``marked``), by their numbers.
+    ``way`` is a run for the longest prefix that can be read: states, and their origins. ``waiting``
+    has the next events at its end, ``instead`` what the model shows or answers there. ``cuts`` are
+    the reasons why paths ended. The actions ``taken``, inputs ``used``, kinds of events ``seen``
+    and coverage marks ``marked`` on the way are given by number.
     """
 
     key: Key
@@ -104,18 +101,18 @@ class Judged:
 
     @property
     def states(self) -> int:
-        """How many product states were visited."""
+        """The number of product states visited."""
         return self.layers[-1].states if self.layers else 0
 
 
 def unread(history: History) -> Judged:
-    """The verdict on a history of which a line could not be read."""
+    """The verdict on a history with an unreadable line."""
     return Judged(history.key, "unread", history.total, 0)
 
 
 class Judging(Protocol):
-    """What judges histories."""
+    """Judges histories."""
 
     def judge(self, history: History, effort: Effort) -> Judged:
-        """The verdict on one history; where it is allowed, without the run."""
+        """The verdict on one history; without the run if it is allowed."""
         ...

@@ -1,10 +1,8 @@
-"""Whether two models with the same variables are alike but for a part of the state: a bisimulation,
-in which that part is out of sight.
+"""Checks whether two models with the same variables are equivalent except for a part of the state:
+a bisimulation that hides this part.
 
-States that are alike have the same values in everything else, the same properties are true in them,
-and to each step of the one there is a step of the same action of the other, of which the same
-properties are true, and which leads to a state that is alike. It does not know why the models
-differ, nor what is searched for.
+Related states agree in all other parts and in the properties; each step from one has a matching
+step from the other, with the same action and the same properties, to a related state.
 """
 
 from __future__ import annotations
@@ -36,25 +34,25 @@ from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationEr
 from fencepost.spec.semantics.stepper import Runner
 
 Part: TypeAlias = tuple[str, ...]
-"""The name of a variable, and of the fields that lead to the part; of a variant its name stands
-before that of its field.
+"""A variable name and the fields that lead to the part; the name of a variant precedes its
+field.
 """
 
 _View: TypeAlias = Callable[[Any], Any]
 
 STILL = "steps that change nothing"
-"""What graphs may be alike but for, beside parts of the state."""
+"""The exception to equivalence that is not a part of the state."""
 
 ROUNDS = 12
-"""How often something more may be put out of sight."""
+"""The maximal number of times that further parts are hidden."""
 
 _Step: TypeAlias = "tuple[int, int | None]"
-"""The number of an action, and that of the target; None if the step fails."""
+"""The number of an action and of the target, which is None if the step fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """The reachable states of a model by number, each with its distinct steps."""
+    """The reachable states of a model by number, with the distinct steps of each."""
 
     model: Model
     initial: Sequence[int]
@@ -63,52 +61,52 @@ class _Graph:
 
 
 def alike_but_for(
-    left: Model, right: Model, most: int, asked: Collection[int] | None = None
+    left: Model, right: Model, limit: int, asked: Collection[int] | None = None
 ) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL`
-    stands for steps that change nothing. None where they are not alike, or where that takes more
-    than ``most`` steps of a model to see. It is about the properties ``asked`` for (None: all), and
-    those of single states and steps beside them; of behaviours it knows nothing.
+    """The parts of the state, as ``variable.field``, in which two equivalent models may differ;
+    `STILL` means steps that change nothing. None if they are not equivalent, or if deciding takes
+    more than ``most`` steps of a model. Takes the properties ``asked`` into account (None: all),
+    and the ones on single states and steps next to them; temporal properties are out of scope.
 
-    What differs first between a state of the one and that of the other which is reached in the same
-    way is put out of sight, until nothing does. The answer may be None where other parts would do.
+    The first difference between states reached in the same way is hidden, until there is none. The
+    answer may be None although hiding other parts would work.
     """
     numbers = range(len(left.properties)) if asked is None else asked
     if any(_of_behaviours(left.properties[number]) for number in numbers):
-        # What is owed to an action asks whether a step changes anything, be it out of sight.
+        # Fairness depends on whether a step changes anything, even a hidden part.
         return None
-    one = _graph(left, most)
-    other = None if one is None else _graph(right, most)
-    if one is None or other is None:
+    left_graph = _graph(left, limit)
+    right_graph = None if left_graph is None else _graph(right, limit)
+    if left_graph is None or right_graph is None:
         return None
-    parts = _parts(one, other)
+    parts = _parts(left_graph, right_graph)
     if parts is None:
-        parts = _parts(_without_loops(one), _without_loops(other))
+        parts = _parts(_without_loops(left_graph), _without_loops(right_graph))
         return None if parts is None else (*parts, STILL)
     return parts
 
 
-def _of_behaviours(one: Property) -> bool:
-    return one.kind.of_behaviours or one.abstract is not None
+def _of_behaviours(prop: Property) -> bool:
+    return prop.kind.of_behaviours or prop.abstract is not None
 
 
-def _parts(one: _Graph, other: _Graph) -> tuple[str, ...] | None:
-    """The parts of the state but for which two graphs are alike, if they are."""
+def _parts(left: _Graph, right: _Graph) -> tuple[str, ...] | None:
+    """The parts of the state that must be hidden to make two graphs equivalent, or None."""
     hidden: frozenset[Part] = frozenset()
     for _ in range(ROUNDS):
-        sight = _Sight(one.model, hidden)
-        more = _first_difference(one, other, sight)
+        sight = _Sight(left.model, hidden)
+        more = _first_difference(left, right, sight)
         if more is None:
             return None
         if not more:
-            alike = _bisimilar(one, other, sight)
+            alike = _bisimilar(left, right, sight)
             return tuple(sorted(".".join(part) for part in hidden)) if alike else None
         hidden |= more
     return None
 
 
-def _graph(model: Model, most: int) -> _Graph | None:
-    """The graph of a model; None where it has more than ``most`` steps, or fails at once."""
+def _graph(model: Model, limit: int) -> _Graph | None:
+    """The graph of a model; None if it has more than ``limit`` steps, or an initial state fails."""
     runner = Runner(model)
     initial = [step.state for step in runner.initial()]
     if None in initial:
@@ -116,33 +114,33 @@ def _graph(model: Model, most: int) -> _Graph | None:
     graph = StateGraph[int](state for state in initial if state is not None)
     for state in graph.states:
         steps = distinct_steps(runner, state)
-        most -= len(steps)
-        if most < 0:
+        limit -= len(steps)
+        if limit < 0:
             return None
         graph.expand(steps)
     return _Graph(model, range(graph.levels.count(0)), graph.states, graph.rows)
 
 
 def _without_loops(graph: _Graph) -> _Graph:
-    """Without the steps that change nothing. Whether an action can be taken stays known where a
-    property asks for it.
+    """The graph without steps that change nothing. Properties that ask whether an action is enabled
+    keep their values.
     """
     rows = [[step for step in row if step[1] != source] for source, row in enumerate(graph.rows)]
     return replace(graph, rows=rows)
 
 
 class _Sight:
-    """What is seen of a state: everything but the ``hidden`` parts."""
+    """The visible part of a state: everything except the ``hidden`` parts."""
 
     def __init__(self, model: Model, hidden: frozenset[Part]) -> None:
         names = {part[0] for part in hidden}
         variables = [*enumerate(model.variables)]
-        self.hidden = frozenset(number for number, one in variables if one.name in names)
-        """The variables of which a part is not seen."""
+        self.hidden = frozenset(number for number, variable in variables if variable.name in names)
+        """The variables with a hidden part."""
         self.model = model
         self._views = [
-            (number, view(one.type, (one.name,), hidden))
-            for number, one in variables
+            (number, view(variable.type, (variable.name,), hidden))
+            for number, variable in variables
             if number in self.hidden
         ]
         self._seen: dict[State, State] = {}
@@ -156,7 +154,7 @@ class _Sight:
         return self._seen[state]
 
     def apart(self, state: State, other: State) -> frozenset[Part]:
-        """The parts in which two states differ, of those that are seen."""
+        """The visible parts in which two states differ."""
         return frozenset(
             part
             for variable, a, b in zip(self.model.variables, self(state), self(other), strict=True)
@@ -165,19 +163,20 @@ class _Sight:
         )
 
 
-def _first_difference(one: _Graph, other: _Graph, sight: _Sight) -> frozenset[Part] | None:
-    """The parts in which steps of the same action differ first, where the two graphs are gone
-    through side by side; none: no steps do. None: there is a step without a step of that action.
+def _first_difference(left: _Graph, right: _Graph, sight: _Sight) -> frozenset[Part] | None:
+    """The parts in which steps of the same action differ first when the two graphs are traversed in
+    parallel; empty if there is no difference. None if a step has no counterpart with the same
+    action.
     """
-    first, second = ([(0, number) for number in graph.initial] for graph in (one, other))
-    level = _matched(one, other, first, second, sight)
+    first, second = ([(0, number) for number in graph.initial] for graph in (left, right))
+    level = _matched(left, right, first, second, sight)
     if not isinstance(level, list):
         return level
     seen = {*level}
     while level:
         below: list[tuple[int, int]] = []
-        for left, right in level:
-            pairs = _matched(one, other, one.rows[left], other.rows[right], sight)
+        for left_state, right_state in level:
+            pairs = _matched(left, right, left.rows[left_state], right.rows[right_state], sight)
             if not isinstance(pairs, list):
                 return pairs
             below += (pair for pair in pairs if pair not in seen)
@@ -189,8 +188,8 @@ def _first_difference(one: _Graph, other: _Graph, sight: _Sight) -> frozenset[Pa
 def _matched(
     one: _Graph, other: _Graph, steps: Iterable[_Step], others: Iterable[_Step], sight: _Sight
 ) -> list[tuple[int, int]] | frozenset[Part] | None:
-    """The states to which steps of the same actions lead that look alike, side by side; or, of the
-    first action with others, the parts in which these differ; None: there are none beside them.
+    """Pairs of equally looking states that steps of the same actions lead to; or, for the first
+    action with a difference, the parts that differ; None if a step has no counterpart.
     """
     left, right = _by_sight(one, steps, sight), _by_sight(other, others, sight)
     if left.keys() == right.keys():
@@ -213,28 +212,28 @@ def _matched(
 def _by_sight(
     graph: _Graph, steps: Iterable[_Step], sight: _Sight
 ) -> dict[tuple[int, State | None], list[int | None]]:
-    found: dict[tuple[int, State | None], list[int | None]] = {}
+    by_key: dict[tuple[int, State | None], list[int | None]] = {}
     for action, after in steps:
         key = action, None if after is None else sight(graph.states[after])
-        found.setdefault(key, []).append(after)
-    return found
+        by_key.setdefault(key, []).append(after)
+    return by_key
 
 
-def _bisimilar(one: _Graph, other: _Graph, sight: _Sight) -> bool:
-    """Whether to each initial state of the one graph there is one of the other that is alike.
+def _bisimilar(left: _Graph, right: _Graph, sight: _Sight) -> bool:
+    """Whether each initial state of one graph is bisimilar to one of the other, and vice versa.
 
-    States are taken apart, those of both graphs together, until all that are left in one class have
-    steps with the same labels into the same classes.
+    The states of both graphs are partitioned together, until all states of a class have steps with
+    the same labels to the same classes.
     """
     classes: list[int] = []
-    known: dict[object, int] = {}
+    numbers: dict[object, int] = {}
     targets: list[list[tuple[object, int]]] = []
-    judges = _judges(one.model, other.model, sight)
-    offsets = 0, len(one.states)
-    for graph, (of_state, of_step), offset in zip((one, other), judges, offsets, strict=True):
+    judges = _judges(left.model, right.model, sight)
+    offsets = 0, len(left.states)
+    for graph, (of_state, of_step), offset in zip((left, right), judges, offsets, strict=True):
         for state, row in zip(graph.states, graph.rows, strict=True):
             key = sight(state), of_state(state)
-            classes.append(known.setdefault(key, len(known)))
+            classes.append(numbers.setdefault(key, len(numbers)))
             targets.append(
                 [
                     ((action, None), -1)
@@ -243,22 +242,22 @@ def _bisimilar(one: _Graph, other: _Graph, sight: _Sight) -> bool:
                     for action, after in row
                 ]
             )
-    count = len(known)
+    count = len(numbers)
     while True:
         finer: dict[object, int] = {}
         into = [*classes, -1]  # a step that fails leads nowhere
         classes = [
             finer.setdefault(
-                (into[number], frozenset((label, into[t]) for label, t in made)), len(finer)
+                (into[number], frozenset((label, into[t]) for label, t in edges)), len(finer)
             )
-            for number, made in enumerate(targets)
+            for number, edges in enumerate(targets)
         ]
         if len(finer) == count:
             break
         count = len(finer)
     first, second = (
         {classes[offset + number] for number in graph.initial}
-        for graph, offset in zip((one, other), offsets, strict=True)
+        for graph, offset in zip((left, right), offsets, strict=True)
     )
     return first == second
 
@@ -267,19 +266,22 @@ _Judges: TypeAlias = tuple[Callable[[State], object], Callable[[State, State], o
 
 
 def _judges(left: Model, right: Model, sight: _Sight) -> tuple[_Judges, _Judges]:
-    """What is true in a state, and what of a step, in each of the models: of the properties that
-    may be true in the one and false in the other although the states look alike.
+    """The values of properties in a state and on a step, for each model: only of the properties
+    that may differ although the states look alike.
     """
     open_ = [
         number
-        for number, (one, other) in enumerate(zip(left.properties, right.properties, strict=True))
-        if not _of_behaviours(one) and (one.body != other.body or _reads(one.body, sight.hidden))
+        for number, (left_property, right_property) in enumerate(
+            zip(left.properties, right.properties, strict=True)
+        )
+        if not _of_behaviours(left_property)
+        and (left_property.body != right_property.body or _reads(left_property.body, sight.hidden))
     ]
     return _judge(left, open_), _judge(right, open_)
 
 
 def _reads(body: object, hidden: frozenset[int]) -> bool:
-    # Whether an action can be taken depends on whatever its guard reads.
+    # Whether an action is enabled depends on everything that its guard reads.
     return bool(variables_read(body) & hidden) or any(isinstance(n, Enabled) for n in walk(body))
 
 
@@ -304,8 +306,8 @@ def _judge(model: Model, open_: list[int]) -> _Judges:
 
 
 def view(kind: Type, part: Part, hidden: frozenset[Part]) -> _View:
-    """What is left of a value of this type, which is the part ``part``, without the hidden ones. It
-    has the form of the value: in place of what is hidden it has the same value everywhere.
+    """The projection of a value of this type at ``part`` that replaces hidden parts by the same
+    constant everywhere, and keeps the form of the value.
     """
     if part in hidden:
         return _nothing
@@ -331,7 +333,9 @@ def view(kind: Type, part: Part, hidden: frozenset[Part]) -> _View:
 
 def _of_fields(fields: tuple[Field, ...], part: Part, hidden: frozenset[Part]) -> _View:
     views = [view(field.type, (*part, field.name), hidden) for field in fields]
-    return lambda value: tuple(one(inner) for one, inner in zip(views, value, strict=True))
+    return lambda value: tuple(
+        projection(inner) for projection, inner in zip(views, value, strict=True)
+    )
 
 
 def _nothing(value: Any) -> Any:
@@ -342,26 +346,26 @@ def _everything(value: Any) -> Any:
     return value
 
 
-def differing(one: Any, other: Any, kind: Type, part: Part) -> Iterator[Part]:
-    """The smallest parts in which two different values of a type differ; of two collections that
-    keep no order, and are as large, those of the elements that only one of them has, one by one.
-    What is hidden has the same value in both.
+def differing(left: Any, right: Any, kind: Type, part: Part) -> Iterator[Part]:
+    """The smallest parts in which two values of a type differ; for unordered collections of equal
+    size, those of the elements that only one of them has, paired in order. Hidden parts are equal
+    in both.
     """
-    if one == other:
+    if left == right:
         return
     match kind:
         case Record(fields=fields):
-            yield from _of_pairs(one, other, fields, part)
-        case Union(variants=variants) if one[0] == other[0]:
-            tag: int = one[0]
+            yield from _of_pairs(left, right, fields, part)
+        case Union(variants=variants) if left[0] == right[0]:
+            tag: int = left[0]
             variant = variants[tag]
-            yield from _of_pairs(one[1:], other[1:], variant.fields, (*part, variant.name))
-        case Option(element) | Seq(element) | Map(_, element) if len(one) == len(other):
-            for a, b in zip(one, other, strict=True):
+            yield from _of_pairs(left[1:], right[1:], variant.fields, (*part, variant.name))
+        case Option(element) | Seq(element) | Map(_, element) if len(left) == len(right):
+            for a, b in zip(left, right, strict=True):
                 yield from differing(a, b, element, part)
-        case Set(element) | Bag(element) if len(one) == len(other):
-            here: Counter[Any] = Counter(one)
-            there: Counter[Any] = Counter(other)
+        case Set(element) | Bag(element) if len(left) == len(right):
+            here: Counter[Any] = Counter(left)
+            there: Counter[Any] = Counter(right)
             gone, new = (here - there).elements(), (there - here).elements()
             for a, b in zip(gone, new, strict=True):
                 yield from differing(a, b, element, part)
@@ -369,6 +373,6 @@ def differing(one: Any, other: Any, kind: Type, part: Part) -> Iterator[Part]:
             yield part
 
 
-def _of_pairs(one: Any, other: Any, fields: tuple[Field, ...], part: Part) -> Iterator[Part]:
-    for a, b, field in zip(one, other, fields, strict=True):
+def _of_pairs(left: Any, right: Any, fields: tuple[Field, ...], part: Part) -> Iterator[Part]:
+    for a, b, field in zip(left, right, fields, strict=True):
         yield from differing(a, b, field.type, (*part, field.name))
