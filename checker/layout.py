@@ -1,17 +1,16 @@
-"""Where each part of a state lies in its machine words; the only module that knows bit positions.
+"""The layout of states in machine words; no other module knows bit positions.
 
 A *small* value has at most 64 bits and is handled as one unsigned integer, its *code*; a *large*
-one takes whole words. Codes of scalars, and of records, unions and options made of them, ascend as
-the values do. Packing is canonical: equal values have equal bits, and unused bits are zero.
+one takes whole words. The codes of scalars, and of records, unions and options made of them, have
+the same order as the values. Packing is canonical: equal values have equal bits, and unused bits
+are zero.
 
-    scalar        value minus the least value
-    record        fields, the first one highest (small); or field by field in words (large)
-    union         tag highest, then its fields from the top down (small)
-    option        a flag highest, then the content
-    seq, bag,     the length lowest, then the elements upwards, each `bits` wide (small);
-    capped set      large: `Array`, with the length in place of the first elements
-    set           one bit for each possible element, in ascending order
-    map           the values upwards, in the order of the keys
+scalar        value minus the least value record        fields, the first one highest (small); or
+field by field in words (large) union         tag highest, then its fields from the top down (small)
+option        a flag highest, then the content seq, bag,     the length lowest, then the elements
+upwards, each `bits` wide (small); capped set      large: `Array`, with the length in place of the
+first elements set           one bit for each possible element, in ascending order map           the
+values upwards, in the order of the keys
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from fencepost.spec.records import dataclass
 WORD = 64
 MASK = (1 << WORD) - 1
 OCCUPIED = 1 << 63
-"""Set in word 0 of every packed state, so that no state looks like a free slot."""
+"""Set in word 0 of every packed state, which distinguishes it from a free slot."""
 
 
 K = TypeVar("K")
@@ -54,10 +53,10 @@ MOST_HELD = 10_000
 
 
 class ByType(Generic[K, R]):
-    """A function of types, each answered once.
+    """A memoized function of types.
 
-    A type is found by its identity first: to hash one is to hash all that it is made of, and while
-    a model is translated the same ones are asked for ten thousand times.
+    Types are looked up by identity first: hashing a type hashes all of its components, and the
+    translation of a model asks for the same types ten thousand times.
     """
 
     def __init__(self, answer: Callable[[K], R]) -> None:
@@ -65,18 +64,18 @@ class ByType(Generic[K, R]):
         self._held: dict[int, tuple[K, R]] = {}
 
     def __call__(self, kind: K) -> R:
-        known = self._held.get(id(kind))
-        if known is not None:
-            # What is held keeps its identity, so this is it.
-            return known[1]
-        found = self._by_value(kind)
+        held = self._held.get(id(kind))
+        if held is not None:
+            # A held type keeps its identity, so this is the same type.
+            return held[1]
+        result = self._by_value(kind)
         if len(self._held) >= MOST_HELD:
             self._held.clear()
-        self._held[id(kind)] = (kind, found)
-        return found
+        self._held[id(kind)] = (kind, result)
+        return result
 
     def cache_clear(self) -> None:
-        """Forgets every answer."""
+        """Forgets all results."""
         self._held.clear()
         self._by_value.cache_clear()
 
@@ -100,7 +99,9 @@ Shape: TypeAlias = Small | Large
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Where a component of a large value lies: a word, and the lowest bit (0 if it is large)."""
+    """The position of a component in a large value: a word, and the lowest bit (0 if it is
+    large).
+    """
 
     word: int
     shift: int
@@ -108,10 +109,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements of a large collection or map: element i stands at slot ``first + i``.
+    """The elements of a large collection or map: element i is in slot ``first + i``.
 
-    Small elements: ``per_word`` slots a word, ``bits`` wide, none across two words. Large ones:
-    ``per_word`` is 0, and slot s begins at word ``s * words + start``.
+    Small elements have ``per_word`` slots of ``bits`` bits in each word, and none spans two words.
+    For large ones ``per_word`` is 0, and slot s begins at word ``s * words + start``.
     """
 
     bits: int
@@ -123,19 +124,21 @@ class Array:
 
 
 def length_bits(kind: Type) -> int:
-    """Width of the length of a collection with a capacity; other values have no length: 0."""
+    """The width of the length of a collection with a capacity; 0 for other values, which have no
+    length.
+    """
     form = view(kind)
     return form.capacity.bit_length() if isinstance(form, Elements) else 0
 
 
 def head_bits(kind: Type) -> int:
-    """Width of the number of the case before its parts: a union's tag, an option's flag."""
+    """The width of the case number, which precedes the parts: a union's tag, an option's flag."""
     form = view(kind)
     return form.head if isinstance(form, Sum) else 0
 
 
 def parts_of(kind: Type, case: int = 0) -> tuple[Field, ...]:
-    """The parts of a record or map, or those of a case of a union or option."""
+    """The parts of a record or map, or of a case of a union or option."""
     form = view(kind)
     assert isinstance(form, Product | Sum), kind
     return form.parts if isinstance(form, Product) else form.cases[case]
@@ -143,7 +146,7 @@ def parts_of(kind: Type, case: int = 0) -> tuple[Field, ...]:
 
 @ByType
 def shape(kind: Type) -> Shape:
-    """How large a value of ``kind`` is."""
+    """The size of a value of ``kind``."""
     width = tight(kind)
     if width <= WORD:
         return Small(width)
@@ -162,12 +165,14 @@ def shape(kind: Type) -> Shape:
 
 @ByType
 def tight(kind: Type) -> int:
-    """The width of ``kind`` packed without a gap: the code's width where it is small."""
+    """The width of ``kind`` packed without gaps; for a small type, that of its code."""
     return bits(kind)
 
 
 def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...], int]:
-    """Places of fields in a large value whose first ``start`` bits are taken, and its words."""
+    """The positions of fields in a large value after its first ``start`` bits, and its size in
+    words.
+    """
     parts: list[Part] = []
     word, used = 0, start
     for field in fields:
@@ -189,7 +194,7 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
 
 @ByType
 def array(kind: Type) -> Array:
-    """Where the elements of a large collection with a capacity, or of a large map, lie."""
+    """The layout of the elements of a large map, or of a large collection with a capacity."""
     element, count = _elements(kind)
     length = length_bits(kind)
     match shape(element):
@@ -201,7 +206,7 @@ def array(kind: Type) -> Array:
 
 
 def _elements(kind: Type) -> tuple[Type, int]:
-    """The type of the elements of a collection or map, and how many there are at most."""
+    """The type of the elements of a collection or map, and their maximal number."""
     match view(kind):
         case Product((part,)) as form:
             return part.type, form.times
@@ -218,7 +223,7 @@ def _array_words(where: Array) -> int:
 
 
 def slot_place(where: Array, index: int) -> Part:
-    """Where element ``index`` lies."""
+    """The position of element ``index``."""
     slot = where.first + index
     if where.per_word:
         return Part(slot // where.per_word, slot % where.per_word * where.bits)
@@ -227,7 +232,7 @@ def slot_place(where: Array, index: int) -> Part:
 
 @ByType
 def ordered(kind: Type) -> bool:
-    """Whether ``kind`` is small and its codes ascend as its values do."""
+    """Whether ``kind`` is small and its codes have the order of the values."""
     if not isinstance(shape(kind), Small) or isinstance(kind, Collection | Map):
         return False
     return all(map(ordered, components(kind)))
@@ -243,14 +248,14 @@ def ranks(kind: Type) -> dict[Value, int]:
 
 
 def rank(kind: Type, value: Value) -> int:
-    """The position of ``value`` among the values of ``kind``, ascending."""
+    """The position of ``value`` among the values of ``kind`` in ascending order."""
     if isinstance(kind, Scalar) and isinstance(value, int):
         return value - kind.low
     return ranks(kind)[value]
 
 
 def is_scalar(kind: Type) -> bool:
-    """Whether a value of ``kind`` is one number or name."""
+    """Whether a value of ``kind`` is a single number or name."""
     return isinstance(kind, Scalar)
 
 
@@ -290,7 +295,7 @@ def _from_top(fields: Sequence[Field], payload: Sequence[Value], width: int) -> 
 
 
 def decode(kind: Type, code: int) -> Value:
-    """The small value that has this code."""
+    """The small value with this code."""
     match view(kind):
         case Numbers() as form:
             return form.value(code + form.low)
@@ -301,7 +306,7 @@ def decode(kind: Type, code: int) -> Value:
             case = code >> below
             return form.closed(case, _parts_from_top(form.cases[case], code, below))
         case Flags(element):
-            return tuple(v for place, v in enumerate(values(element)) if code >> place & 1)
+            return tuple(v for index, v in enumerate(values(element)) if code >> index & 1)
         case Elements() | Product():
             element, count = _elements(kind)
             width, low = tight(element), length_bits(kind)
@@ -309,7 +314,7 @@ def decode(kind: Type, code: int) -> Value:
                 count = code & ((1 << low) - 1)
             mask = (1 << width) - 1
             return tuple(
-                decode(element, code >> low + place * width & mask) for place in range(count)
+                decode(element, code >> low + index * width & mask) for index in range(count)
             )
 
 
@@ -324,7 +329,7 @@ def _parts_from_top(fields: Sequence[Field], code: int, width: int) -> Iterator[
 
 
 def write(kind: Type, value: Value, words: list[int], part: Part) -> None:
-    """Puts ``value`` into words (where it stands in zeros)."""
+    """Writes ``value`` into words that are zero at its position."""
     if isinstance(shape(kind), Small):
         words[part.word] |= encode(kind, value) << part.shift
         return
@@ -338,8 +343,8 @@ def write(kind: Type, value: Value, words: list[int], part: Part) -> None:
             _write_fields(cases[case], payload, words, base, form.head)
         case Flags(element), tuple():
             for item in value:
-                place = rank(element, item)
-                words[base + place // WORD] |= 1 << place % WORD
+                position = rank(element, item)
+                words[base + position // WORD] |= 1 << position % WORD
         case ((Elements() | Product()), tuple()):
             if length_bits(kind):
                 words[base] |= len(value)
@@ -360,7 +365,7 @@ def _write_fields(
 
 
 def read(kind: Type, words: Sequence[int], part: Part) -> Value:
-    """The value at a place in words."""
+    """The value at a position in words."""
     size = shape(kind)
     if isinstance(size, Small):
         return decode(kind, words[part.word] >> part.shift & ((1 << size.bits) - 1))
@@ -374,8 +379,8 @@ def read(kind: Type, words: Sequence[int], part: Part) -> Value:
         case Flags(element):
             return tuple(
                 v
-                for place, v in enumerate(values(element))
-                if words[base + place // WORD] >> place % WORD & 1
+                for index, v in enumerate(values(element))
+                if words[base + index // WORD] >> index % WORD & 1
             )
         case Elements() | Product():
             element, count = _elements(kind)
@@ -410,8 +415,8 @@ def _read_fields(
 class Layout:
     """The packed states of a model: ``words`` words each.
 
-    Small variables share words, the widest placed first, none across two words; large ones take
-    words of their own. ``places`` are those of the variables, in declaration order.
+    Small variables share words, the widest placed first, and none spans two words; large ones take
+    whole words. ``places`` are the positions of the variables in order of declaration.
     """
 
     def __init__(self, model: Model) -> None:
@@ -423,22 +428,22 @@ class Layout:
         )
 
     def encode(self, state: State) -> tuple[int, ...]:
-        """The words of a state, each an unsigned 64-bit integer."""
+        """The words of a state, as unsigned 64-bit integers."""
         words = [0] * self.words
         words[0] = OCCUPIED
-        for kind, place, value in zip(self.types, self.places, state, strict=True):
-            write(kind, value, words, place)
+        for kind, part, value in zip(self.types, self.places, state, strict=True):
+            write(kind, value, words, part)
         return tuple(words)
 
     def decode(self, words: Sequence[int]) -> State:
-        """The state that has these words."""
+        """The state with these words."""
         return tuple(
-            read(kind, words, place) for kind, place in zip(self.types, self.places, strict=True)
+            read(kind, words, part) for kind, part in zip(self.types, self.places, strict=True)
         )
 
 
 def _place(kinds: Sequence[Type]) -> tuple[tuple[Part, ...], int]:
-    places: list[Part | None] = [None] * len(kinds)
+    parts: list[Part | None] = [None] * len(kinds)
     # The occupied bit is the highest of word 0.
     free = [WORD - 1]
     taken = [0]
@@ -451,14 +456,14 @@ def _place(kinds: Sequence[Type]) -> tuple[tuple[Part, ...], int]:
             bin_ = len(free)
             free.append(WORD)
             taken.append(0)
-        places[index] = Part(bin_, taken[bin_])
+        parts[index] = Part(bin_, taken[bin_])
         free[bin_] -= width
         taken[bin_] += width
     word = len(free)
     for index, size in enumerate(sizes):
         if isinstance(size, Large):
-            places[index] = Part(word, 0)
+            parts[index] = Part(word, 0)
             word += size.words
-    done = tuple(place for place in places if place is not None)
+    done = tuple(part for part in parts if part is not None)
     assert len(done) == len(kinds)
     return done, word

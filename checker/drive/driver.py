@@ -1,8 +1,8 @@
-"""The driver: histories of requests to a real system, each answer compared as it comes with what
-the model allows.
+"""The driver: sends histories of requests to a real system, and compares each answer with those
+that the model allows.
 
-A walk asks what has been asked least. A history that is not allowed is shortened: requests are left
-out as long as the system still disagrees, and each try is a history of its own.
+A walk prefers requests that have rarely been sent. A history that is not allowed is shortened:
+requests are omitted as long as the system still disagrees, with a new history for each attempt.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from fencepost.spec.core.types import Bool, Enum, State
 from fencepost.spec.text.problem import Problem, Rejected
 
 CANDIDATES = 8
-"""The requests among which a walk chooses its next one."""
+"""The number of requests from which a walk chooses the next one."""
 TRIES = 4
-"""How often candidates are looked for before a walk ends."""
+"""The number of attempts to find candidates before a walk ends."""
 MOST_RUNS = 200
-"""Histories that are spent on shortening one."""
+"""The number of histories spent on shortening one."""
 REPEATED = 0.15
-"""How often a candidate is a request of the same history again: a copy, or a late one."""
+"""The probability that a candidate repeats an earlier request of the same history: a duplicate, or
+a late one.
+"""
 
 Feature: TypeAlias = tuple[str, ...]
 _NUMBER = re.compile(r"-?\d+")
@@ -42,10 +44,10 @@ _NUMBER = re.compile(r"-?\d+")
 
 @dataclass(slots=True)
 class Episode:
-    """A history: the requests that were sent, and its lines as a recording has them.
+    """A history: the requests that were sent, and its lines, as in a recording.
 
-    ``agreed`` is false if no state of the model allows the last answer or what was observed with
-    it; ``certain``, if a bound of the model does not keep that from being a proof.
+    ``agreed`` is false if no state of the model allows the last answer or the lines observed with
+    it; ``certain`` is false if a bound of the model prevents this from being a proof.
     """
 
     requests: list[Request] = field(default_factory=list[Request])
@@ -55,15 +57,15 @@ class Episode:
     certain: bool = True
 
     def history(self, key: int) -> History:
-        """What `conform` would read."""
-        made = History(key)
+        """The history that `conform` would read."""
+        history = History(key)
         for source, line in self.read:
-            made.sources.setdefault(source, []).append(line)
-        return made
+            history.sources.setdefault(source, []).append(line)
+        return history
 
 
 class Driver:
-    """Drives one system. ``answers`` counts the answers by request, ``runs`` histories."""
+    """Drives one system. ``answers`` counts the answers by request, ``sent`` the requests."""
 
     def __init__(self, mapped: Mapped, system: Guarded, kinds: Sequence[Kind], seed: int) -> None:
         self.mapped = mapped
@@ -85,7 +87,9 @@ class Driver:
     # ------------------------------------------------------------ histories
 
     def walk(self, length: int, going_on: Callable[[], bool]) -> Episode:
-        """A history of a request or more, ``length`` at most, as long as it is ``going_on``."""
+        """A history of at most ``length`` requests, at least one, while ``going_on`` returns
+        true.
+        """
 
         def chosen() -> Iterator[Request]:
             for number in range(length):
@@ -101,25 +105,25 @@ class Driver:
         return self._run(requests_of(document, self.possible, self.kinds))
 
     def replay(self, requests: Sequence[Request]) -> Episode:
-        """A history of some requests, without those that the model does not let be sent there."""
+        """A history of some requests, without those that the model does not allow at their turn."""
         return self._run(request for request in requests if self.possible.predict(request))
 
     def shortened(self, episode: Episode, going_on: Callable[[], bool]) -> Episode:
-        """A history that is not allowed either and has fewer requests, if one is found."""
+        """A shorter history that is not allowed either, if one is found."""
         best, runs = episode, 0
         size = max(1, len(best.requests) // 2)
         while size:
-            at = 0
-            while at < len(best.requests):
+            start = 0
+            while start < len(best.requests):
                 if runs == MOST_RUNS or not going_on():
                     return best
-                fewer = best.requests[:at] + best.requests[at + size :]
+                fewer = best.requests[:start] + best.requests[start + size :]
                 tried = self.replay(fewer)
                 runs += 1
                 if not tried.agreed and len(tried.requests) < len(best.requests):
                     best = tried
                 else:
-                    at += size
+                    start += size
             size = min(size // 2, len(best.requests))
         return best
 
@@ -143,89 +147,97 @@ class Driver:
         self._asked.append(request)
         source = self._sources[self.kinds.index(request.kind)]
         event = {self.mapped.recording.event_field: request.kind.event.said}
-        said = {"source": source, **event, **fields, **answer}
+        record = {"source": source, **event, **fields, **answer}
         if clash := sorted(answer.keys() & {"source", *event, *fields}):
-            what = f"the answer to {name} has a field of the request, {clash[0]}"
-            raise Rejected([Problem("F853", None, what)])
+            message = f"the answer to {name} has a field of the request, {clash[0]}"
+            raise Rejected([Problem("F853", None, message)])
         self._heard = [*fields.values(), *answer.values()]
-        asked, line = self._read(said, f"the answer to {name}")
+        asked, line = self._read(record, f"the answer to {name}")
         lines = {asked: [line]}
         episode.requests.append(request)
-        episode.lines.append(said)
+        episode.lines.append(record)
         episode.read.append((asked, line))
-        for one in self._system.observe():
-            observed, line_ = self._read(one, "a line that was observed")
+        for observed_line in self._system.observe():
+            observed, line_ = self._read(observed_line, "a line that was observed")
             lines.setdefault(observed, []).append(line_)
-            episode.lines.append(one)
+            episode.lines.append(observed_line)
             episode.read.append((observed, line_))
         self.answers[name, self._kind_of(request.kind, line)] += 1
         episode.agreed = self.possible.advance(request, asked, lines)
         episode.certain = not self.possible.cuts
 
-    def _read(self, said: dict[str, Json], what: str) -> tuple[Source, Line]:
+    def _read(self, record: dict[str, Json], source: str) -> tuple[Source, Line]:
         try:
-            return Reader(self.mapped.recording).event(said)
+            return Reader(self.mapped.recording).event(record)
         except Unread as why:
-            raise Rejected([Problem("F853", None, f"{what}: {why}")]) from None
+            raise Rejected([Problem("F853", None, f"{source}: {why}")]) from None
 
     def _source(self, kind: Kind) -> str:
         event = kind.event
         source = self.mapped.recording.sources[event.sources[0]]
         if len(event.sources) > 1:
-            what = f"requests come from one source, and {event.name} may come from several"
-            raise Rejected([Problem("F852", event.span, what)])
-        if len(source.patterns) != 1 or any(one in source.patterns[0] for one in "*?["):
-            what = f"requests come from one source, and {source.name} may be several"
-            raise Rejected([Problem("F852", source.span, what)])
+            message = f"requests come from one source, and {event.name} may come from several"
+            raise Rejected([Problem("F852", event.span, message)])
+        if len(source.patterns) != 1 or any(wildcard in source.patterns[0] for wildcard in "*?["):
+            message = f"requests come from one source, and {source.name} may be several"
+            raise Rejected([Problem("F852", source.span, message)])
         return source.patterns[0]
 
     def _kind_of(self, kind: Kind, line: Line) -> str:
-        """The part of an answer that is no number."""
+        """The non-numeric part of an answer."""
         parts: list[str] = []
-        for one, read in zip(kind.event.fields, line.fields, strict=True):
+        for declared, read in zip(kind.event.fields, line.fields, strict=True):
             value = getattr(read, "value", None)
-            if one in kind.answered and isinstance(one.type, Enum | Bool) and value is not None:
-                parts.append(show(value, one.type))
+            if (
+                declared in kind.answered
+                and isinstance(declared.type, Enum | Bool)
+                and value is not None
+            ):
+                parts.append(show(value, declared.type))
         return ", ".join(parts)
 
     # ------------------------------------------------------------ choosing
 
     def _chosen(self) -> Request | None:
-        """A request that leads to what has been covered least, most of the time."""
+        """A request; those that lead to the features covered least are the most probable."""
         states = sorted(self.possible.states)
-        found: dict[Request, frozenset[Feature]] = {}
+        candidates: dict[Request, frozenset[Feature]] = {}
         for _ in range(TRIES):
             for _ in range(CANDIDATES):
                 state = self._random.choice(states)
                 request = self._candidate(state)
                 answers = self.possible.predict(request)
                 if answers:
-                    found[request] = self._features(request, answers, state)
-            if found:
+                    candidates[request] = self._features(request, answers, state)
+            if candidates:
                 break
-        if not found:
+        if not candidates:
             return None
-        rarest = [min(self._covered[one] for one in features) for features in found.values()]
+        rarest = [
+            min(self._covered[feature] for feature in features) for features in candidates.values()
+        ]
         weights = [1 / (1 + count) ** 2 for count in rarest]
-        chosen = self._random.choices(list(found), weights)[0]
-        self._covered.update(found[chosen])
+        chosen = self._random.choices(list(candidates), weights)[0]
+        self._covered.update(candidates[chosen])
         return chosen
 
     def _candidate(self, state: State) -> Request:
         [kind] = self._random.choices(self.kinds, self._weights)
-        before = [one for one in self._asked if one.kind == kind]
-        if before and self._random.random() < REPEATED:
-            return self._random.choice(before)
+        earlier = [request for request in self._asked if request.kind == kind]
+        if earlier and self._random.random() < REPEATED:
+            return self._random.choice(earlier)
         return proposed(kind, state, self.mapped.model, self._heard, self._random)
 
     def _features(
         self, request: Request, answers: frozenset[str], state: State
     ) -> frozenset[Feature]:
-        """What a request would cover: kinds of answers, and each in its situation."""
+        """The features that a request would cover: each kind of answer, in the current
+        situation.
+        """
         name = request.kind.event.name
         plain = {_NUMBER.sub("#", answer) for answer in answers}
         situation = self._situation(state)
-        return frozenset({(name, one, situation) for one in plain})
+        return frozenset({(name, answer_kind, situation) for answer_kind in plain})
 
     def _situation(self, state: State) -> str:
         """A state without its numbers."""
@@ -233,6 +245,8 @@ class Driver:
             if len(self._situations) > 10_000:
                 self._situations.clear()
             variables = self.mapped.model.variables
-            shown = " ".join(show(v, one.type) for v, one in zip(state, variables, strict=True))
+            shown = " ".join(
+                show(v, variable.type) for v, variable in zip(state, variables, strict=True)
+            )
             self._situations[state] = _NUMBER.sub("#", shown)
         return self._situations[state]

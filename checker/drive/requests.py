@@ -1,7 +1,7 @@
-"""Requests to a real system: what a mapping lets an outsider ask, and which values to ask with.
+"""Requests to a real system: the kinds that a mapping provides, and the values of their fields.
 
-Values are taken from what the model is in: those that are there, their neighbours, and the ends of
-their types. It does not know what was asked before.
+Values are taken from the current state of the model: those that occur, their neighbours, and the
+bounds of their types.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 FEW = 8
-"""Of a type with at most this many values all are tried."""
+"""All values of a type are tried if there are at most this many."""
 OFTEN, SELDOM = 6, 1
-"""How often a value that is there is taken, and one that is not."""
+"""The weights of values that occur in the state, and of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of request: the input of the mapping that it is, and its event, both by number, and
-    which fields the request gives; the others are its answer.
+    """A kind of request: the input of the mapping and its event, both by number, and the fields
+    that the request provides; the other fields are its answer.
     """
 
     rule: int
@@ -58,7 +58,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request: its kind, and the values of the fields that it gives."""
+    """A request: its kind, and the values of its fields."""
 
     kind: Kind
     given: tuple[Value, ...]
@@ -70,54 +70,54 @@ class Request:
 
 
 def kinds(recording: Recording, path: str) -> list[Kind]:
-    """What an outsider can ask by a mapping. Raises `Rejected` where it cannot be driven."""
+    """The kinds of requests of a mapping. Raises `Rejected` if the mapping cannot be driven."""
     if recording.bindings:
-        names = listing([one.name for one in recording.bindings], "and")
-        what = f"{path} binds names ({names}): requests have values of the model"
-        raise Rejected([Problem("F852", recording.span, what)])
+        names = listing([declared.name for declared in recording.bindings], "and")
+        message = f"{path} binds names ({names}): requests have values of the model"
+        raise Rejected([Problem("F852", recording.span, message)])
     for order in recording.orders:
-        what = "what a driver hears has no order beside that in which it comes"
-        raise Rejected([Problem("F852", order.span, what)])
-    ahead = next((one for one in recording.inputs if one.kind == "ahead"), None)
+        message = "what a driver hears has no order beside that in which it comes"
+        raise Rejected([Problem("F852", order.span, message)])
+    ahead = next((declared for declared in recording.inputs if declared.kind == "ahead"), None)
     if ahead is not None:
-        what = "what is put in ahead of its event is guessed; a driver knows what it asks"
-        raise Rejected([Problem("F852", ahead.span, what)])
-    found: list[Kind] = []
-    for number, one in enumerate(recording.inputs):
-        event = recording.events[one.event]
+        message = "what is put in ahead of its event is guessed; a driver knows what it asks"
+        raise Rejected([Problem("F852", ahead.span, message)])
+    kinds_of_request: list[Kind] = []
+    for number, declared in enumerate(recording.inputs):
+        event = recording.events[declared.event]
         asked = event.fields
-        if one.answer is not None:
-            places = asked_fields(one)
-            asked = tuple(field for n, field in enumerate(event.fields) if n in places)
-        found.append(Kind(number, one.event, event, asked))
-    if not found:
-        what = f"{path} has no `answers` and no `input`: there is nothing to send"
-        raise Rejected([Problem("F852", recording.span, what)])
-    return found
+        if declared.answer is not None:
+            positions = asked_fields(declared)
+            asked = tuple(field for n, field in enumerate(event.fields) if n in positions)
+        kinds_of_request.append(Kind(number, declared.event, event, asked))
+    if not kinds_of_request:
+        message = f"{path} has no `answers` and no `input`: there is nothing to send"
+        raise Rejected([Problem("F852", recording.span, message)])
+    return kinds_of_request
 
 
 def proposed(
     kind: Kind, state: State, model: ir.Model, heard: Sequence[Json], random: Random
 ) -> Request:
-    """A request of a kind; its values are those of a state or (``heard``) of the last answer more
-    often than others.
+    """A request of a kind; values that occur in a state or in the last answer (``heard``) are
+    preferred.
     """
-    there: dict[Type, list[Value]] = {}
+    occurring: dict[Type, list[Value]] = {}
     for variable, value in zip(model.variables, state, strict=True):
-        _gather(value, variable.type, there)
-    known = [one for one in heard if isinstance(one, int) and not isinstance(one, bool)]
-    given = tuple(_value(one.type, there, known, random) for one in kind.asked)
-    return Request(kind, given)
+        _gather(value, variable.type, occurring)
+    numbers = [item for item in heard if isinstance(item, int) and not isinstance(item, bool)]
+    chosen = tuple(_value(item.type, occurring, numbers, random) for item in kind.asked)
+    return Request(kind, chosen)
 
 
-def _gather(value: Value, kind: Type, found: dict[Type, list[Value]]) -> None:
-    """The parts of a value by their types, each once."""
-    row = found.setdefault(kind, [])
+def _gather(value: Value, kind: Type, by_type: dict[Type, list[Value]]) -> None:
+    """Collects the distinct parts of a value by type."""
+    row = by_type.setdefault(kind, [])
     if value in row:
         return
     row.append(value)
     for part, type_ in _parts(value, kind):
-        _gather(part, type_, found)
+        _gather(part, type_, by_type)
 
 
 def _parts(value: Value, kind: Type) -> Iterator[tuple[Value, Type]]:
@@ -125,15 +125,15 @@ def _parts(value: Value, kind: Type) -> Iterator[tuple[Value, Type]]:
         return
     match kind:
         case Record(fields=fields):
-            yield from zip(value, (one.type for one in fields), strict=True)
+            yield from zip(value, (item.type for item in fields), strict=True)
         case Union(variants=variants):
             tag, *payload = value
             assert isinstance(tag, int)
-            yield from zip(payload, (one.type for one in variants[tag].fields), strict=True)
+            yield from zip(payload, (item.type for item in variants[tag].fields), strict=True)
         case Map(value=element):
-            yield from ((one, element) for one in value)
+            yield from ((item, element) for item in value)
         case Option(element) | Set(element) | Seq(element) | Bag(element):
-            yield from ((one, element) for one in value)
+            yield from ((item, element) for item in value)
         case Scalar():
             return
         case _:
@@ -141,39 +141,45 @@ def _parts(value: Value, kind: Type) -> Iterator[tuple[Value, Type]]:
 
 
 def _value(
-    kind: Type, there: Mapping[Type, list[Value]], known: Sequence[int], random: Random
+    kind: Type, occurring: Mapping[Type, list[Value]], numbers: Sequence[int], random: Random
 ) -> Value:
     match kind:
         case Record(fields=fields):
-            whole = there.get(kind, [])
+            whole = occurring.get(kind, [])
             if whole and random.random() < 0.5:
                 return random.choice(whole)
-            return tuple(_value(one.type, there, known, random) for one in fields)
+            return tuple(_value(field.type, occurring, numbers, random) for field in fields)
         case Option(element):
-            return () if random.random() < 0.3 else (_value(element, there, known, random),)
+            return () if random.random() < 0.3 else (_value(element, occurring, numbers, random),)
         case Set(element, capacity) | Seq(element, capacity):
-            most = min(3, capacity if capacity is not None else 3, cardinality(element))
-            found = [_value(element, there, known, random) for _ in range(random.randint(0, most))]
-            return tuple(sorted(set(found))) if isinstance(kind, Set) else tuple(found)
+            limit = min(3, capacity if capacity is not None else 3, cardinality(element))
+            items = [
+                _value(element, occurring, numbers, random) for _ in range(random.randint(0, limit))
+            ]
+            return tuple(sorted(set(items))) if isinstance(kind, Set) else tuple(items)
         case Scalar():
-            return _plain(kind, there.get(kind, []), known, random)
+            return _plain(kind, occurring.get(kind, []), numbers, random)
         case _:
             raise AssertionError(kind)
 
 
-def _plain(kind: Type, there: Sequence[Value], known: Sequence[int], random: Random) -> Value:
+def _plain(kind: Type, occurring: Sequence[Value], numbers: Sequence[int], random: Random) -> Value:
     weights: dict[Value, int] = {}
     if isinstance(kind, Integer):
         low, high = kind.low, kind.high
-        for one in (*(v for v in there if isinstance(v, int)), *known):
-            for neighbour in (one - 1, one + 1):
+        for candidate in (*(v for v in occurring if isinstance(v, int)), *numbers):
+            for neighbour in (candidate - 1, candidate + 1):
                 if low <= neighbour <= high:
                     weights.setdefault(neighbour, SELDOM)
-            if low <= one <= high:
-                weights[one] = OFTEN
+            if low <= candidate <= high:
+                weights[candidate] = OFTEN
         weights.setdefault(low, SELDOM)
         if not weights or cardinality(kind) <= FEW:
-            weights = {one: weights.get(one, SELDOM) for one in range(low, high + 1)}
+            weights = {
+                candidate: weights.get(candidate, SELDOM) for candidate in range(low, high + 1)
+            }
     else:
-        weights = {one: OFTEN if one in there else SELDOM for one in values(kind)}
+        weights = {
+            candidate: OFTEN if candidate in occurring else SELDOM for candidate in values(kind)
+        }
     return random.choices(list(weights), list(weights.values()))[0]

@@ -1,7 +1,8 @@
-"""The real system, as the driver sees it: an object of three methods that its owner writes.
+"""The interface between the driver and a real system: an object with three methods, written by the
+user.
 
-What it says is JSON, as the lines of a recording are. It is code of somebody else, so whatever
-goes wrong in it is a problem with its place, and no fault of ours.
+Its values are JSON, as in the lines of a recording. It is foreign code, so its errors are reported
+as problems with their location.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 METHODS = ("reset", "send", "observe")
 SHIPPED = {"kafka": "fencepost.checker.kafka.brokers:Brokers"}
-"""Systems that have a short name."""
+"""Systems with a short name."""
 
 
 @runtime_checkable
@@ -34,69 +35,71 @@ class System(Protocol):
     """
 
     def reset(self) -> None:
-        """A new history begins: the system is as the model is in its initial state."""
+        """Begins a new history, with the system in the state of the model's initial state."""
         ...
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Does what an event of the mapping says, ``request`` by its name, and returns when it has
-        been done: the other fields of the event, which are the answer ({} if there are none). None
-        says that it has done nothing, as this cannot be asked of it now.
+        """Performs an event of the mapping, given by its name ``request``, and returns when it is
+        done. Returns the other fields of the event, which are the answer ({} if there are none), or
+        None if this request is not possible now and nothing was done.
         """
         ...
 
     def observe(self) -> Iterable[Mapping[str, Json]]:
-        """The lines that the system has logged since it was last asked, without requests and
-        their answers; source by source in order.
+        """The lines that the system has logged since the last call, without requests and their
+        answers, in order for each source.
         """
         ...
 
 
 def system(where: str, options: Mapping[str, str]) -> System:
-    """The system at ``FILE.py:NAME`` or ``MODULE:NAME``, made with its options. Raises
+    """The system ``FILE.py:NAME`` or ``MODULE:NAME``, created with its options. Raises
     `Rejected`.
     """
-    place, colon, name = SHIPPED.get(where, where).rpartition(":")
-    if not colon or not place or not name:
+    module_name, colon, name = SHIPPED.get(where, where).rpartition(":")
+    if not colon or not module_name or not name:
         short = f"{listing(list(SHIPPED), 'and')}{suggestion(where, SHIPPED)}"
-        what = f"{where} names no system: FILE.py:NAME, MODULE:NAME, or {short}"
-        raise Rejected([Problem("F853", None, what)])
+        message = f"{where} names no system: FILE.py:NAME, MODULE:NAME, or {short}"
+        raise Rejected([Problem("F853", None, message)])
     with _their_code(where):
-        module = _module(place)
-    known = [one for one in vars(module) if not one.startswith("_")]
-    if name not in known:
-        hint = suggestion(name, known)
-        raise Rejected([Problem("F853", None, f"{place} has no {name}{hint}")])
-    made = getattr(module, name)
-    if not callable(made):
-        raise Rejected([Problem("F853", None, f"{name} of {place} cannot be called")])
-    signature = inspect.signature(made)
-    known = list(signature.parameters)
+        module = _module(module_name)
+    names = [candidate for candidate in vars(module) if not candidate.startswith("_")]
+    if name not in names:
+        hint = suggestion(name, names)
+        raise Rejected([Problem("F853", None, f"{module_name} has no {name}{hint}")])
+    factory = getattr(module, name)
+    if not callable(factory):
+        raise Rejected([Problem("F853", None, f"{name} of {module_name} cannot be called")])
+    signature = inspect.signature(factory)
+    names = list(signature.parameters)
     for option in options:
-        if option not in known and inspect.Parameter.VAR_KEYWORD not in _kinds(signature):
-            hint = suggestion(option, known)
-            what = f"{where} has no option {option}{hint}"
-            raise Rejected([Problem("F853", None, what)])
+        if option not in names and inspect.Parameter.VAR_KEYWORD not in _kinds(signature):
+            hint = suggestion(option, names)
+            message = f"{where} has no option {option}{hint}"
+            raise Rejected([Problem("F853", None, message)])
     try:
         signature.bind(**options)
     except TypeError as error:
-        what = f"{name} of {place} cannot be made with these options: {error}"
-        raise Rejected([Problem("F853", None, what)]) from None
+        message = f"{name} of {module_name} cannot be made with these options: {error}"
+        raise Rejected([Problem("F853", None, message)]) from None
     with _their_code(where):
-        found = made(**options)
-    missing = [one for one in METHODS if not callable(getattr(found, one, None))]
+        instance = factory(**options)
+    missing = [
+        candidate for candidate in METHODS if not callable(getattr(instance, candidate, None))
+    ]
     if missing:
-        what = f"{name} of {place} has no {listing(missing, 'and')}"
-        raise Rejected([Problem("F853", None, what)])
-    return cast("System", found)
+        message = f"{name} of {module_name} has no {listing(missing, 'and')}"
+        raise Rejected([Problem("F853", None, message)])
+    return cast("System", instance)
 
 
 def _kinds(signature: inspect.Signature) -> set[object]:
-    return {one.kind for one in signature.parameters.values()}
+    return {parameter.kind for parameter in signature.parameters.values()}
 
 
 class Guarded:
-    """A system whose mistakes are problems: F853. One that has a method ``close`` is closed, and
-    one that has a method ``weight`` is asked how often it wants each request.
+    """A system whose errors are reported as F853. If it has a method ``close``, it is closed; if it
+    has a method ``weight``, this gives the frequency of each request.
     """
 
     def __init__(self, inner: System) -> None:
@@ -111,14 +114,14 @@ class Guarded:
             getattr(self._inner, "close", lambda: None)()
 
     def weight(self, request: str) -> float:
-        """How often a request is sent, compared with others; 0 is never."""
+        """The frequency of a request relative to others; 0 means never."""
         with _their_code(f"weight of {request}"):
             weigh: Callable[[str], object] | None = getattr(self._inner, "weight", None)
-            found = 1.0 if weigh is None else weigh(request)
-        if not isinstance(found, int | float) or not 0 <= found < inf:
-            said = f"weight of {request} gives {found!r}; a number from 0 on is wanted"
-            raise Rejected([Problem("F853", None, said)])
-        return float(found)
+            weight = 1.0 if weigh is None else weigh(request)
+        if not isinstance(weight, int | float) or not 0 <= weight < inf:
+            message = f"weight of {request} gives {weight!r}; a number from 0 on is wanted"
+            raise Rejected([Problem("F853", None, message)])
+        return float(weight)
 
     def send(self, request: str, fields: Mapping[str, Json]) -> dict[str, Json] | None:
         with _their_code(f"send of {request}"):
@@ -131,41 +134,41 @@ class Guarded:
         return [_object(line, "observe") for line in lines]
 
 
-def _object(value: object, what: str) -> dict[str, Json]:
+def _object(value: object, caller: str) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        said = f"{what} gives {type(value).__name__}; an object with fields is wanted"
-        raise Rejected([Problem("F853", None, said)])
+        message = f"{caller} gives {type(value).__name__}; an object with fields is wanted"
+        raise Rejected([Problem("F853", None, message)])
     return dict(cast("Mapping[str, Json]", value))
 
 
-def _module(place: str) -> ModuleType:
-    if not place.endswith(".py"):
-        return importlib.import_module(place)
-    path = Path(place)
+def _module(module_name: str) -> ModuleType:
+    if not module_name.endswith(".py"):
+        return importlib.import_module(module_name)
+    path = Path(module_name)
     name = f"fencepost_system_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{place} is no Python file")
+        raise ImportError(f"{module_name} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look for their module there.
+    # Dataclasses look up their module there.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def _their_code(what: str) -> Generator[None]:
+def _their_code(caller: str) -> Generator[None]:
     try:
         yield
     except Rejected:
         raise
     except Exception as error:
         where = _where(traceback.extract_tb(error.__traceback__))
-        said = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise Rejected([Problem("F853", None, f"{what}: {said}{where}")]) from None
+        message = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise Rejected([Problem("F853", None, f"{caller}: {message}{where}")]) from None
 
 
 def _where(frames: Sequence[traceback.FrameSummary]) -> str:
-    """The innermost line that is theirs."""
+    """The location of the innermost frame in the foreign code."""
     theirs = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if len(theirs) > 1 else ""

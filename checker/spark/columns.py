@@ -1,17 +1,14 @@
 # pyright: basic
-"""How values of the language stand in a table of Spark: for each type one of Parquet, and what is
-written there for each value.
+"""The representation of values in a table of Spark: the Parquet type for each type of the language,
+and the value for each value.
 
-    bool                  boolean
-    range, machine        long
-    enum                  string, the name of the member
-    record                struct of its fields
-    union                 struct: `tag`, and for each variant with fields a struct, null in others
-    option                the content, or null
-    set, sequence, bag    array; of a set or bag ascending
-    map                   map; keys that are no scalars are text
+bool                  boolean range, machine        long enum                  string, the name of
+the member record                struct of its fields union                 struct: `tag`, and for
+each variant with fields a struct, null in others option                the content, or null set,
+sequence, bag    array; ascending for a set or bag map                   map; non-scalar keys are
+text
 
-A struct without fields, which Parquet has not, is text. It does not know where tables are kept.
+Parquet has no struct without fields: such a value is text.
 """
 
 from __future__ import annotations
@@ -41,14 +38,14 @@ TAG = "tag"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A type of Spark, and what makes a value of that type from one of the language."""
+    """A type of Spark, and the conversion of values to it."""
 
     type: DataType
     write: Write
 
 
 def column(kind: Type) -> Column:
-    """How values of ``kind`` stand in a table."""
+    """The column for values of ``kind``."""
     match kind:
         case types.Bool():
             return Column(BooleanType(), bool)
@@ -66,9 +63,9 @@ def column(kind: Type) -> Column:
         case types.Option(element):
             return _option(element)
         case types.Set(element) | types.Seq(element) | types.Bag(element):
-            one = column(element)
-            write = one.write
-            return Column(ArrayType(one.type), lambda value: [write(item) for item in value])
+            of_element = column(element)
+            write = of_element.write
+            return Column(ArrayType(of_element.type), lambda value: [write(item) for item in value])
         case types.Map(key, item):
             return _map(key, item)
         case _:
@@ -76,32 +73,32 @@ def column(kind: Type) -> Column:
 
 
 def distinct(names: Iterable[str], taken: Sequence[str] = ()) -> list[str]:
-    """The names, told apart from one another and from those ``taken``, also where case does not
-    count: with underlines behind them.
+    """The names with underscores appended, so that they differ from each other and from ``taken``,
+    ignoring case.
     """
-    known = {name.lower() for name in taken}
-    found: list[str] = []
+    lower_names = {name.lower() for name in taken}
+    unique: list[str] = []
     for name in names:
-        while name.lower() in known:
+        while name.lower() in lower_names:
             name += "_"
-        known.add(name.lower())
-        found.append(name)
-    return found
+        lower_names.add(name.lower())
+        unique.append(name)
+    return unique
 
 
 def _text(kind: Type) -> Column:
-    """A value as the language writes it."""
+    """A value as text in the language."""
     return Column(StringType(), lambda value: show(value, kind))
 
 
 def _struct(names: Sequence[str], columns: Sequence[Column]) -> StructType:
     pairs = zip(names, columns, strict=True)
-    return StructType([StructField(name, one.type) for name, one in pairs])
+    return StructType([StructField(name, part.type) for name, part in pairs])
 
 
 def _record(fields: Sequence[types.Field]) -> Column:
     columns = [column(field.type) for field in fields]
-    writes = [one.write for one in columns]
+    writes = [part.write for part in columns]
     kind = _struct(distinct(field.name for field in fields), columns)
     return Column(
         kind,
@@ -110,44 +107,44 @@ def _record(fields: Sequence[types.Field]) -> Column:
 
 
 def _union(kind: types.Union) -> Column:
-    # Variants without fields have no place of their own.
-    places = [number for number, variant in enumerate(kind.variants) if variant.fields]
-    columns = [_record(kind.variants[number].fields) for number in places]
-    names = distinct((kind.variants[number].name for number in places), (TAG,))
+    # Variants without fields have no column.
+    numbers = [number for number, variant in enumerate(kind.variants) if variant.fields]
+    columns = [_record(kind.variants[number].fields) for number in numbers]
+    names = distinct((kind.variants[number].name for number in numbers), (TAG,))
     writes: dict[int, tuple[int, Write]] = {
-        number: (place, one.write)
-        for place, (number, one) in enumerate(zip(places, columns, strict=True), 1)
+        number: (index, fields_column.write)
+        for index, (number, fields_column) in enumerate(zip(numbers, columns, strict=True), 1)
     }
     tags = [variant.name for variant in kind.variants]
-    empty = (None,) * len(places)
+    empty = (None,) * len(numbers)
 
     def write(value: tuple[Value, ...]) -> object:
         # The value of a union begins with the number of its variant.
         number = int(value[0])  # type: ignore[arg-type]
         row: list[object] = [tags[number], *empty]
         if number in writes:
-            place, fields = writes[number]
-            row[place] = fields(value[1:])
+            index, fields = writes[number]
+            row[index] = fields(value[1:])
         return tuple(row)
 
     return Column(_struct((TAG, *names), (Column(StringType(), str), *columns)), write)
 
 
 def _option(element: Type) -> Column:
-    # There are no options of options: null is clear.
+    # Options are never nested, so null is unambiguous.
     assert not isinstance(element, types.Option)
-    one = column(element)
-    write = one.write
-    return Column(one.type, lambda value: write(value[0]) if value else None)
+    of_element = column(element)
+    write = of_element.write
+    return Column(of_element.type, lambda value: write(value[0]) if value else None)
 
 
 def _map(key: Type, item: Type) -> Column:
     scalar = isinstance(key, types.Bool | types.Int | types.Machine | types.Enum)
     keys = column(key) if scalar else _text(key)
     written = [keys.write(value) for value in values(key)]
-    one = column(item)
-    write = one.write
+    of_item = column(item)
+    write = of_item.write
     return Column(
-        MapType(keys.type, one.type),
+        MapType(keys.type, of_item.type),
         lambda value: dict(zip(written, (write(part) for part in value), strict=True)),
     )

@@ -1,8 +1,5 @@
 # pyright: basic
-"""Small files in any folder that Hadoop reaches: ``file:``, ``hdfs:``, ``s3a:`` and others.
-
-It does not know what they hold.
-"""
+"""Small files in folders that Hadoop can access: ``file:``, ``hdfs:``, ``s3a:`` and others."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ MOST_BYTES = 1 << 28
 
 
 class Refused(Exception):
-    """The system refuses; the text says why."""
+    """The file system refused an operation; the text says why."""
 
 
 class Folder:
-    """A folder by its URL, or by a path that Hadoop's default file system knows."""
+    """A folder, by URL or by a path of Hadoop's default file system."""
 
     def __init__(self, spark: SparkContext, url: str) -> None:
         hidden: Any = spark
@@ -34,14 +31,14 @@ class Folder:
         self._system = _asked(lambda: self._path.getFileSystem(settings))
 
     def names(self) -> list[str] | None:
-        """What is in it; None: there is no such folder."""
+        """The names in the folder, or None if it does not exist."""
         if not _asked(lambda: self._system.exists(self._path)):
             return None
-        found = _asked(lambda: self._system.listStatus(self._path))
-        return sorted(str(one.getPath().getName()) for one in found)
+        statuses = _asked(lambda: self._system.listStatus(self._path))
+        return sorted(str(status.getPath().getName()) for status in statuses)
 
     def at(self, name: str) -> str:
-        """The URL of something in it."""
+        """The URL of a name in the folder."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
@@ -60,7 +57,7 @@ class Folder:
         return _asked(read)
 
     def beginning(self, name: str, size: int) -> bytes:
-        """The first ``size`` bytes of a file, or all that it has."""
+        """The first ``size`` bytes of a file, or all of a shorter one."""
 
         def read() -> bytes:
             stream = self._system.open(self._child(name))
@@ -72,7 +69,7 @@ class Folder:
         return _asked(read)
 
     def write(self, name: str, content: bytes) -> None:
-        """Makes a file, in the place of one of this name."""
+        """Creates or replaces a file."""
 
         def write() -> None:
             stream = self._system.create(self._child(name), True)
@@ -84,15 +81,15 @@ class Folder:
         _asked(write)
 
     def remove(self, name: str) -> None:
-        """Removes a file, or a folder and all that is in it."""
+        """Removes a file, or a folder with its content."""
         _asked(lambda: self._system.delete(self._child(name), True))
 
     def delete(self) -> None:
-        """Removes it, and all that is in it."""
+        """Removes the folder with its content."""
         _asked(lambda: self._system.delete(self._path, True))
 
     def move(self, target: Folder) -> None:
-        """Gives it the name of another, which must not be there."""
+        """Renames the folder to another, which must not exist."""
         if not _asked(lambda: self._system.rename(self._path, target._path)):
             raise Refused(f"{self.url} cannot be moved there")
 

@@ -1,6 +1,6 @@
-"""The states of a search: the first levels in this process, and the later ones on a cluster.
+"""The states of a search on Spark: the first levels in this process, the others on a cluster.
 
-To the search by levels, each is one object. It does not know what counts, nor when a search ends.
+The search by levels uses both through one interface.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from pyspark.core.rdd import RDD
 
 PORTION_BYTES = 1 << 20
-"""States are handed over in pieces of about this size."""
+"""The approximate size of the pieces in which states are transferred."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """How the first levels go on elsewhere. ``large``: whether the cluster is to go on;
-    ``told`` is given what the tasks of each level have found, ``observer`` what they have seen.
+    """The hand-over from this process to the cluster. ``large`` decides when it happens; ``told``
+    receives the results of the tasks of each level, and ``observer`` their observations.
     """
 
     spark: SparkContext
@@ -52,8 +52,8 @@ class HandOver:
 
 
 class SparkStates:
-    """The states of a search on Spark: in this process (``first``) until a level is large, from
-    then on on the cluster (``there``, before that None). Implements `Stoppable`.
+    """The states of a search on Spark: in this process (``first``) until a level is large, then on
+    the cluster (``there``, None before). Implements `Stoppable`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class SparkStates:
 
     @property
     def _current(self) -> LocalStates | ClusterStates:
-        """The states that find the next level."""
+        """The states that compute the next level."""
         return self.there or self.first
 
     @property
@@ -112,7 +112,7 @@ class SparkStates:
     # ------------------------------------------------------------ handing over
 
     def handed_over(self) -> ClusterStates:
-        """The states on the cluster, which has all states from now on."""
+        """The states on the cluster, which owns all states from now on."""
         if self.there is None:
             self.first.assert_collected()
             explorer = self.first.explorer
@@ -145,9 +145,11 @@ class SparkStates:
         return self._hand_over.spark.parallelize([*self._states()], partitions)
 
     def _states(self) -> Iterator[levels.States]:
-        """All states that this process has seen, by level those that were or are to be expanded."""
+        """All states visited by this process, with their level if they have been or will be
+        expanded.
+        """
         explorer, last = self.first.explorer, self.first.explorer.level
-        # States outside constraints are known to the tables only, which know no levels.
+        # States outside constraints are in the tables only, which have no levels.
         kind = Kind.FRONTIER if explorer.outside else Kind.STATES
         for level in range(1, last + 1):
             yield from self._portions(kind, level, explorer.pieces(level))
@@ -158,16 +160,16 @@ class SparkStates:
         self, kind: Kind, level: int, pieces: Iterator[tuple[int, int]]
     ) -> Iterator[levels.States]:
         state_bytes = self.first.explorer.state_bytes
-        most = max(PORTION_BYTES // state_bytes, 1)
+        portion_states = max(PORTION_BYTES // state_bytes, 1)
         for address, count in pieces:
-            for place in range(0, count, most):
-                length = min(most, count - place) * state_bytes
-                yield kind, level, ctypes.string_at(address + place * state_bytes, length)
+            for start in range(0, count, portion_states):
+                length = min(portion_states, count - start) * state_bytes
+                yield kind, level, ctypes.string_at(address + start * state_bytes, length)
 
 
 class ClusterStates(PackedStates):
-    """The states of all levels after level ``handed``, on a cluster; ``first`` has those before.
-    ``sizes`` and the arguments after it are the results of a search that was saved.
+    """The states of the levels after ``handed``, on a cluster; ``first`` has the earlier ones.
+    ``sizes`` and the following arguments are the results of a saved search.
     """
 
     def __init__(
@@ -188,7 +190,7 @@ class ClusterStates(PackedStates):
         self._hand_over = hand_over
         self._handed = handed
         self._level_sizes = [*sizes]
-        # The states outside, and those of them that are new.
+        # The states outside the constraints, and the new ones among them.
         self._outside, self._new_outside = outside, 0
         self._transitions, self._stuck, self._expanded = counted or Counted()
         self._tally = [] if tally is None else [tally]
@@ -216,27 +218,29 @@ class ClusterStates(PackedStates):
     def expand(self) -> None:
         assert not self._new_outside, "the level before has not been examined"
         try:
-            found = self.levels.advance(self._deadlock, self._properties)
+            results = self.levels.advance(self._deadlock, self._properties)
         except BaseException:
-            # Whatever cuts the level, the problems that its tasks have told are problems.
+            # Findings reported by tasks count even if the level was cut.
             self._offer(self.levels.left())
             raise
-        self._hand_over.told(found)
-        self._offer(found)
-        expanded = [one.expanded for one in found if one.expanded is not None]
-        self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
-        self._transitions += sum(one.transitions for one in expanded)
-        self._stuck += sum(one.stuck for one in expanded)
-        self._expanded += sum(one.states for one in expanded)
-        seen = sum(one.seen for one in found)
-        self._new_outside = seen - sum(one.kept for one in found)
+        self._hand_over.told(results)
+        self._offer(results)
+        expanded = [result.expanded for result in results if result.expanded is not None]
+        self._observe(
+            [*(result.sight for result in expanded), *(result.sight for result in results)]
+        )
+        self._transitions += sum(result.transitions for result in expanded)
+        self._stuck += sum(result.stuck for result in expanded)
+        self._expanded += sum(result.states for result in expanded)
+        seen = sum(result.seen for result in results)
+        self._new_outside = seen - sum(result.kept for result in results)
         self._level_sizes.append(seen)
-        tallies = [*(one.tally for one in found), *(one.tally for one in expanded)]
+        tallies = [*(result.tally for result in results), *(result.tally for result in expanded)]
         self._tally = [worker_context.combined(self.sizes, [*self._tally, *tallies])]
-        self._remark = self._describe(found)
+        self._remark = self._describe(results)
 
     def examine(self) -> None:
-        """Executors have checked the states when they merged them; their number changes now."""
+        """Executors check states when they merge them; only the number of states changes now."""
         self._level_sizes[-1] -= self._new_outside
         self._outside += self._new_outside
         self._new_outside = 0
@@ -248,7 +252,7 @@ class ClusterStates(PackedStates):
 
     @property
     def counted(self) -> Counted:
-        """What a search that is saved has counted."""
+        """The counts of a search, to be saved."""
         explorer = self._first.explorer
         return Counted(
             explorer.transitions + self._transitions,
@@ -257,7 +261,7 @@ class ClusterStates(PackedStates):
         )
 
     def tallies(self) -> list[bytes]:
-        """The tallies up to now."""
+        """The current tallies."""
         return [*self._first.explorer.snapshot(), *self._tally]
 
     def count(self) -> Counts:
@@ -273,16 +277,16 @@ class ClusterStates(PackedStates):
     def _before(self, level: int, states: Sequence[Packed]) -> list[Packed]:
         size = self._level_sizes[level - self._handed - 1]
         parts = self.levels.predecessors(level, size, states)
-        found: list[Packed] = []
+        least_predecessors: list[Packed] = []
         for state, best in zip(states, zip(*parts, strict=True), strict=True):
-            there = [one for one in best if one is not None]
-            if not there:
+            candidates = [candidate for candidate in best if candidate is not None]
+            if not candidates:
                 raise NoPredecessor(level, state)
-            found.append(min(there, key=self.layout.decode))
-        return found
+            least_predecessors.append(min(candidates, key=self.layout.decode))
+        return least_predecessors
 
     def _offer(self, results: Sequence[Merged]) -> None:
-        """Offers the account the problems that tasks found by expanding the last level."""
+        """Offers the findings of the tasks that expanded the last level to the account."""
         reports: list[Reported] = []
         for result in results:
             reports += result.reports
@@ -291,7 +295,7 @@ class ClusterStates(PackedStates):
         self.offer(least(reports, self.layout.decode), self._level)
 
     def _observe(self, sights: Sequence[Sight]) -> None:
-        """Tells the observer what the tasks of a level have seen."""
+        """Passes the observations of the tasks of a level to the observer."""
         observer = self._hand_over.observer
         if observer is None:
             return
@@ -299,11 +303,11 @@ class ClusterStates(PackedStates):
             observer(number, values)
         assert not any(sight.enough for sight in sights), "a task has seen more than its driver"
 
-    def _describe(self, found: Sequence[Merged]) -> str:
-        """How the last level was spread."""
-        sizes = [one.kept for one in found]
+    def _describe(self, results: Sequence[Merged]) -> str:
+        """The distribution of the last level over the cluster."""
+        sizes = [result.kept for result in results]
         mean = sum(sizes) / len(sizes)
-        sent = sum(one.expanded.sent for one in found if one.expanded is not None)
+        sent = sum(result.expanded.sent for result in results if result.expanded is not None)
         words = f"frontier {sum(sizes):,} on {len(sizes)} partitions"
         if mean:
             words += f" (the largest {max(sizes) / mean:.2f} of the mean)"
