@@ -1,5 +1,5 @@
-"""Measurements: Fencepost beside SPIN, TLC and other versions of itself on the same model, and what
-decides how fast a search is.
+"""Measurements: Fencepost compared with SPIN, TLC and other versions of itself on the same model,
+and the factors that decide the speed of a search.
 
 Not part of the package; run by hand from a checkout, with ``python -m bench``.
 """

@@ -1,12 +1,12 @@
-"""The command: measures parts, prints tables, and with ``--write`` keeps them.
+"""The command: measures parts and prints tables; ``--write`` saves the results.
 
     python -m bench                    everything, over an hour on an idle machine
     python -m bench two-phase --sizes 8
-    python -m bench --write            also bench/results/ and docs/performance.md
-    python -m bench --before FOLDER    beside another version, checked out in FOLDER
-    python -m bench --pages            the page anew from bench/results/, nothing is run
+    python -m bench --write            also writes bench/results/ and docs/performance.md
+    python -m bench --before FOLDER    compares with another version, checked out in FOLDER
+    python -m bench --pages            regenerates the page from bench/results/, without measuring
 
-Cases that are measured again replace what ``bench/results`` has of them.
+Cases that are measured again replace their earlier results in ``bench/results``.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ PAGE = machine.ROOT / "docs" / "performance.md"
 
 def main() -> int:
     options = _parser().parse_args()
-    # So that what is being measured ends with this command.
+    # Turns the signal into an exit, so that the measured processes end with this command.
     signal.signal(signal.SIGTERM, _end)
-    told = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
+    measurements = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
     if not options.pages:
         chosen = options.parts or [*suite.PARTS]
         if not options.write:
-            told = results.Results(machine.this_machine())
+            measurements = results.Results(machine.this_machine())
         if options.spin and not spin.available():
             print("spin or gcc is not installed; see --no-spin", file=sys.stderr)
             return 2
         try:
-            tlc = Tlc.found() if options.tlc else None
+            tlc = Tlc.locate() if options.tlc else None
         except NoTlc as reason:
             print(f"{reason}; see --no-tlc", file=sys.stderr)
             return 2
@@ -59,16 +59,16 @@ def main() -> int:
             )
             for part in chosen:
                 try:
-                    _measure(part, told, settings)
+                    _measure(part, measurements, settings)
                 except Failed as failure:
                     print(f"{part}: {failure}", file=sys.stderr)
                     return 1
                 if options.write:
-                    results.save(told, RESULTS)
-        print(tables.terminal(told))
+                    results.save(measurements, RESULTS)
+        print(tables.terminal(measurements))
     if options.write or options.pages:
-        (RESULTS / "tables.md").write_text(tables.markdown(told), encoding="utf-8")
-        for name, text in page.files(told).items():
+        (RESULTS / "tables.md").write_text(tables.markdown(measurements), encoding="utf-8")
+        for name, text in page.files(measurements).items():
             (PAGE.parent / name).write_text(text, encoding="utf-8")
     return 0
 
@@ -77,8 +77,8 @@ def _end(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _measure(part: str, told: results.Results, settings: suite.Settings) -> None:
-    """Measures a part, and takes it into what is told."""
+def _measure(part: str, measurements: results.Results, settings: suite.Settings) -> None:
+    """Measures a part and adds the results to ``measurements``."""
     load, began = machine.load(), time.monotonic()
     when = datetime.now().astimezone().isoformat(timespec="minutes")
     rows: list[results.Row] = []
@@ -89,8 +89,8 @@ def _measure(part: str, told: results.Results, settings: suite.Settings) -> None
         rows += suite.ROW_PARTS[part](settings)
     if not rows and not searches:
         return
-    made = results.Made(part, when, load, time.monotonic() - began)
-    told.replace(made, rows, searches)
+    provenance = results.Made(part, when, load, time.monotonic() - began)
+    measurements.replace(provenance, rows, searches)
 
 
 def _parser() -> argparse.ArgumentParser:

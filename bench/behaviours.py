@@ -1,8 +1,9 @@
-"""What liveness and refinement cost beside the search alone: `python -m bench.behaviours`.
+"""The cost of liveness and refinement, compared with the search alone: `python -m
+bench.behaviours`.
 
-Each case is a shipped model, as it is and with what is to be decided. Both run as whole processes
-with two workers, in turns; figures are processor seconds, user and system. ``--tlc`` asks TLC, too,
-about two-phase commit, which takes some minutes. ``--write`` puts the table into docs/engines.md.
+Each case is a shipped model, with and without the property to decide. Both run as whole processes
+with two workers, in turns; figures are processor seconds, user and system. ``--tlc`` also runs TLC
+on two-phase commit, which takes some minutes. ``--write`` puts the table into docs/engines.md.
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ Edits = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``model`` with a constant, changed by ``both``: the search alone; changed by ``more``, too:
-    one that decides something. ``aim`` is how many times it may take at most.
+    """``model`` with a constant. The search alone runs the model with the edits ``both``; the other
+    run also applies ``more``, which adds something to decide. ``aim`` is the maximal ratio of their
+    times.
     """
 
     model: str
     constants: str
-    what: str
-    found: str
+    property: str
+    verdict: str
     both: Edits
     more: Edits
     aim: float
@@ -59,7 +61,7 @@ SERVED = [(PLACE, "\nproperty Served: forall i in Place: "
 
 
 def _stop(guard: str) -> Edits:
-    """An action that ends it all, where the signal is on its way to the first cycler."""
+    """An action that stops the system while the signal is on its way to the first cycler."""
     stop = f"action stop:\n    require signal[0] and {guard}\n    signal[0] = false\n"
     stopped = "def stopped: bool = forall i in Place: not signal[i] and Cycler[i].stage == Waiting"
     return [
@@ -99,22 +101,22 @@ REFINEMENT = re.compile(r"^refinement .*\n(?:    .*\n)*", re.M)
 
 
 def text(case: Case, whole: bool) -> str:
-    """The spec of a case; ``whole``: with what is to be decided."""
-    made = (CLASSICS / f"{case.model}.fence").read_text(encoding="utf-8")
-    made = made[: made.index("\ncheck ")]
+    """The spec of a case; ``whole`` includes what is to be decided."""
+    spec = (CLASSICS / f"{case.model}.fence").read_text(encoding="utf-8")
+    spec = spec[: spec.index("\ncheck ")]
     for old, new in [*case.both, *(case.more if whole else ())]:
-        if made.count(old) != 1:
-            raise LookupError(f"{case.model}: {made.count(old)} times: {old}")
-        made = made.replace(old, new)
+        if spec.count(old) != 1:
+            raise LookupError(f"{case.model}: {spec.count(old)} times: {old}")
+        spec = spec.replace(old, new)
     if not case.more and not whole:
-        made, count = REFINEMENT.subn("", made)
+        spec, count = REFINEMENT.subn("", spec)
         assert count == 1, case.model
-    expected = case.found if whole else "ok"
-    return f"{made}\ncheck c:\n    {case.constants}\n    expect {expected}\n"
+    expected = case.verdict if whole else "ok"
+    return f"{spec}\ncheck c:\n    {case.constants}\n    expect {expected}\n"
 
 
 def written(case: Case, whole: bool, folder: Path) -> Path:
-    """The spec as a file, in a copy of the folder whose modules it imports."""
+    """Writes the spec to a file, in a copy of the folder with the modules that it imports."""
     for file in CLASSICS.rglob("*.fence"):
         copy = folder / file.relative_to(CLASSICS)
         if not copy.exists():
@@ -126,7 +128,7 @@ def written(case: Case, whole: bool, folder: Path) -> Path:
 
 
 def checked(spec: Path) -> Ran:
-    """A search of the one check of a spec, as expected. Raises `Failed`."""
+    """Runs the only check of a spec, with the expected verdict. Raises `Failed`."""
     command = [*PROGRAM, "check", str(spec), "--workers", "2", "--no-progress"]
     return run(command, environment={"PYTHONPATH": str(ROOT / ".dev")})
 
@@ -136,38 +138,39 @@ def seconds(ran: Ran) -> float:
 
 
 def rows(folder: Path, turns: int) -> Iterator[list[str]]:
-    """The rows of the table, each when it was measured."""
+    """The rows of the table, each yielded once it is measured."""
     for case in CASES:
         alone, decided = written(case, False, folder), written(case, True, folder)
         pairs = [(seconds(checked(alone)), seconds(checked(decided))) for _ in range(turns)]
         times = median(b / a for a, b in pairs)
-        first, second = (median(pair[place] for pair in pairs) for place in (0, 1))
+        first, second = (median(pair[index] for pair in pairs) for index in (0, 1))
         yield [
-            f"{case.model}, {case.constants.removeprefix('const ')}", case.what,
-            case.found.partition(" ")[0], f"{first:.1f} s", f"{second:.1f} s",
+            f"{case.model}, {case.constants.removeprefix('const ')}", case.property,
+            case.verdict.partition(" ")[0], f"{first:.1f} s", f"{second:.1f} s",
             f"{times:.2f}", f"{case.aim:g}",
         ]  # fmt: skip
 
 
 def beside_tlc(folder: Path, turns: int) -> str:
-    """What TLC takes for the liveness of two-phase commit with two workers, beside Fencepost.
+    """The time TLC takes for the liveness of two-phase commit with two workers, compared with
+    Fencepost.
 
     Raises `NoTlc`, `Failed`.
     """
-    tlc, spec = Tlc.found(), written(TLC_CASE, True, folder)
+    tlc, spec = Tlc.locate(), written(TLC_CASE, True, folder)
     ours = [checked(spec) for _ in range(turns)]
     program = load_spec(spec)
-    made = exported(prepare(program, program.checks[0], Settings(engine="local")), "Module")
-    # TLC need not look at what Fencepost knows of the types.
-    kept = [one for one in made.configuration.splitlines() if "TypeOK" not in one]
-    (folder / "Module.tla").write_text(made.module, encoding="utf-8")
-    (folder / "Module.cfg").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    # What makes short runs short (`JAVA_OPTIONS`) would make this one long.
+    export = exported(prepare(program, program.checks[0], Settings(engine="local")), "Module")
+    # TLC need not check the type invariants that Fencepost derives.
+    lines = [line for line in export.configuration.splitlines() if "TypeOK" not in line]
+    (folder / "Module.tla").write_text(export.module, encoding="utf-8")
+    (folder / "Module.cfg").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # Runs without `JAVA_OPTIONS`, which favour short runs and would slow this long one.
     java = [tlc.java, "-XX:+UseParallelGC", "-cp", str(tlc.jar)]
     arguments = ["tlc2.TLC", "-workers", "2", "-metadir", str(folder / "own"), "Module"]
     theirs = run([*java, *arguments], folder=folder)
-    mine = median(seconds(one) for one in ours)
-    wall = median(one.wall for one in ours)
+    mine = median(seconds(ran) for ran in ours)
+    wall = median(ran.wall for ran in ours)
     return (
         f"Two-phase commit with N = 8, `Undecided leads to decided`, two workers each: "
         f"Fencepost {mine:.1f} s of processors and {wall:.1f} s of wall clock, TLC "

@@ -1,10 +1,10 @@
 """Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
 
-With ``--behaviours`` they are specs with fairness and a property of behaviours. With ``--oracle
-behaviours`` or ``--oracle symmetry``, oracles that share no code with the engines know the answers,
-and some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). Each seed's result
-is a line of a file, so that a campaign goes on where it was stopped: seeds that the file has are
-passed over. What disagrees is written there, and counted at the end.
+With ``--behaviours`` the specs have fairness and a temporal property. With ``--oracle behaviours``
+or ``--oracle symmetry``, oracles that share no code with the engines give the answers, and some
+runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). Each seed's result is a
+line of a file, so that a campaign can be resumed: seeds already in the file are skipped.
+Disagreements are written to the file and counted at the end.
 """
 
 from __future__ import annotations
@@ -37,30 +37,32 @@ ENGINES = ("local", "bmc", "induction")
 
 
 def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
-    """What came of a spec: of its first check everything, of the others what `local` finds."""
+    """The results for a spec: all engines on its first check, `local` alone on the others."""
     row: dict[str, Any] = {}
-    for place, asked in enumerate(runs_of(text)):
-        assert not problems(asked.model), problems(asked.model)
-        if not place:
-            found = replace(asked, keep_going=True).within(max_states=STATES).outcome("interpreter")
-            row["verdict"] = found.verdict.value
-            row["place"] = place_of_error(asked.model, found)
-            row["depth"] = found.findings[0].depth if found.findings else None
+    for index, check in enumerate(runs_of(text)):
+        assert not problems(check.model), problems(check.model)
+        if not index:
+            outcome = (
+                replace(check, keep_going=True).within(max_states=STATES).outcome("interpreter")
+            )
+            row["verdict"] = outcome.verdict.value
+            row["place"] = place_of_error(check.model, outcome)
+            row["depth"] = outcome.findings[0].depth if outcome.findings else None
         if "local" in engines:
-            row["local"] = _tried(partial(_local, bounded(asked, STATES), turn))
+            row["local"] = _tried(partial(_local, bounded(check, STATES), turn))
             if row["local"] != AGREES:
                 break
-        if place:
+        if index:
             continue
         if "bmc" in engines:
-            row["bmc"] = _tried(partial(_bmc, asked))
+            row["bmc"] = _tried(partial(_bmc, check))
         if "induction" in engines:
-            row["induction"] = _tried(partial(_induction, asked))
+            row["induction"] = _tried(partial(_induction, check))
     return row
 
 
 def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
-    """What came of the random spec with a property of behaviours."""
+    """The results for the random spec with a temporal property."""
     asked = by.random_behaviours(seed)
     wanted = by.uninterrupted(asked, "interpreter")
     row: dict[str, Any] = {"verdict": _tried(partial(by.lasso_is_genuine, asked, wanted))}
@@ -113,7 +115,7 @@ def _induction(asked: Run) -> str:
 
 
 def main() -> None:
-    """Runs the seeds that are left, and says what all seeds of the file came to."""
+    """Runs the remaining seeds and prints a summary of all seeds in the file."""
     parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
@@ -121,37 +123,39 @@ def main() -> None:
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--behaviours", action="store_true")
     parser.add_argument("--oracle", choices=sorted(ORACLES))
-    given = parser.parse_args()
-    path: Path = given.file
-    engines = tuple(str(given.engines).split(","))
+    options = parser.parse_args()
+    path: Path = options.file
+    engines = tuple(str(options.engines).split(","))
     done: dict[int, dict[str, Any]] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             done[row["seed"]] = row
     with path.open("a", encoding="utf-8") as file:
-        for seed in range(given.first, given.first + given.count):
+        for seed in range(options.first, options.first + options.count):
             if seed in done:
                 continue
             started, worked = time.monotonic(), time.process_time()
-            if given.oracle:
-                made = ask_oracle(seed, given.oracle)
-            elif given.behaviours:
-                made = behave(seed, engines)
+            if options.oracle:
+                answers = ask_oracle(seed, options.oracle)
+            elif options.behaviours:
+                answers = behave(seed, engines)
             else:
-                made = run(grown(seed), engines, seed)
-            row = {"seed": seed, **made}
+                answers = run(grown(seed), engines, seed)
+            row = {"seed": seed, **answers}
             row["seconds"] = round(time.monotonic() - started, 2)
             row["worked"] = round(time.process_time() - worked, 2)
             row["load"] = round(os.getloadavg()[0], 1)
             done[seed] = row
             print(json.dumps(row), file=file, flush=True)
-    rows = [row for seed, row in done.items() if given.first <= seed < given.first + given.count]
-    names = ("verdict", "place", *(ANSWERS if given.oracle else engines))
+    rows = [
+        row for seed, row in done.items() if options.first <= seed < options.first + options.count
+    ]
+    names = ("verdict", "place", *(ANSWERS if options.oracle else engines))
     for name in names:
-        told = Counter(_short(row[name]) for row in rows if name in row)
-        if told:
-            print(name, dict(told.most_common()))
+        counts = Counter(_short(row[name]) for row in rows if name in row)
+        if counts:
+            print(name, dict(counts.most_common()))
     print("seconds", round(sum(row["seconds"] for row in rows)),
           "of work", round(sum(row["worked"] for row in rows)))  # fmt: skip
     wrong = [
@@ -160,14 +164,14 @@ def main() -> None:
         for name in ("verdict", *engines)
         if str(row.get(name)).startswith("DISAGREES")
     ]
-    for one in wrong:
-        print(*one)
+    for disagreement in wrong:
+        print(*disagreement)
     sys.exit(bool(wrong))
 
 
-def _short(what: object) -> str:
-    """A value of a row as it is counted: of what disagrees, that it does."""
-    return "DISAGREES" if str(what).startswith("DISAGREES") else str(what)
+def _short(answer: object) -> str:
+    """A value of a row as it is counted; all disagreements count as one value."""
+    return "DISAGREES" if str(answer).startswith("DISAGREES") else str(answer)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,6 @@ Points = Sequence[tuple[float, float]]
 
 
 def curves(title: str, across: str, series: Mapping[str, Points], limit: float = 0) -> str:
-    """The chart of at most as many curves as there are colours. Values begin at 0; ``limit`` is
-    drawn as a dashed line, where there is one.
-    """
     lines = {name: points for name, points in series.items() if points}
     assert len(lines) <= len(COLOURS), f"{len(lines)} curves"
     xs = [x for points in lines.values() for x, _ in points] or [1.0, 10.0]
@@ -56,7 +53,7 @@ def curves(title: str, across: str, series: Mapping[str, Points], limit: float =
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         names.append((places[-1][1] + 4, name, colour))
-    # From the top down, in the order in which the curves end.
+    # From the top down, ordered by the end of the curve.
     least = 0.0
     for end, name, colour in sorted(names):
         least = max(end, least)
@@ -85,6 +82,6 @@ def _short(number: float) -> str:
 
 
 def _step(top: float) -> float:
-    """A round number, of which four to ten make up the axis."""
+    """A round number; four to ten steps of this size make up the axis."""
     size = 10.0 ** math.floor(math.log10(top))
     return next(s for s in (size / 5, size / 2, size, 2 * size) if top / s <= 8)

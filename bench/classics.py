@@ -1,12 +1,12 @@
-"""The table of `docs/classics.md`: the classics, and by TLC the specs that they are ports of.
+"""The table of `docs/classics.md`: the classics, and TLC on the specs that they are ported from.
 
     python -m bench.classics --examples FOLDER --kafka FOLDER --modules FOLDER --modules FOLDER
-    python -m bench.classics --models raft,btree     only these are measured anew
-    python -m bench.classics --page                  only writes the table anew
+    python -m bench.classics --models raft,btree     measures only these again
+    python -m bench.classics --page                  only rewrites the table
 
-The folders are checkouts: of tlaplus/Examples, of Vanlightly/kafka-tlaplus, and of what these
-specs extend, tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/).
-Java and Maven must be there: see `bench.tlc_run`. It ends with 1 where a count differs.
+The folders are checkouts of tlaplus/Examples, of Vanlightly/kafka-tlaplus, and of the modules that
+these specs extend, tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/). Java and Maven
+must be installed: see `bench.tlc_run`. The exit code is 1 if a count differs.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ NO_DEADLOCK = (r"\Z", "\nCHECK_DEADLOCK FALSE\n")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A published spec: its folder, the module that TLC is given, and the configuration, which is
-    called like the module unless another name is given. ``edits`` of the configuration, patterns
-    and what stands there instead, leave out what is not compared: liveness, symmetry, the search
-    for deadlocks, and what this version of TLC does not know.
+    """A published spec: its folder, the module for TLC, and the configuration, which has the name
+    of the module unless ``name`` is set. ``edits`` of the configuration are pairs of a pattern and
+    its replacement; they leave out what is not compared: liveness, symmetry, the search for
+    deadlocks, and settings that this version of TLC does not support.
     """
 
     folder: str
@@ -61,7 +61,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check, and the spec of which it is a port, or in words what TLC cannot be given."""
+    """A check and its original: the published spec, or the reason why TLC cannot run it."""
 
     model: str
     check: str
@@ -119,7 +119,7 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Counts, and processor seconds, user and system: ours, and TLC's where it was asked."""
+    """Counts, and processor seconds (user and system) of Fencepost and, if it ran, of TLC."""
 
     distinct: int
     generated: int
@@ -129,11 +129,11 @@ class Measured:
 
 
 class Differs(Exception):
-    """TLC counts otherwise; the argument says how."""
+    """TLC's counts differ; the argument says how."""
 
 
 def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Measured:
-    """Runs a check, and its original. Raises `Differs`, `Failed`, `Broken`."""
+    """Runs a check and its original. Raises `Differs`, `Failed`, `Broken`."""
     ours = fence.check(row.task, 1)
     counts = ours.distinct, ours.generated, ours.depth
     original = row.source
@@ -162,29 +162,31 @@ def _seconds(ran: Ran) -> float:
 
 
 def kept() -> dict[str, Measured]:
-    """What was measured last, by check."""
+    """The last measurements, by check."""
     if not KEPT.is_file():
         return {}
-    return {key: Measured(**one) for key, one in json.loads(KEPT.read_text("utf-8")).items()}
+    return {
+        key: Measured(**figures) for key, figures in json.loads(KEPT.read_text("utf-8")).items()
+    }
 
 
-def table(found: Mapping[str, Measured]) -> str:
-    """The table in Markdown; a row that was not measured has no figures."""
+def table(measurements: Mapping[str, Measured]) -> str:
+    """The table in Markdown; a row without a measurement has no figures."""
     lines = [line(HEAD), line(["---"] * 3 + ["---:"] * 5)]
     for row in ROWS:
-        one = found.get(row.key)
+        figures = measurements.get(row.key)
         published = row.source
         if not isinstance(published, str):
             published = f"{published.folder}, {published.configuration}"
         cells = [f"[{row.model}](../models/classics/{row.model}.fence)", row.check, published]
-        if one is not None:
+        if figures is not None:
             cells += [
-                f"{one.distinct:,}",
-                f"{one.generated:,}",
-                f"{one.depth}",
-                f"{one.ours:.1f} s",
+                f"{figures.distinct:,}",
+                f"{figures.generated:,}",
+                f"{figures.depth}",
+                f"{figures.ours:.1f} s",
             ]
-            cells.append("" if one.tlc is None else f"{one.tlc:.1f} s")
+            cells.append("" if figures.tlc is None else f"{figures.tlc:.1f} s")
         lines.append(line(cells))
     return "\n".join(lines) + "\n"
 
@@ -200,13 +202,13 @@ def main() -> int:
     parser.add_argument("--models", default="", help="only these, with commas")
     parser.add_argument("--page", action="store_true", help="only writes the table anew")
     options = parser.parse_args()
-    found = kept()
+    measurements = kept()
     wrong = False
     if not options.page:
         if options.examples is None or options.kafka is None:
             parser.error("the originals are missing: --examples and --kafka")
         try:
-            tlc = Tlc.found()
+            tlc = Tlc.locate()
         except NoTlc as reason:
             print(reason, file=sys.stderr)
             return 2
@@ -216,14 +218,16 @@ def main() -> int:
             if row.model not in models:
                 continue
             try:
-                found[row.key] = measured(row, tlc, folders, options.modules)
-                print(f"{row.key}: {found[row.key]}; load {load():.1f}", flush=True)
+                measurements[row.key] = measured(row, tlc, folders, options.modules)
+                print(f"{row.key}: {measurements[row.key]}; load {load():.1f}", flush=True)
             except (Differs, Failed, Broken) as reason:
                 wrong = True
                 print(f"{row.key}: {reason}", file=sys.stderr, flush=True)
-            texts = {row.key: asdict(found[row.key]) for row in ROWS if row.key in found}
+            texts = {
+                row.key: asdict(measurements[row.key]) for row in ROWS if row.key in measurements
+            }
             replace(KEPT, json.dumps(texts, indent=1) + "\n")
-    places.fill(PAGE, COMMAND, table(found))
+    places.fill(PAGE, COMMAND, table(measurements))
     return int(wrong)
 
 

@@ -1,7 +1,7 @@
 """Lines of code without blanks, comments and docstrings: ``python -m bench.code_lines``.
 
-A line counts if a token of code begins or ends on it. A docstring is a string that stands alone as
-a statement, wherever it stands: behind a constant, too.
+A line counts if a token of code begins or ends on it. A docstring is any string used as a
+statement, also after a constant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAYOUT = (
 
 
 def lines(path: Path) -> tuple[int, int]:
-    """How many lines of a file are code, and how many are docstring."""
+    """The numbers of code lines and of docstring lines in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     strings = {number for node in ast.walk(tree) for number in _docstring(node)}
     code: set[int] = set()
@@ -44,7 +44,7 @@ def _docstring(node: ast.AST) -> Iterator[int]:
 
 
 def main(folders: list[str]) -> None:
-    """Prints a row for each folder, and their sum."""
+    """Prints a row for each folder, and the totals."""
     total = [0, 0, 0]
     print(f"{'folder':<24}{'files':>8}{'code':>8}{'docstrings':>12}")
     for folder in folders:

@@ -1,15 +1,15 @@
-"""A synthetic day of brokers (`bench.day`), compared with the model: by Spark, and some of it by
-processes of their own.
+"""A synthetic day of brokers (`bench.day`), compared with the model by Spark, and a part of it by
+separate processes.
 
     python -m bench.conformance --histories 1000
     python -m bench.conformance --histories 100000 --sample 20000 --spark local[2] --write
 
-Prints a table in Markdown: for each way to compare them the histories, seconds of wall time and of
-processors, and the most memory; and how near Spark comes to what separate processes reach that have
-a part of the histories each. The damaged histories, and no others, must be found, and none may be
-unknown. An idle machine is wanted, or nothing but the seconds of processors counts.
+Prints a Markdown table with, for each way to compare, the number of histories, wall time and
+processor time in seconds, and the peak memory; also the throughput of Spark relative to separate
+processes that share the histories. Exactly the damaged histories must be rejected, and no verdict
+may be unknown. On a machine that is not idle, only the processor seconds are meaningful.
 
-`--write` keeps what was measured in `bench/results`, and puts the table into docs/conformance.md.
+`--write` saves the measurements in `bench/results` and puts the table into docs/conformance.md.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FOUND = re.compile(r"^  (producer-\d+)(?:  |: )not allowed", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A way to compare histories: how many, seconds of wall time and of processors, and the most
-    memory of a process of each kind, in bytes.
+    """One way to compare histories: their number, wall time and processor time in seconds, and the
+    peak memory of each kind of process, in bytes.
     """
 
     way: str
@@ -64,7 +64,7 @@ class Row:
 
 
 def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
-    """Runs the command, once for each row of words, all at a time."""
+    """Runs the command once for each row of arguments, all concurrently."""
     began = time.monotonic()
     running = [
         subprocess.Popen(
@@ -75,38 +75,39 @@ def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
         )
         for number, words in enumerate(runs)
     ]  # fmt: skip
-    families = [Family(one.pid) for one in running]
-    # A process that has ended and is not waited for says what it took, so the last look is then.
-    while any(_goes_on(one.pid) for one in running):
+    families = [Family(process.pid) for process in running]
+    # The resource use of a process stays readable until it is waited for, so sample once more at
+    # the end.
+    while any(_is_running(process.pid) for process in running):
         for family in families:
             family.look()
         time.sleep(LOOK_SECONDS)
     wall = time.monotonic() - began
-    for family, one in zip(families, running, strict=True):
+    for family, process in zip(families, running, strict=True):
         family.look()
-        assert one.wait() in (0, 15), f"{way}: exit code {one.returncode}"
-    allowed, found = 0, set[str]()
+        assert process.wait() in (0, 15), f"{way}: exit code {process.returncode}"
+    allowed, rejected = 0, set[str]()
     for number in range(len(runs)):
         report = (folder / f"{number}.txt").read_text(encoding="utf-8")
         count = re.search(r"  ([\d,]+) allowed(.*?)   ", report)
         assert count, report[:1000]
         assert "unknown" not in count[2], count[0]
         allowed += int(count[1].replace(",", ""))
-        found |= set(FOUND.findall(report))
-    here = {one for portion in day.portions for one in portion.hurt}
-    assert found == here, f"{sorted(found ^ here)} are not as they were made"
-    histories = sum(one.histories for one in day.portions)
-    assert allowed == histories - len(here), (allowed, histories)
+        rejected |= set(FOUND.findall(report))
+    damaged = {key for portion in day.portions for key in portion.hurt}
+    assert rejected == damaged, f"{sorted(rejected ^ damaged)} are not as they were made"
+    histories = sum(portion.histories for portion in day.portions)
+    assert allowed == histories - len(damaged), (allowed, histories)
     peaks: dict[str, int] = {}
     for family in families:
         for kind, size in family.peaks.items():
             peaks[kind] = max(peaks.get(kind, 0), size)
-    return Row(way, histories, wall, sum(one.seconds for one in families), peaks)
+    return Row(way, histories, wall, sum(family.seconds for family in families), peaks)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured, when, and on which machine; ``load`` is that of before."""
+    """The measurements, with date and machine; ``load`` is the load average before."""
 
     machine: Machine
     when: str
@@ -119,7 +120,7 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """It, as Markdown."""
+        """The results in Markdown."""
         lines = [
             f"{self.histories:,} histories, {self.events:,} events.",
             f"Of {self.damaged} damaged ones all are not allowed; all others are, none is unknown.",
@@ -133,8 +134,8 @@ class Measured:
         if last is not apart:
             wall = last.histories / last.wall / (apart.histories / apart.wall)
             used = apart.processors / apart.histories / (last.processors / last.histories)
-            what = f"Spark reaches {wall:.2f} of the {self.processes} commands"
-            lines += ["", f"{what}; by seconds of processors {used:.2f}."]
+            summary = f"Spark reaches {wall:.2f} of the {self.processes} commands"
+            lines += ["", f"{summary}; by seconds of processors {used:.2f}."]
         return "\n".join(lines) + "\n"
 
 
@@ -145,27 +146,27 @@ HEAD = """\
 
 
 def kept() -> Measured:
-    """What was measured last and kept."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    machine, rows = Machine(**found.pop("machine")), [Row(**one) for one in found.pop("rows")]
-    return Measured(machine=machine, rows=rows, **found)
+    """The last saved measurements."""
+    values = json.loads(RESULTS.read_text(encoding="utf-8"))
+    machine, rows = Machine(**values.pop("machine")), [Row(**row) for row in values.pop("rows")]
+    return Measured(machine=machine, rows=rows, **values)
 
 
 def page(text: str, measured: Measured) -> str:
-    """The page with what was measured in its place."""
+    """The page with the measurements in the marked section."""
     before, _, rest = text.partition(BEGIN)
-    _, end, behind = rest.partition(END)
+    _, end, after = rest.partition(END)
     assert end, f"{PAGE} has no place for it"
-    return f"{before}{BEGIN}\n{measured.text}{END}{behind}"
+    return f"{before}{BEGIN}\n{measured.text}{END}{after}"
 
 
-def _goes_on(process: int) -> bool:
+def _is_running(process: int) -> bool:
     return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def named(day: Day) -> list[str]:
-    """The files of a day, as words."""
-    return [str(path) for one in day.portions for path in one.paths]
+    """The files of a day, as arguments."""
+    return [str(path) for portion in day.portions for path in portion.paths]
 
 
 def main() -> None:
@@ -209,7 +210,7 @@ def main() -> None:
         machine=this_machine(),
         when=when,
         load=load,
-        histories=sum(one.histories for one in day.portions),
+        histories=sum(portion.histories for portion in day.portions),
         events=day.events,
         damaged=len(day.hurt),
         processes=count,

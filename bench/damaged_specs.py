@@ -41,13 +41,13 @@ SECONDS = 20
 """Processor time that a phase of a spec may take."""
 COMMAND = (sys.executable, "-m", "bench.damaged_specs", "--child")
 WALL_SECONDS = 180.0
-"""Time after which a phase counts as hanging, whatever else the machine does."""
+"""Time after which a phase counts as hanging, regardless of the load of the machine."""
 LOCAL_EVERY = 100
 """One spec of this many is checked by machine code."""
 PROCESS_EVERY = 200
-"""One spec of this many is also checked by the command as a process of its own."""
+"""One spec of this many is also checked by the command in a separate process."""
 MAX_ATTEMPTS = 400
-"""Texts that are tried to shrink a failure."""
+"""Limit of the number of texts tried to shrink a failure."""
 SHRINKING_SECONDS = 90
 
 Row = dict[str, Any]
@@ -132,7 +132,7 @@ class Child:
         self._left = 0
 
     def run(self, task: Task) -> Row:
-        """What became of a spec; a death of the process is a failure."""
+        """The result for a spec; the death of the process is a failure."""
         if self._left == 0:
             self.close()
         if self._process is None:
@@ -160,7 +160,7 @@ class Child:
             return self._died(phase, "")
 
     def close(self) -> None:
-        """Lets the process end well."""
+        """Closes the standard input of the process and waits for it."""
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -173,7 +173,7 @@ class Child:
         self._release()
 
     def _release(self) -> None:
-        """Closes all that belongs to a process that has ended."""
+        """Closes the files and handles of an ended process."""
         process = self._process
         assert process is not None
         for file in (process.stdin, process.stdout, self._errors):
@@ -195,7 +195,7 @@ class Child:
         self._left = BATCH
 
     def _line(self, stream: IO[bytes]) -> bytes | None:
-        """The next line, empty at the end; None if there is none in time."""
+        """The next line, empty at the end; None on timeout."""
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             return stream.readline() if selector.select(self._patience) else None
@@ -204,7 +204,7 @@ class Child:
         process = self._process
         assert process is not None
         if kind:
-            # The stacks of all threads, and the end.
+            # Asks for the stacks of all threads, then for the end.
             process.send_signal(signal.SIGPROF)
         try:
             code = process.wait(10)
@@ -223,12 +223,14 @@ class Child:
 
 
 def _file() -> IO[bytes]:
-    """A file without a name, which ends with its last user."""
+    """An anonymous file, deleted with its last user."""
     return os.fdopen(os.memfd_create("errors"), "w+b")
 
 
 def shrunk(text: bytes, fails: Callable[[bytes], bool], seconds: float) -> bytes:
-    """A part of the text that fails as well: without lines, then without parts of lines."""
+    """A part of the text with the same failure: first without lines, then without parts of
+    lines.
+    """
     end = time.monotonic() + seconds
     attempts = 0
     for separator in (b"\n", b" ", b""):
@@ -260,21 +262,21 @@ def shrunk_failure(tries: Child, seed: int, failure: Failure) -> bytes:
 
     def fails(other: bytes) -> bool:
         row = tries.run(Task(seed, other, (failure.phase,)))
-        return any(Failure(**one).key == failure.key for one in row["failures"])
+        return any(Failure(**fields).key == failure.key for fields in row["failures"])
 
     slow = failure.kind in ("hangs", "no answer") or failure.kind.startswith("more than")
     return text if slow else shrunk(text, fails, SHRINKING_SECONDS)
 
 
 def tried(first: int, count: int, path: Path) -> Iterator[Row]:
-    """The rows of the seeds, from the file or else from a run; new ones are added to the file."""
+    """The rows of the seeds, from the file or from a new run, which is appended to the file."""
     done: dict[int, Row] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             saved = json.loads(line)
             done[saved["seed"]] = saved
     tries = Child()
-    known = {key for row in done.values() for key in keys(row)}
+    reported = {key for row in done.values() for key in keys(row)}
     with path.open("a", encoding="utf-8") as file:
         for seed in range(first, first + count):
             if seed in done:
@@ -284,10 +286,10 @@ def tried(first: int, count: int, path: Path) -> Iterator[Row]:
             row: Row = {"seed": seed, **tries.run(Task(seed))}
             row["kinds"] = damaged(seed).kinds
             row["seconds"] = round(time.monotonic() - began, 2)
-            for one in row["failures"]:
-                failure = Failure(**one)
-                if failure.key not in known:
-                    known.add(failure.key)
+            for fields in row["failures"]:
+                failure = Failure(**fields)
+                if failure.key not in reported:
+                    reported.add(failure.key)
                     text = shrunk_failure(tries, seed, failure)
                     shown = text.decode("utf-8", "backslashreplace")
                     row["shrunk"] = {**row.get("shrunk", {}), failure.key: shown}
@@ -299,7 +301,7 @@ def tried(first: int, count: int, path: Path) -> Iterator[Row]:
 
 def keys(row: Row) -> set[str]:
     """The keys of the failures of a row."""
-    return {Failure(**one).key for one in row["failures"]}
+    return {Failure(**fields).key for fields in row["failures"]}
 
 
 def _shown(seed: int, failure: Failure, text: str) -> str:
@@ -313,7 +315,7 @@ def main() -> None:
         try:
             child()
         finally:
-            # Threads of a server that was not ended would be waited for.
+            # Exits without waiting for the threads of a server that was not shut down.
             os._exit(0)
     parser = argparse.ArgumentParser(prog="python -m bench.damaged_specs", description=__doc__)
     parser.add_argument("first", type=int)
@@ -327,7 +329,7 @@ def main() -> None:
         specs, seconds, worked = specs + 1, seconds + row["seconds"], worked + row["worked"]
         kinds.update(row["kinds"])
         codes.update(f"{phase} {code}" for phase, code in row["codes"].items())
-        # A fault that shows in several answers about a spec is one failure.
+        # A fault that shows in several phases counts as one failure.
         for key in keys(row):
             failures[key] += 1
             seeds.setdefault(key, row["seed"])

@@ -1,11 +1,11 @@
 """A synthetic day of brokers: random runs of `models/broker_day.fence` in machine code, written
-down as `fencepost record kafka` writes logs, and a few of them damaged.
+like the logs of `fencepost record kafka`, with a few of them damaged.
 
     python -m bench.day --histories 100000 --out DIR
 
-The histories of a day are made `PORTION` at a time, each portion by itself: so several processes
-make the same day as one. Of a portion the coordinator's log is one file, and the partitions are
-another; in both, the entries of its histories come as they do in one day.
+Histories are generated in independent portions of `PORTION`, so several processes produce the same
+day as a single process. Each portion has one file for the coordinator's log and one for the
+partitions; both interleave the entries of its histories.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ EVENTS = 150
 DEPTH = 20 * EVENTS
 DAMAGED = 20
 PORTION = 250
-"""The histories that are made at a time."""
+"""Number of histories in a portion."""
 INSTEAD = 1 << 32
-"""What is added to the number of a run that is made instead of another."""
+"""Added to the number of a run to get a replacement."""
 AT_ONCE = 10
-"""So many entries of a history come together."""
+"""Number of entries of a history that are written in succession."""
 WEIGHTS = {
     "logged_one": 1 << 31, "answered": 1 << 10, "begin": 4, "produce": 200, "produce_late": 16,
     "produce_again": 16, "end": 24, "end_late": 4, "abort_timed_out_transaction": 1,
 }  # fmt: skip
-"""How often actions are chosen. What was appended is seen at once."""
+"""Relative frequencies of actions. An appended entry is visible at once."""
 USUAL_WEIGHT = 1 << 10
 
 
 class Runs:
-    """Random runs, each by its number, as events of a transactional id. When a request comes, at
-    most ``under_way`` messages are on their way.
+    """Random runs, identified by number, as events of a transactional id. A request starts only
+    while at most ``under_way`` messages are in flight.
     """
 
     def __init__(self, seed: int, under_way: int) -> None:
@@ -68,7 +68,9 @@ class Runs:
         layout = Layout(model)
         compilation, sizes = translated(model, layout, frozenset())
         self._code = CodeInUse(compilation).now()
-        weights = [WEIGHTS.get(one.name.rpartition(".")[2], USUAL_WEIGHT) for one in model.actions]
+        weights = [
+            WEIGHTS.get(action.name.rpartition(".")[2], USUAL_WEIGHT) for action in model.actions
+        ]
         self._memory = Memory()
         self._walker = Walker(self._memory, sizes, DEPTH, seed, weights)
         self._walker.weigh(weights, per_action=True)
@@ -77,7 +79,7 @@ class Runs:
         room = self._memory.take(len(kept)).address
         ctypes.memmove(room, kept, len(kept))
         self._walker.start_from(room, len(kept) // (8 * layout.words))
-        logs = next(n for n, one in enumerate(model.variables) if one.name == "logs")
+        logs = next(n for n, variable in enumerate(model.variables) if variable.name == "logs")
         kind = layout.types[logs]
         assert isinstance(kind, Bag), kind
         entries = kind.element
@@ -89,56 +91,56 @@ class Runs:
         self._known: dict[tuple[int, ...], Event] = {}
 
     def events(self, number: int) -> list[Event]:
-        """The entries of logs of one run, in the order in which they were appended."""
+        """The log entries of one run, in the order of appending."""
         walked = self._walker.run(self._code, number, 1)
         assert not walked.problems, walked.problems
         path = self._walker.path()
         columns = [path[self._begin + n :: self._words].tolist() for n in range(self._width)]
-        found: list[Event] = []
+        events: list[Event] = []
         before = 0
-        for said in zip(*columns, strict=True):
-            if said[0]:
+        for entry in zip(*columns, strict=True):
+            if entry[0]:
                 if before:
-                    # One run in some hundred thousand goes on before an entry is received.
+                    # About one run in some hundred thousand continues before an entry is received.
                     return self.events(number + INSTEAD)
-                event = self._known.get(said)
+                event = self._known.get(entry)
                 if event is None:
-                    event = self._known[said] = self._event(said)
-                found.append(event)
-            before = said[0]
-        assert len(found) >= EVENTS, len(found)
-        return found[:EVENTS]
+                    event = self._known[entry] = self._event(entry)
+                events.append(event)
+            before = entry[0]
+        assert len(events) >= EVENTS, len(events)
+        return events[:EVENTS]
 
-    def _event(self, said: Sequence[int]) -> Event:
-        """An entry of a log. Producer ids and the id are those of the model."""
-        entry = cast("tuple[Any, ...]", read(self._entries, said, self._first))
+    def _event(self, words: Sequence[int]) -> Event:
+        """A log entry. Producer ids and the transactional id are those of the model."""
+        entry = cast("tuple[Any, ...]", read(self._entries, words, self._first))
         variant = self._entries.variants[cast("int", entry[0])]
         kind = variant.fields[0].type
         assert isinstance(kind, Record), kind
-        given = _fields(kind, entry[1])
+        fields = _fields(kind, entry[1])
         if variant.name == "Record":
-            version = 2 if given["client_protocol"] == "V2" else None
+            version = 2 if fields["client_protocol"] == "V2" else None
             named = ("state", "producer_id", "epoch", "partitions")
-            return {name: given[name] for name in named} | {"client_transaction_version": version}
+            return {name: fields[name] for name in named} | {"client_transaction_version": version}
         if variant.name == "Marker":
-            return {"kind": given.pop("result"), **given}
-        return {"kind": "DATA", **given}
+            return {"kind": fields.pop("result"), **fields}
+        return {"kind": "DATA", **fields}
 
 
 def _fields(kind: Record, value: Sequence[Any]) -> Event:
-    """The fields of an entry as a line has them; who has sent it is not in a log."""
-    found: Event = {}
-    for one, part in zip(kind.fields, value, strict=True):
-        if isinstance(one.type, Record):
-            found[one.name] = _fields(one.type, part)
-        elif not isinstance(one.type, Union):
-            found[one.name] = in_line(part, one.type)
-    return found
+    """The fields of an entry as a line has them; the sender is not in a log."""
+    fields: Event = {}
+    for item, part in zip(kind.fields, value, strict=True):
+        if isinstance(item.type, Record):
+            fields[item.name] = _fields(item.type, part)
+        elif not isinstance(item.type, Union):
+            fields[item.name] = in_line(part, item.type)
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The entries of one transactional id, and whether they were damaged."""
+    """The entries of one transactional id; ``hurt`` if they were damaged."""
 
     key: str
     events: list[Event]
@@ -151,7 +153,7 @@ def _runs(seed: int, under_way: int) -> Runs:
 
 
 def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
-    """History ``number`` of a day of ``count``: `DAMAGED` of them, spread, are damaged."""
+    """History ``number`` of a day of ``count``, `DAMAGED` of them damaged at regular intervals."""
     runs, every = _runs(seed, under_way), max(1, count // DAMAGED)
     turn = number // every
     hurt = number % every == 0 and turn < DAMAGED
@@ -160,31 +162,31 @@ def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
         events = [_named(event, key, number) for event in runs.events(run)]
         if not hurt:
             return History(key, events, hurt)
-        # Not at the end, where more might have come.
+        # Not at the end, where more could have followed.
         early, rest = events[: EVENTS * 3 // 4], events[EVENTS * 3 // 4 :]
         with suppress(IndexError):
             DAMAGE[turn % len(DAMAGE)](random.Random(f"{seed} {number}"), early)
             return History(key, early + rest, hurt)
-        run += INSTEAD  # Nothing in it can be damaged so.
+        run += INSTEAD  # This run cannot be damaged: try another.
 
 
 def _named(event: Event, key: str, number: int) -> Event:
     """An entry as a recorder writes it."""
-    made = {**event, "producer_id": 10 * number + event["producer_id"]}
-    if "state" in made:
+    line = {**event, "producer_id": 10 * number + event["producer_id"]}
+    if "state" in line:
         source = f"__transaction_state-{number % 50}"
-        return {"source": source, "id": key, **made, "partitions": [
-            f"t-{one}" for one in made["partitions"]
+        return {"source": source, "id": key, **line, "partitions": [
+            f"t-{partition}" for partition in line["partitions"]
         ]}  # fmt: skip
-    return {"source": f"t-{made.pop('partition')}", **made}
+    return {"source": f"t-{line.pop('partition')}", **line}
 
 
 def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> list[Path]:
-    """Writes the entries of some histories, of which ``first`` is the number of the first, as they
-    come in one day.
+    """Writes the interleaved entries of ``histories``; ``first`` is the number of the first of
+    them.
     """
     chance = random.Random(f"{seed} {first} mixed")
-    queues = [iter(one.events) for one in histories]
+    queues = [iter(history.events) for history in histories]
     paths = [folder / f"{first:09}-{part}.jsonl.gz" for part in ("coordinator", "partitions")]
     packed = [gzip.GzipFile(path, "wb", 1, mtime=0) for path in paths]
     with packed[0] as coordinator, packed[1] as partitions:
@@ -202,8 +204,8 @@ def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What was made of a day at a time: how many histories and events, where, the keys of those
-    that are damaged, and the seconds of a processor that it took.
+    """A part of a day: the numbers of histories and events, the files, the keys of the damaged
+    histories, and the processor seconds it took.
     """
 
     histories: int
@@ -219,32 +221,35 @@ class Day:
 
     portions: list[Portion]
     seconds: float
-    """Of all processors."""
+    """Processor seconds of all processes."""
 
     @property
     def hurt(self) -> set[str]:
-        return {key for one in self.portions for key in one.hurt}
+        return {key for portion in self.portions for key in portion.hurt}
 
     @property
     def events(self) -> int:
-        return sum(one.events for one in self.portions)
+        return sum(portion.events for portion in self.portions)
 
 
 def make(folder: Path, count: int, seed: int, processes: int) -> Day:
-    """Makes a day of ``count`` histories in a folder."""
+    """Generates a day of ``count`` histories in a folder."""
     portion = partial(_portion, folder, count, seed)
     firsts = range(0, count, PORTION)
     with ProcessPoolExecutor(processes, get_context("spawn")) as crew:
         portions = list(crew.map(portion, firsts))
-    return Day(portions, sum(one.seconds for one in portions))
+    return Day(portions, sum(part.seconds for part in portions))
 
 
 def _portion(folder: Path, count: int, seed: int, first: int) -> Portion:
     began = time.process_time()
-    made = [history(n, count, seed) for n in range(first, min(count, first + PORTION))]
-    paths = write(folder, first, made, seed)
-    events, hurt = sum(len(one.events) for one in made), [one.key for one in made if one.hurt]
-    return Portion(len(made), events, paths, hurt, time.process_time() - began)
+    histories = [history(n, count, seed) for n in range(first, min(count, first + PORTION))]
+    paths = write(folder, first, histories, seed)
+    events, hurt = (
+        sum(len(entries.events) for entries in histories),
+        [entries.key for entries in histories if entries.hurt],
+    )
+    return Portion(len(histories), events, paths, hurt, time.process_time() - began)
 
 
 def main() -> None:
@@ -257,7 +262,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir()
     day = make(options.out, options.histories, options.seed, options.processes)
-    size = sum(path.stat().st_size for one in day.portions for path in one.paths)
+    size = sum(path.stat().st_size for portion in day.portions for path in portion.paths)
     print(f"{day.events:,} events, {size >> 20:,} MiB, {day.seconds:.0f} s of processors")
     print("damaged:", ", ".join(sorted(day.hurt)))
 

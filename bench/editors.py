@@ -1,8 +1,9 @@
-"""Neovim and Emacs, driven without a screen, as docs/editor.md says that they are set up.
+"""Runs Neovim and Emacs without a screen, set up as docs/editor.md describes.
 
-`python -m bench.editors` takes the programs `nvim` and `emacs` where they are on the path (`--nvim
-PATH`, `--emacs PATH` say otherwise), opens a spec with a mistake, and does what a user does: reads
-the mistake, takes its cure, asks what a name means, renames it, formats, runs a check.
+`python -m bench.editors` uses the programs `nvim` and `emacs` on the path, or those of `--nvim
+PATH` and `--emacs PATH`. It opens a spec with a mistake and does what a user does: reads the
+diagnostic, applies its quick fix, asks for the meaning of a name, renames it, formats, and runs a
+check.
 """
 
 from __future__ import annotations
@@ -131,12 +132,12 @@ EMACS = r"""
 def snippet(language: str) -> str:
     """The lines to copy for an editor, from its section of the page."""
     text = (ROOT / "docs" / "editor.md").read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-    return str(found)
+    (lines,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+    return str(lines)
 
 
 def driven(words: list[str], folder: Path) -> dict[str, Any]:
-    """What an editor says that it saw."""
+    """The editor's record of what it displayed."""
     spec, out = folder / "spec.fence", folder / "out.json"
     spec.write_text(SPEC, encoding="utf-8")
     commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -159,7 +160,7 @@ def driven(words: list[str], folder: Path) -> dict[str, Any]:
 
 
 def judged(name: str, seen: dict[str, Any]) -> bool:
-    """Whether an editor saw what it should, said in a line."""
+    """Prints and returns whether an editor showed the expected results."""
     good = (
         "error" not in seen
         and 'did you mean "Most"?' in seen["mistake"]
@@ -172,29 +173,29 @@ def judged(name: str, seen: dict[str, Any]) -> bool:
 
 
 def main() -> int:
-    """Drives the editors that are there."""
+    """Runs the installed editors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nvim", default=shutil.which("nvim"))
     parser.add_argument("--emacs", default=shutil.which("emacs"))
-    given = parser.parse_args()
+    options = parser.parse_args()
     good = True
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        if given.nvim:
+        if options.nvim:
             (folder / "init.lua").write_text(snippet("lua"), encoding="utf-8")
             (folder / "drive.lua").write_text(NEOVIM, encoding="utf-8")
             init = ["-u", "init.lua", "-i", "NONE", "-n"]
-            words = [given.nvim, "--headless", *init, "spec.fence", "-c", "luafile drive.lua"]
+            words = [options.nvim, "--headless", *init, "spec.fence", "-c", "luafile drive.lua"]
             good &= judged("Neovim", driven(words, folder))
             (folder / "out.json").unlink(missing_ok=True)
-        if given.emacs:
+        if options.emacs:
             (folder / "init.el").write_text(snippet("elisp"), encoding="utf-8")
             (folder / "drive.el").write_text(EMACS, encoding="utf-8")
-            # Debian has eglot as a package, where Emacs itself does not have it yet.
-            words = [given.emacs, "--batch", "--eval", "(package-initialize)"]
+            # Debian packages eglot separately for Emacs versions without it.
+            words = [options.emacs, "--batch", "--eval", "(package-initialize)"]
             words += ["-l", "init.el", "-l", "drive.el"]
             good &= judged("Emacs", driven(words, folder))
-    if not (given.nvim or given.emacs):
+    if not (options.nvim or options.emacs):
         print("neither nvim nor emacs is on the path")
     return 0 if good else 1
 

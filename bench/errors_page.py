@@ -1,6 +1,6 @@
 """``python -m bench.errors_page``: docs/errors.md with the titles and texts of the table of codes.
 
-What stands behind the first example of a code is written by hand, and stays.
+Text after the first example of a code is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from fencepost.spec.text.codes import codes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
 PARTS = re.compile(r"^(?=##)", re.M)
-"""Where the part of a section or a code begins."""
+"""Start of the part of a section or a code."""
 
 
-def made(page: str) -> str:
-    """The page with a part for every code and for no other. A new one follows the one before it."""
+def updated_page(page: str) -> str:
+    """The page with exactly one part for each code. A new part follows that of the previous
+    code.
+    """
     old = {code_of(part): part for part in PARTS.split(page)}
     every = list(codes())
     result: list[str] = []
@@ -26,16 +28,16 @@ def made(page: str) -> str:
         if not code:
             result.append(part)
         elif code in every:
-            behind = every[every.index(code) + 1 :]
-            new = takewhile(lambda one: one not in old, behind)
-            result += [_part(one, old.get(one, "")) for one in (code, *new)]
+            later = every[every.index(code) + 1 :]
+            new = takewhile(lambda other: other not in old, later)
+            result += [_part(each, old.get(each, "")) for each in (code, *new)]
     return "".join(result).strip("\n") + "\n"
 
 
 def code_of(part: str) -> str:
-    """The code that a part of the page is about, or ""."""
-    found = re.match(r"### (F\d{3})\b", part)
-    return found[1] if found else ""
+    """The code of a part of the page, or ""."""
+    heading = re.match(r"### (F\d{3})\b", part)
+    return heading[1] if heading else ""
 
 
 def _part(code: str, old: str) -> str:
@@ -46,7 +48,7 @@ def _part(code: str, old: str) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(updated_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a process and all that it has started take, looked at while they run.
+"""Resource use of a process and its descendants, sampled while they run.
 
-For what no parent accounts for: Spark's driver starts Java, which starts workers. What a process
-takes between the last look and its end is not seen.
+For use where no parent accounts for them: Spark's driver starts Java, which starts workers. Use
+between the last sample and the end of a process is not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Family:
-    """A process, by its id, and its descendants: seconds of processors, and the most memory of each
+    """A process, by its id, and its descendants: processor seconds, and the peak memory of each
     kind, in bytes.
     """
 
@@ -27,17 +27,17 @@ class Family:
 
     @property
     def seconds(self) -> float:
-        """Of processors, in sum."""
+        """The total processor seconds."""
         return sum(self._seconds.values())
 
     def look(self) -> None:
-        """Looks at those that run now."""
-        for one in self._living():
+        """Takes a sample of the running processes."""
+        for process in self._living():
             with suppress(OSError, ValueError, IndexError):
-                name, words = _stat(one)
-                self._seconds[one] = (int(words[11]) + int(words[12])) * TICK
-                kind = "driver" if one == self.root else name
-                self.peaks[kind] = max(self.peaks.get(kind, 0), _peak(one))
+                name, words = _stat(process)
+                self._seconds[process] = (int(words[11]) + int(words[12])) * TICK
+                kind = "driver" if process == self.root else name
+                self.peaks[kind] = max(self.peaks.get(kind, 0), _peak(process))
 
     def _living(self) -> Iterator[int]:
         children: dict[int, list[int]] = {}
@@ -47,13 +47,13 @@ class Family:
                     children.setdefault(int(_stat(int(path.name))[1][1]), []).append(int(path.name))
         waiting = [self.root]
         while waiting:
-            one = waiting.pop()
-            yield one
-            waiting += children.get(one, ())
+            process = waiting.pop()
+            yield process
+            waiting += children.get(process, ())
 
 
 def _stat(process: int) -> tuple[str, list[str]]:
-    """The name of a process, and what its `stat` has behind it."""
+    """The name of a process, and the fields of its `stat` after the name."""
     name, _, rest = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")
     return name.partition("(")[2], rest.split()
 

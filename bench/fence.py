@@ -1,4 +1,4 @@
-"""Runs ``fencepost check`` as its users do: a process of its own that finds no compiled code."""
+"""Runs ``fencepost check`` as users do: in a separate process without cached code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Task:
     spec: Path
     check: str
     name: str
-    """What the tables call it."""
+    """The name in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the report of a check said."""
+    """The results in the report of a check."""
 
     ran: Ran
     verdict: str
@@ -51,8 +51,8 @@ def check(
     inconclusive: bool = False,
     checkout: Path = ROOT,
 ) -> Checked:
-    """Runs a check with the modules of a checkout. Raises `Failed` if it is not as expected, or cut
-    short where it may not be.
+    """Runs a check with the modules of a checkout. Raises `Failed` if the result is not as
+    expected, or if the check was cut short without ``inconclusive``.
     """
     modules = str(checkout / ".dev") if program is PROGRAM else ""
     codes = (INCONCLUSIVE,) if inconclusive else (0,)
@@ -63,17 +63,19 @@ def check(
             codes=codes,
         )
     try:
-        (told,) = json.loads(ran.output)["checks"]
-        return Checked(ran, told["verdict"], told["distinct"], told["generated"], told["depth"])
+        (report,) = json.loads(ran.output)["checks"]
+        return Checked(
+            ran, report["verdict"], report["distinct"], report["generated"], report["depth"]
+        )
     except (ValueError, KeyError) as error:
         raise Failed(f"{' '.join(ran.command)}: {error!r} in its report") from error
 
 
 def surroundings(cache: str, modules: str = str(ROOT / ".dev")) -> dict[str, str]:
-    """The environment of a run: where modules are, this checkout's unless it is said, and an empty
+    """The environment of a run: ``modules`` on the path (default: this checkout) and an empty
     folder for caches.
 
-    Python keeps bytecode, as it does for everybody who has not told it otherwise.
+    Python writes bytecode, which is its default.
     """
     return {
         "PYTHONDONTWRITEBYTECODE": "",

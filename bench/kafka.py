@@ -1,12 +1,12 @@
-"""The tables of docs/kafka/: which bug each check of the models finds, in how many steps.
+"""The tables of docs/kafka/: the bugs that the checks of the models find, and the number of steps.
 
     python -m bench.kafka                      runs every check that is not slow, prints the table
     python -m bench.kafka txn_core_v1 --slow   one model, with its slow checks
-    python -m bench.kafka --write              also keeps the results and writes the pages
-    python -m bench.kafka --pages              the pages anew from what is kept, nothing is run
+    python -m bench.kafka --write              also saves the results and writes the pages
+    python -m bench.kafka --pages              rewrites the pages from saved results, runs nothing
 
-A model that is run again replaces what was kept of it. Where a check does not come out as expected
-nothing is written. See `bench.kafka_pages` for the pages.
+Running a model replaces its saved results. If a check has an unexpected result, nothing is written.
+See `bench.kafka_pages` for the pages.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 def _wanted(path: Path, names: Sequence[str]) -> bool:
     if names:
         return path.stem in names
-    # A mapping of recordings to a model is not searched.
+    # Mappings of recordings are not searched.
     return not MAPPING.search(path.read_text(encoding="utf-8"))
 
 
@@ -101,7 +101,7 @@ def _wanted(path: Path, names: Sequence[str]) -> bool:
 def run(
     path: Path, *, slow: bool = False, timeout: float | None = None
 ) -> tuple[Results, list[str]]:
-    """The rows of a model, and what did not come out as expected, in sentences."""
+    """The rows of a model, and a sentence for each unexpected result."""
     rows: list[Row] = []
     ran: list[CheckResult] = []
     wrong: list[str] = []
@@ -141,19 +141,19 @@ def run(
 
 
 def _remark(check: Check, every: Sequence[Check], before: Mapping[str, str]) -> str:
-    """The comment above a check; that of the one before it, where they run the same model."""
+    """The comment above a check, or that of the previous check if both run the same model."""
     assert check.span is not None
     own = _comment_above(check.span)
-    place = every.index(check)
-    if own or not place or every[place - 1].constants != check.constants:
+    index = every.index(check)
+    if own or not index or every[index - 1].constants != check.constants:
         return own
-    return before.get(every[place - 1].name, "")
+    return before.get(every[index - 1].name, "")
 
 
 def _row(check: Check, result: CheckResult, remark: str) -> Row:
     model = result.job.model
     switches = tuple(_switches(check, model))
-    texts = [remark, *(one.comment for one in switches)]
+    texts = [remark, *(switch.comment for switch in switches)]
     finding, statistics = result.finding, result.outcome.statistics
     trace = finding.trace if finding is not None else None
     return Row(
@@ -186,8 +186,8 @@ def _never_taken(results: Sequence[CheckResult]) -> list[str]:
 
 
 def _vacuous(results: Sequence[CheckResult]) -> Iterator[str]:
-    """``property: left side``, for the left sides that are true in no check which found nothing
-    and looked at the property.
+    """``property: left side`` for each left side that is true in none of the checks that examined
+    the property without finding a violation.
     """
     always: dict[str, bool] = {}
     for result in results:
@@ -210,10 +210,10 @@ def _named(pattern: re.Pattern[str], texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _switches(check: Check, model: Model) -> Iterator[Switch]:
-    """The rules that a check leaves out or brings in: the bools that it sets."""
+    """The rules that a check disables or enables: the Boolean constants that it sets."""
     by_path = {constant.path: constant for constant in model.constants}
-    for given in check.constants:
-        path = ".".join(part.text for part in given.path)
+    for assignment in check.constants:
+        path = ".".join(part.text for part in assignment.path)
         constant = by_path.get(path)
         if constant is not None and isinstance(constant.type, Bool):
             comment = _comment_beside(constant.span)
@@ -241,7 +241,7 @@ def _comment_above(span: Span) -> str:
     while number > 0 and span.source.line(number).startswith("#"):
         parts.insert(0, span.source.line(number).lstrip("# "))
         number -= 1
-    # A line across the page is a heading.
+    # A rule across the page marks a heading.
     return "" if any("-----" in part for part in parts) else _flat(" ".join(parts))
 
 
@@ -250,44 +250,46 @@ def _flat(text: str) -> str:
 
 
 def _ignore(_: Progress) -> None:
-    """These runs are not watched."""
+    """These runs show no progress."""
 
 
 # ---------------------------------------------------------------- what is kept
 
 
 def dumps(results: Mapping[str, Results]) -> str:
-    """The text of the file of results, JSON Lines: a model, then a line for each of its checks."""
+    """The text of the file of results, JSON Lines: a line for the model, then one for each of its
+    checks.
+    """
     lines: list[str] = []
-    for one in results.values():
-        lines.append(json.dumps({**asdict(one), "rows": len(one.rows)}))
-        lines += [json.dumps(asdict(row)) for row in one.rows]
+    for model in results.values():
+        lines.append(json.dumps({**asdict(model), "rows": len(model.rows)}))
+        lines += [json.dumps(asdict(row)) for row in model.rows]
     return "".join(f"{line}\n" for line in lines)
 
 
 def read(path: Path) -> dict[str, Results]:
-    """What was kept, by model; nothing where there is no such file."""
+    """The saved results by model; empty without a file."""
     if not path.exists():
         return {}
     lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     kept: dict[str, Results] = {}
     for head in lines:
         rows = tuple(_row_of(next(lines)) for _ in range(head["rows"]))
-        made: dict[str, Any] = {**head, "rows": rows}
-        made |= {name: tuple(head[name]) for name in ("idle", "vacuous")}
-        kept[head["model"]] = Results(**made)
+        values: dict[str, Any] = {**head, "rows": rows}
+        values |= {name: tuple(head[name]) for name in ("idle", "vacuous")}
+        kept[head["model"]] = Results(**values)
     return kept
 
 
 def _row_of(kept: dict[str, Any]) -> Row:
-    made: dict[str, Any] = {
+    values: dict[str, Any] = {
         **kept,
         "switches": tuple(Switch(**switch) for switch in kept["switches"]),
         "bugs": tuple(kept["bugs"]),
         "rules": tuple(kept["rules"]),
         "steps": None if kept["steps"] is None else tuple(kept["steps"]),
     }
-    return Row(**made)
+    return Row(**values)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The generated parts of docs/kafka/: tables and traces, from what was run.
+"""The generated parts of docs/kafka/, tables and traces, from saved results.
 
-A page of a model keeps a place for each table, which is filled anew:
+The page of a model has a marked section for each table:
 
     <!-- counts: MODEL -->   ...   <!-- end of counts -->
     <!-- bugs: MODEL -->     ...   <!-- end of bugs -->
 
-README.md has the same places for all models, named ``*``, and one more:
+README.md has the same sections for all models, named ``*``, and one more:
 
     <!-- never: * -->        ...   <!-- end of never -->
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from textwrap import wrap
 
 WIDTH = 100
-"""The width of a step in characters; a longer one goes on in the next line."""
+"""Width of a step in characters; a longer one is wrapped."""
 
 PLACE = re.compile(
     r"<!-- (?P<table>counts|bugs|models|never): (?P<model>[\w*]+) -->\n"
@@ -29,12 +29,12 @@ PLACE = re.compile(
     re.S,
 )
 TEMPLATE = Path(__file__).with_name("kafka.template.md")
-"""What README.md begins as."""
+"""The initial text of README.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A constant to which a check gives another value, and what the spec says of it."""
+    """A constant that a check sets to another value, and the comment on it in the spec."""
 
     name: str
     value: str
@@ -43,9 +43,9 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are what
-    that comment and those of the switches name. Where a trace was found, ``steps`` are the titles
-    of its steps behind the initial state, else None.
+    """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are the
+    names in that comment and in those of the switches. ``steps`` are the titles of the steps after
+    the initial state, or None without a trace.
     """
 
     check: str
@@ -65,9 +65,9 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Results:
     """The checks of a model. ``title`` is the start of its docstring; ``machine`` and ``load``
-    say where and how the rows were measured. ``idle`` are the actions that no check takes, and
-    ``vacuous`` is ``property: left side`` for each implication whose left side is never true in a
-    check that looks at the property.
+    describe the measurement. ``idle`` are the actions that no check takes. ``vacuous`` has
+    ``property: left side`` for each implication whose left side is never true in a check of the
+    property.
     """
 
     model: str
@@ -80,29 +80,29 @@ class Results:
 
 
 def pages(folder: Path, results: Sequence[Results]) -> dict[Path, str]:
-    """The pages that have something generated in them, whole."""
-    made: dict[Path, str] = {}
+    """The complete text of all pages with generated parts."""
+    pages: dict[Path, str] = {}
     readme = folder / "README.md"
     text = (readme if readme.exists() else TEMPLATE).read_text(encoding="utf-8")
-    made[readme] = filled(text, results)
-    for one in results:
-        page = folder / f"{one.model}.md"
+    pages[readme] = filled(text, results)
+    for model in results:
+        page = folder / f"{model.model}.md"
         if page.exists():
-            made[page] = filled(page.read_text(encoding="utf-8"), results)
-        if any(row.steps is not None for row in one.rows):
-            made[folder / "traces" / f"{one.model}.md"] = traces(one)
-    return made
+            pages[page] = filled(page.read_text(encoding="utf-8"), results)
+        if any(row.steps is not None for row in model.rows):
+            pages[folder / "traces" / f"{model.model}.md"] = traces(model)
+    return pages
 
 
 def filled(page: str, results: Sequence[Results]) -> str:
-    """A page with its places filled; a place of a model of which nothing is known stays."""
-    by_name = {one.model: one for one in results}
+    """A page with its sections filled; sections of models without results stay."""
+    by_name = {model.model: model for model in results}
 
-    def fill(place: re.Match[str]) -> str:
-        name, table = place["model"], place["table"]
+    def fill(section: re.Match[str]) -> str:
+        name, table = section["model"], section["table"]
         chosen = list(results) if name == "*" else [by_name[name]] if name in by_name else []
         if not chosen:
-            return place[0]
+            return section[0]
         match table:
             case "counts":
                 body = counts(chosen)
@@ -118,22 +118,22 @@ def filled(page: str, results: Sequence[Results]) -> str:
 
 
 def models(results: Sequence[Results]) -> str:
-    """The models, with how many checks there are and how long they take."""
+    """The models, with the number and duration of their checks."""
     rows = [
         [
-            f"[{one.model}]({one.model}.md)",
-            _cell(one.title),
-            str(len(one.rows)),
-            f"{max((row.distinct for row in one.rows), default=0):,}",
-            _seconds(sum(row.seconds for row in one.rows)),
+            f"[{model.model}]({model.model}.md)",
+            _cell(model.title),
+            str(len(model.rows)),
+            f"{max((row.distinct for row in model.rows), default=0):,}",
+            _seconds(sum(row.seconds for row in model.rows)),
         ]
-        for one in results
+        for model in results
     ]
     return _table(["model", "what it is", "checks", "most states", "seconds in all"], rows)
 
 
 def counts(results: Sequence[Results]) -> str:
-    """Every check that ran, with its counts; below, where that was."""
+    """Every check that ran, with its counts, followed by the machines."""
     rows = [
         [
             f"`{row.check}`{' (slow)' if row.slow else ''}",
@@ -143,27 +143,27 @@ def counts(results: Sequence[Results]) -> str:
             str(row.depth),
             _seconds(row.seconds),
         ]
-        for one in results
-        for row in one.rows
+        for model in results
+        for row in model.rows
     ]
     head = ["check", "found", "distinct states", "generated", "depth", "seconds"]
     return f"{_table(head, rows)}\n\n{_measured(results)}"
 
 
 def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True) -> str:
-    """Every check that finds a problem, with what the spec says of it. ``named``: with the model;
-    ``linked``: with the way to its trace.
+    """Every check that finds a problem, with the comments of the spec. ``named`` adds the model,
+    ``linked`` a link to the trace.
     """
     rows: list[list[str]] = []
-    for one in results:
-        for row in one.rows:
+    for model in results:
+        for row in model.rows:
             if row.steps is None:
                 continue
-            link = f"[`{row.check}`](traces/{one.model}.md#{row.check})"
+            link = f"[`{row.check}`](traces/{model.model}.md#{row.check})"
             switches = [f"`{s.name} = {s.value}`" for s in row.switches]
             rows.append(
                 [
-                    one.model,
+                    model.model,
                     ", ".join(row.bugs),
                     ", ".join(row.rules),
                     ", ".join(switches),
@@ -181,28 +181,28 @@ def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True)
 
 
 def never(results: Sequence[Results]) -> str:
-    """What no check of a model does: actions, and left sides of implications in properties."""
+    """The parts of a model that no check exercises: actions, and left sides of implications."""
     rows = [
         [
-            one.model,
-            ", ".join(f"`{name}`" for name in one.idle) or "none",
-            ", ".join(f"`{_cell(text)}`" for text in one.vacuous) or "none",
+            model.model,
+            ", ".join(f"`{name}`" for name in model.idle) or "none",
+            ", ".join(f"`{_cell(text)}`" for text in model.vacuous) or "none",
         ]
-        for one in results
+        for model in results
     ]
     return _table(["model", "actions never taken", "properties that hold in vain"], rows)
 
 
-def traces(one: Results) -> str:
-    """The page of a model's traces: the steps of each, and the command that prints it whole."""
+def traces(model: Results) -> str:
+    """The page of a model's traces: the steps of each, and the command that prints it in full."""
     parts = [
-        f"# Traces of {one.model}\n",
-        f"The shortest trace of each check of [{one.model}](../{one.model}.md) that finds a "
+        f"# Traces of {model.model}\n",
+        f"The shortest trace of each check of [{model.model}](../{model.model}.md) that finds a "
         "problem, step by step.\n"
         "The command above the steps prints what each of them changes, too, and `--trace FILE` "
         "saves the trace [to be drawn](../../traces.md).\n",
     ]
-    for row in one.rows:
+    for row in model.rows:
         if row.steps is None:
             continue
         parts.append(f"## {row.check}\n")
@@ -211,13 +211,13 @@ def traces(one: Results) -> str:
         parts.append(
             f"Finds: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
         )
-        command = f"fencepost check models/kafka/{one.model}.fence --check {row.check}"
+        command = f"fencepost check models/kafka/{model.model}.fence --check {row.check}"
         parts.append("\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"]))
     return "\n".join(parts)
 
 
 def _steps(titles: Sequence[str]) -> list[str]:
-    """The steps of a trace, with the numbers that they have when it is printed."""
+    """The steps of a trace, numbered as in the printed report."""
     titles = ["initial state", *titles]
     digits = len(str(len(titles)))
     return [
@@ -234,8 +234,8 @@ def _steps(titles: Sequence[str]) -> list[str]:
 
 
 def _measured(results: Sequence[Results]) -> str:
-    places = sorted({one.machine for one in results})
-    most = max((one.load for one in results), default=0.0)
+    places = sorted({model.machine for model in results})
+    most = max((model.load for model in results), default=0.0)
     return (
         f"Measured on {'; '.join(places)}; the load average there was {most:.1f} at most. "
         "Seconds include the compiling of the model."

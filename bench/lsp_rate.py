@@ -1,8 +1,8 @@
-"""How long the language server takes for each kind of answer, for a model of Kafka.
+"""Response times of the language server for each kind of request, on a model of Kafka.
 
-`python -m bench.lsp_rate [MODEL]` copies the models of Kafka to a folder, opens one, and asks.
-Times are those that a client sees, in milliseconds: of an answer about a text that has rested, and
-of one about a text that has just been changed, so that it has to be looked at first.
+`python -m bench.lsp_rate [MODEL]` copies the models of Kafka to a folder, opens one, and sends
+requests. Times are in milliseconds, measured by the client: for a text at rest, and for a text that
+has just been changed and must be analysed first.
 """
 
 from __future__ import annotations
@@ -24,34 +24,30 @@ from tests.support.paths import ROOT
 KAFKA = ROOT / "models" / "kafka"
 ROUNDS = 5
 PAUSE = 25.0
-"""Seconds in which the server looks at the other models: some forty, one after the other."""
+"""Time for the server to analyse the other models, some forty, one after the other, in seconds."""
 
 Question = Callable[[], Awaitable[Any]]
 
 
 def questions(ours: Editor, path: Path) -> Mapping[str, Question]:
-    """A question of each kind about the text as it is."""
+    """A request of each kind about the present text."""
     client, doc, text = ours.client, ours.doc(path), ours.texts[path]
-    place = position(text, text.index("Coordinator.metadata") + len("Coordinator.m"))
+    at = position(text, text.index("Coordinator.metadata") + len("Coordinator.m"))
     call = text.index("properties.appends_of_replaced(") + len("properties.appends_of_replaced(")
     inside = position(text, call)
     all_ = lsp.Range(lsp.Position(0, 0), lsp.Position(10**6, 0))
     layout = lsp.FormattingOptions(4, True)
     with_declaration = lsp.ReferenceContext(True)
     return {
-        "hover": lambda: client.text_document_hover_async(lsp.HoverParams(doc, place)),
-        "definition": lambda: client.text_document_definition_async(
-            lsp.DefinitionParams(doc, place)
-        ),
+        "hover": lambda: client.text_document_hover_async(lsp.HoverParams(doc, at)),
+        "definition": lambda: client.text_document_definition_async(lsp.DefinitionParams(doc, at)),
         "references": lambda: client.text_document_references_async(
-            lsp.ReferenceParams(with_declaration, doc, place)
+            lsp.ReferenceParams(with_declaration, doc, at)
         ),
         "rename": lambda: client.text_document_rename_async(
-            lsp.RenameParams(doc, place, "what_is_known")
+            lsp.RenameParams(doc, at, "what_is_known")
         ),
-        "completion": lambda: client.text_document_completion_async(
-            lsp.CompletionParams(doc, place)
-        ),
+        "completion": lambda: client.text_document_completion_async(lsp.CompletionParams(doc, at)),
         "signature": lambda: client.text_document_signature_help_async(
             lsp.SignatureHelpParams(doc, inside)
         ),
@@ -73,8 +69,8 @@ def questions(ours: Editor, path: Path) -> Mapping[str, Question]:
 
 
 async def measured(path: Path) -> dict[str, tuple[list[float], list[float]]]:
-    """For each kind of answer the seconds for a text at rest, and behind a change."""
-    found: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    """For each kind of request, the seconds for a text at rest and after a change."""
+    times: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     async with editor(path.parent) as ours:
         ours.open(path)
         await ours.wrong(path)
@@ -82,14 +78,14 @@ async def measured(path: Path) -> dict[str, tuple[list[float], list[float]]]:
         for _ in range(ROUNDS):
             for name, ask in questions(ours, path).items():
                 await ours.answer(name, ask())
-                found[name][0].append(ours.took[-1][1])
+                times[name][0].append(ours.took[-1][1])
         for number in range(ROUNDS):
             for name, ask in questions(ours, path).items():
                 ours.type(path, f"{ours.texts[path]}# {number}\n")
                 await ours.answer(name, ask())
-                found[name][1].append(ours.took[-1][1])
+                times[name][1].append(ours.took[-1][1])
                 await ours.wrong(path)
-    return found
+    return times
 
 
 def main() -> int:
@@ -98,11 +94,11 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         copy = Path(folder).resolve() / "kafka"
         shutil.copytree(KAFKA, copy)
-        found = asyncio.run(measured(copy / f"{name}.fence"))
+        times = asyncio.run(measured(copy / f"{name}.fence"))
     print(f"{'milliseconds':<14}{'at rest':>10}{'most':>8}{'changed':>10}{'most':>8}")
-    for kind, (rested, behind) in found.items():
+    for kind, (rested, changed) in times.items():
         columns = [f"{1000 * median(rested):10.0f}{1000 * max(rested):8.0f}"]
-        columns += [f"{1000 * median(behind):10.0f}{1000 * max(behind):8.0f}"]
+        columns += [f"{1000 * median(changed):10.0f}{1000 * max(changed):8.0f}"]
         print(f"{kind:<14}{''.join(columns)}")
     return 0
 

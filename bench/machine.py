@@ -1,4 +1,4 @@
-"""What the measurements were made on, and with."""
+"""The machine and the versions of the measurements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine that this runs on."""
+    """The machine that runs this process."""
     return Machine(
         processor=_field("/proc/cpuinfo", "model name") or platform.processor() or "unknown",
         cores=processors(),
@@ -41,8 +41,8 @@ def this_machine() -> Machine:
         fencepost=f"{__version__} ({commit(ROOT)})",
         python=platform.python_version(),
         llvmlite=_package("llvmlite"),
-        spin=_says("spin", "-V"),
-        gcc=_says("gcc", "--version"),
+        spin=_first_line("spin", "-V"),
+        gcc=_first_line("gcc", "--version"),
     )
 
 
@@ -70,13 +70,13 @@ def _package(name: str) -> str:
 
 
 def commit(checkout: Path) -> str:
-    """The commit of a checkout, and whether it was changed since."""
-    told = _says("git", "-C", str(checkout), "describe", "--always", "--dirty")
-    return told if told != "none" else "no commit"
+    """The commit of a checkout, with a mark if the checkout has changes."""
+    description = _first_line("git", "-C", str(checkout), "describe", "--always", "--dirty")
+    return description if description != "none" else "no commit"
 
 
-def _says(*command: str) -> str:
-    """The first line that a command prints; "none" where there is no such command."""
+def _first_line(*command: str) -> str:
+    """The first line that a command prints; "none" if the command is not installed."""
     if shutil.which(command[0]) is None:
         return "none"
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,27 +1,27 @@
-"""What mutation says of every model of Kafka: `python -m bench.model_mutants`.
+"""Mutation of every model of Kafka: `python -m bench.model_mutants`.
 
-Each model is weakened in one place at a time, in an order of chance, and its checks are asked until
-one notices; docs/mutate.md says what becomes of a change. First come `FIRST` changes of each model,
-then the rest. Each trial is a line of bench/results/mutants/MODEL.jsonl, so that a campaign goes on
-where it was stopped. A trial of an earlier text of the model counts, and the page says so.
+Each model is weakened at one point at a time, in random order, and its checks run until one
+notices; docs/mutate.md describes the possible results. First come `FIRST` changes of each model,
+then the rest. Each trial is a line of bench/results/mutants/MODEL.jsonl, so that a campaign can be
+resumed. A trial with an earlier text of the model counts, and the page marks it.
 
     python -m bench.model_mutants --until 11:30    begins no trial after that
     python -m bench.model_mutants txn_group        only this model
     python -m bench.model_mutants --first          the first changes only
-    python -m bench.model_mutants --read           what has a reason that was found by reading
-    python -m bench.model_mutants --anew           also what was tried with an earlier text
-    python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
-                                                   checks in which a difference was met
-    python -m bench.model_mutants --open --whole   ... by all quick checks, and what was not decided
-    python -m bench.model_mutants --open --check NAME   ... by this one: kept where it notices
-    python -m bench.model_mutants --shared         what nothing noticed in other models that have it
+    python -m bench.model_mutants --read           changes with a reason on a page
+    python -m bench.model_mutants --anew           also changes tried with an earlier text
+    python -m bench.model_mutants --open           changes not noticed, with today's text, by the
+                                                   checks that reached a difference
+    python -m bench.model_mutants --open --whole   ... by all quick checks, and undecided changes
+    python -m bench.model_mutants --open --check NAME   ... by this one: saved if it notices
+    python -m bench.model_mutants --shared         changes not noticed in other models with them
     python -m bench.model_mutants --ok             only checks that expect ok
-    python -m bench.model_mutants --more           what survived, with the checks that were left out
-    python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
+    python -m bench.model_mutants --more           survivors, with the checks that were left out
+    python -m bench.model_mutants --page           rewrites docs/kafka/mutants.md, runs nothing
 
-A check is quick where it is not slow, asks for no behaviours and makes at most `QUICK` steps; a
-model without one is tried with its checks that are not slow. What is owed to an action is judged by
-the checks of behaviours. A change with which a check takes `PATIENCE` seconds or too much memory is
+A check is quick if it is not slow, decides no temporal property and makes at most `QUICK` steps; a
+model without a quick check is tried with all checks that are not slow. Changes of fairness are
+judged by temporal checks. A change that makes a check exceed `PATIENCE` seconds or its memory is
 not decided.
 """
 
@@ -59,11 +59,10 @@ QUICK = 700_000
 SEED = 19
 PATIENCE = 300.0
 COMPARED = 20_000
-"""Steps of a graph in which it is looked for where it parts from that of the changed model."""
 LIKENED = 300_000
-"""Steps of a graph of which it is asked whether it is alike but for a part of the state."""
+"""Limit of steps of a graph that is compared while ignoring a part of the state."""
 TRANSLATION = 3.0
-"""About the seconds that a check takes before it is asked for the first time."""
+"""Approximate seconds that a check takes to compile before its first run."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -84,30 +83,30 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
-    """Tries the changes of a model that its file of results has not; ``first``: only so many that
-    there are `FIRST`.
+    """Tries the changes of a model without a row in its file of results; with ``first``, only up to
+    `FIRST` of them.
     """
     program = load(path)
-    checks = [one for one in program.checks if options.more or not one.slow]
+    checks = [check for check in program.checks if options.more or not check.slow]
     limits = Limits(None, None, None, options.memory << 20, 1)
     ready = [job for job in jobs(program, checks, Settings(limits=limits)) if not job.model.symbols]
     shipped = changes([job for job in ready if not job.check.slow])
     every = dict(sorted(keyed(shipped), key=_chance))
     text = page.digest(program)
     results = RESULTS / f"{path.stem}.jsonl"
-    known = _begun(results, len(every))
-    left = _wanted(path.stem, every, known, text, options, first)
+    rows = _begun(results, len(every))
+    left = _wanted(path.stem, every, rows, text, options, first)
     if not left:
         return
     _say(f"{path.stem}: {len(left)} of {len(every)} changes")
-    met = {key: known[key]["parting"]["check"] for key in left if _parts(known.get(key))}
+    differences = {key: rows[key]["parting"]["check"] for key in left if _parts(rows.get(key))}
     ready = _asked(ready, checks, options)
     more: dict[str, Any] = {"more": True} if options.more else {}
     if options.check:
         ready = [job for job in ready if job.check.name in options.check]
     elif options.open and not options.whole:
-        ready = [job for job in ready if job.title in met.values()]
-        left = [key for key in left if key in met]
+        ready = [job for job in ready if job.title in differences.values()]
+        left = [key for key in left if key in differences]
         more = {"met": text}
     with results.open("a", encoding="utf-8") as file:
         for owed in (False, True):
@@ -115,13 +114,12 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
             baseline = _baseline(ready, options.more, options.quick, owed) if those else []
             if not baseline:
                 continue
-            # Only what is tried is woven into one program: fewer changes take less time to
-            # translate.
+            # Only the changes to try are combined into one program: fewer changes compile faster.
             work = campaign(baseline, [*those.values()])
             work = replace(work, compared=COMPARED, likened=0 if options.check else LIKENED)
-            for key, trial in _trials(work, those, met, options.until):
+            for key, trial in _trials(work, those, differences, options.until):
                 if options.check and trial.fate is not Fate.KILLED:
-                    # What some checks do not notice others may.
+                    # Other checks may notice this change.
                     continue
                 row = row_of(key, text, trial) | {"asked": len(baseline)} | more
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -131,44 +129,44 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
 def _wanted(
     model: str,
     every: Mapping[str, Mutant],
-    known: Mapping[str, dict[str, Any]],
+    rows: Mapping[str, dict[str, Any]],
     text: str,
     options: argparse.Namespace,
     first: bool,
 ) -> list[str]:
-    """The changes to try, of ``every`` change of a model, where some are ``known``."""
+    """The keys of the changes to try, from ``every`` change of a model."""
     if options.anew:
-        known = {key: row for key, row in known.items() if row["text"] == text}
+        rows = {key: row for key, row in rows.items() if row["text"] == text}
     elif options.open:
         left = ("different", "not decided") if options.whole else ("different",)
-        apart = {key for key, row in known.items() if page.class_of(row, {}) in left}
-        seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
+        apart = {key for key, row in rows.items() if page.class_of(row, {}) in left}
+        seen = {key for key in apart if text in (rows[key]["text"], rows[key].get("met"))}
         anew = options.whole or options.check
         return [key for key in every if key in (apart if anew else apart - seen)]
     elif options.shared:
         elsewhere = _different(model)
-        return [key for key in every if key in elsewhere and key not in known]
+        return [key for key in every if key in elsewhere and key not in rows]
     wanted = [*every][:FIRST] if first else [*every]
     if options.read:
-        told = page.explained(model)
-        wanted = [key for key in every if key in told]
+        explained = page.explained(model)
+        wanted = [key for key in every if key in explained]
     if options.more:
-        return [key for key in wanted if key in known and _is_open(known[key])]
-    return [key for key in wanted if key not in known]
+        return [key for key in wanted if key in rows and _is_open(rows[key])]
+    return [key for key in wanted if key not in rows]
 
 
 def _different(model: str) -> set[str]:
-    """The changes that make a difference which nothing has noticed, in other models than this."""
+    """The changes with an unnoticed difference in models other than this."""
     results = page.read(RESULTS, page.names(MODELS))
     noticed = page.noticed_by(results)
-    others = (one.rows.values() for one in results if one.model != model)
+    others = (result.rows.values() for result in results if result.model != model)
     left = (row for rows in others for row in rows if page.class_of(row, noticed) == "different")
     return {row["key"] for row in left}
 
 
 def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace) -> list[Job]:
-    """The checks that are asked, as far as that is known before they have run."""
-    steps = {one.name: dict(one.counts).get("generated", 0) for one in checks}
+    """The checks to run, as far as this can be decided before they have run."""
+    steps = {check.name: dict(check.counts).get("generated", 0) for check in checks}
     return [
         job
         for job in ready
@@ -178,32 +176,37 @@ def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Name
 
 
 def _chance(change: tuple[str, Mutant]) -> str:
-    """An order by chance, which stays when there are other changes."""
+    """A sort key for a pseudorandom order that is stable under other changes."""
     return hashlib.sha256(f"{SEED} {change[0]}".encode()).hexdigest()
 
 
 def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
-    """The changes, each with what names it as long as the text of its declaration stays."""
+    """The changes, each with a key that is stable as long as the text of its declaration stays."""
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for mutant in every:
-        told = mutant.path.name, mutant.where, mutant.kind, mutant.change
-        seen[told] += 1
-        yield page.key_of(*told, seen[told]), mutant
+        identity = mutant.path.name, mutant.where, mutant.kind, mutant.change
+        seen[identity] += 1
+        yield page.key_of(*identity, seen[identity]), mutant
 
 
 def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
-    """What is kept of a trial; ``text`` names the text of the model."""
-    told = trial_object(trial)
-    row: dict[str, Any] = {"key": key, "text": text, "fate": told["fate"], "check": told["check"]}
+    """The row to save for a trial; ``text`` is the digest of the model's text."""
+    values = trial_object(trial)
+    row: dict[str, Any] = {
+        "key": key,
+        "text": text,
+        "fate": values["fate"],
+        "check": values["check"],
+    }
     if trial.fate in (Fate.SURVIVED, Fate.EQUIVALENT, Fate.UNDECIDED):
         names = ("line", "where", "kind", "change", "same_counts", "otherwise", "parting", "hidden")
         row["file"] = Path(os.path.relpath(trial.mutant.path, MODELS)).as_posix()
-        row |= {name: told[name] for name in names}
+        row |= {name: values[name] for name in names}
     return row
 
 
 def _parts(row: Mapping[str, Any] | None) -> bool:
-    """Whether it is known where the graphs part."""
+    """Whether a row records where the graphs part."""
     return row is not None and row.get("parting") is not None
 
 
@@ -212,17 +215,17 @@ def _is_open(row: dict[str, Any]) -> bool:
 
 
 def _trials(
-    work: Campaign, left: Mapping[str, Mutant], met: Mapping[str, str], until: float | None
+    work: Campaign, left: Mapping[str, Mutant], differences: Mapping[str, str], until: float | None
 ) -> Iterator[tuple[str, Trial]]:
-    """The trials: first the check in which an earlier trial has ``met`` a difference, if any, then
-    those that noticed much for their cost.
+    """The trials: first the check named in ``differences``, if any, then those with many kills for
+    their cost.
     """
     noticed: Counter[str] = Counter()
     asked: set[str] = set()
 
-    def worth(one: CheckResult) -> float:
-        title = one.job.title
-        cost = one.outcome.statistics.seconds + (0.1 if title in asked else TRANSLATION)
+    def worth(result: CheckResult) -> float:
+        title = result.job.title
+        cost = result.outcome.statistics.seconds + (0.1 if title in asked else TRANSLATION)
         return -(noticed[title] + 0.5) / cost
 
     began = time.monotonic()
@@ -230,12 +233,12 @@ def _trials(
         if _late(until):
             return
         order = sorted(work.baseline, key=worth)
-        order.sort(key=lambda one: one.job.title != met.get(key))
+        order.sort(key=lambda result: result.job.title != differences.get(key))
         work = replace(work, baseline=tuple(order))
         trial = attempt(work, mutant)
         if trial is None:
             raise KeyboardInterrupt
-        asked |= {one.job.title for one in work.baseline[: trial.runs]}
+        asked |= {result.job.title for result in work.baseline[: trial.runs]}
         if trial.fate is Fate.KILLED and trial.check is not None:
             noticed[trial.check] += 1
         yield key, trial
@@ -244,8 +247,8 @@ def _trials(
 
 
 def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[CheckResult]:
-    """The checks as they come out by themselves: the quick ones, or all the others; where it is
-    about what is ``owed``, those of behaviours.
+    """The results of the checks on the original model: the quick ones, or with ``more`` all others;
+    with ``owed``, for changes of fairness, the temporal ones.
     """
     asked: list[CheckResult] = []
     left: list[CheckResult] = []
@@ -267,7 +270,7 @@ def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[
 
 
 def _begun(results: Path, changes: int) -> dict[str, dict[str, Any]]:
-    """The rows of a file of results by their keys; its head says how many changes there are."""
+    """The rows of a file of results by key; the head of the file has the number of changes."""
     results.parent.mkdir(parents=True, exist_ok=True)
     rows = page.rows_of(results)[1] if results.exists() else {}
     lines = [{"changes": changes, "seed": SEED}, *rows.values()]

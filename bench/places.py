@@ -1,4 +1,4 @@
-"""Tables that a program writes into a page: each stands between two comments."""
+"""Generated tables in a page, each between two comments."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ END = "<!-- end -->"
 
 
 def filled(page: str, command: str, text: str) -> str:
-    """The page with ``text`` in the place of what ``command`` writes there."""
+    """The page with ``text`` in the section that ``command`` writes."""
     begin = f"<!-- by {command} -->"
-    place = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.S)
-    after, count = place.subn(lambda _: f"{begin}\n{text}{END}", page)
+    section = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.S)
+    after, count = section.subn(lambda _: f"{begin}\n{text}{END}", page)
     if count != 1:
         raise AssertionError(f"the page has {count} places for {command}")
     return after
 
 
 def fill(page: Path, command: str, text: str) -> None:
-    """Writes ``text`` into its place in a file."""
+    """Writes ``text`` into its section of a file."""
     replace(page, filled(page.read_text(encoding="utf-8"), command, text))
 
 

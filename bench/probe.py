@@ -1,9 +1,9 @@
-"""One check, watched from inside: the time and memory of each level, and where the time goes.
+"""One check, observed from inside: the time and memory of each level, and a profile of the time.
 
     python -m bench.probe FILE BEGAN -- check SPEC --check NAME ...
 
-runs the command behind the two dashes in this process, as it is, and writes what was seen to FILE
-as JSON. BEGAN is the time (of ``time.time``) when the process was started.
+runs the command after the two dashes in this process, unchanged, and writes the observations to
+FILE as JSON. BEGAN is the time (of ``time.time``) when the process was started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 STARTED = time.time()
 
-# Behind the clock (E402): what it takes to import them is one of the phases.
+# Imports follow the clock (E402), because importing them is one of the phases.
 from fencepost.checker.cli import main as cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
 from fencepost.checker.native import search, states  # noqa: E402
@@ -38,14 +38,14 @@ IMPORTED = time.time()
 KERNELS: tuple[str, ...] = ("expand", "merge", "rehash", "spread", "examine")
 SAMPLE_SECONDS = 0.002
 ENOUGH = 1_000_000
-"""From so many states on, what the memory is per state means something."""
+"""Number of states that makes bytes per state meaningful."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level, when its states are found and examined. Counts and ``seconds`` are from the
-    beginning of the search; ``resident`` is in bytes above those before the first level, and
-    ``most`` the most bytes per state at any moment since the level before (0: too few states).
+    """A level, once its states are generated and examined. Counts and ``seconds`` are from the
+    beginning of the search; ``resident`` is in bytes above the value before the first level, and
+    ``most`` the maximal bytes per state since the previous level (0: too few states).
     """
 
     level: int
@@ -58,7 +58,7 @@ class Level:
 
 @dataclass(slots=True)
 class Seen:
-    """What a probe writes. The phases follow each other, in seconds; ``kernels`` are seconds of
+    """The output of a probe. The phases follow each other, in seconds; ``kernels`` are seconds of
     all workers together.
     """
 
@@ -69,14 +69,14 @@ class Seen:
 
 
 class Stopwatch:
-    """How long functions take by name, without the time of those called by them."""
+    """Time spent in functions by name, without the time of their callees."""
 
     def __init__(self) -> None:
         self._mine = threading.local()
         self._threads: list[dict[str, float]] = []
 
     def timed(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
-        """The function, timed."""
+        """The function with its time added to ``name``."""
 
         def call(*arguments: int) -> None:
             mine = self._mine
@@ -99,7 +99,7 @@ class Stopwatch:
 
 
 class Probe:
-    """What is watched, and what was seen of it."""
+    """Instruments the engine and records the observations."""
 
     def __init__(self, began: float) -> None:
         self.seen = Seen()
@@ -109,13 +109,13 @@ class Probe:
         self.phase("imports", IMPORTED)
 
     def phase(self, name: str, now: float | None = None) -> None:
-        """A phase ends."""
+        """Ends a phase."""
         now = time.time() if now is None else now
         self.seen.phases[name] = self.seen.phases.get(name, 0.0) + now - self._last
         self._last = now
 
     def install(self) -> None:
-        """Has the engine use what is watched here."""
+        """Makes the engine use the instrumented functions."""
         probe, translated, quick = self, search.translated, build.Compilation.quick
 
         def watched_translation(
@@ -123,16 +123,16 @@ class Probe:
         ) -> tuple[build.Compilation, Sizes]:
             probe.phase("spec")
             probe.seen.words = layout.words
-            made = translated(model, layout, properties, symmetric=symmetric)
+            translation = translated(model, layout, properties, symmetric=symmetric)
             probe.phase("writing code")
-            return made
+            return translation
 
         def watched_compilation(compilation: build.Compilation) -> build.Code:
             code = quick(compilation)
             probe.phase("compiling")
             return code
 
-        # Types hold these names for constants, which they are everywhere else.
+        # The module declares these names as constants, which they are everywhere else.
         engine: Any = search
         engine.translated = watched_translation
         kept: Any = states
@@ -142,7 +142,7 @@ class Probe:
 
 
 class WatchedExplorer(Explorer):
-    """The search itself, level by level."""
+    """The search, measured level by level."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class WatchedExplorer(Explorer):
         self._probe.phase("freeing")
 
     def _watched(self, code: build.Code) -> build.Code:
-        # The functions do not keep the code alive that they are part of.
+        # The functions do not keep their code alive.
         self._codes.append(code)
         timed = self._probe.watch.timed
         return replace(
@@ -211,7 +211,8 @@ class WatchedExplorer(Explorer):
         )
 
     def _watched_set(self, code: build.SetCode) -> build.SetCode:
-        # Under the names of what does the same for whole states; these are not decoded.
+        # Timed under the names of the functions that do the same for whole states, which are not
+        # decoded.
         self._set_codes_kept.append(code)
         timed = self._probe.watch.timed
         return replace(
@@ -244,7 +245,7 @@ def main() -> int:
     probe.phase("reporting")
     seen = probe.seen
     if seen.levels:
-        # The search ends with its last level; what the explorer does after that is for traces.
+        # The search ends with its last level; the explorer's later work is for traces.
         seen.phases["search"] = seen.levels[-1].seconds
         seen.phases["tracing"] = max(0.0, seen.phases["tracing"] - seen.levels[-1].seconds)
     seen.kernels = probe.watch.totals()

@@ -1,4 +1,4 @@
-"""Runs a command as a whole process, and tells what it took by the system's own account."""
+"""Runs a command as a whole process and reports its resource use as accounted by the system."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that ended. Times in seconds, ``peak`` in bytes (of the largest process).
+    """A completed command. Times in seconds, ``peak`` in bytes (of the largest process).
 
-    ``others`` is how many processors were busy meanwhile with anything else, on average.
+    ``others`` is the average number of processors that were busy with other work meanwhile.
     """
 
     command: tuple[str, ...]
@@ -32,7 +32,7 @@ class Ran:
 
 
 class Failed(Exception):
-    """A command did not do what it was asked for; the argument says which, and what it printed."""
+    """A command failed; the argument contains the command and its output."""
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
-            # With the processes that it has started: SPIN's workers would go on.
+            # Includes the processes that it has started: SPIN's workers would continue otherwise.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -68,14 +68,14 @@ def run(
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
-        said = output.read().decode(errors="replace")
-        complained = errors.read().decode(errors="replace")
+        printed = output.read().decode(errors="replace")
+        diagnostics = errors.read().decode(errors="replace")
     others = max(0.0, busy - usage.ru_utime - usage.ru_stime) / wall
     ran = Ran(
         tuple(command),
         process.returncode,
-        said,
-        complained,
+        printed,
+        diagnostics,
         wall,
         usage.ru_utime,
         usage.ru_stime,
@@ -89,7 +89,7 @@ def run(
 
 
 def family_seconds() -> float:
-    """The processor time of this process and all that it has started, dead ones included."""
+    """The processor time of this process and all its descendants, including dead ones."""
     ticks, parents = dict[int, int](), dict[int, int]()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
@@ -97,17 +97,17 @@ def family_seconds() -> float:
                 stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
                 fields = stat.rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])
-                # User and system, its own and of those that it has waited for.
-                ticks[int(folder.name)] = sum(int(one) for one in fields[11:15])
-    found, left = 0, {os.getpid()}
+                # User and system, of the process and of the children it has waited for.
+                ticks[int(folder.name)] = sum(int(field) for field in fields[11:15])
+    ticks_used, left = 0, {os.getpid()}
     while left:
-        found += sum(ticks[one] for one in left)
-        left = {one for one, parent in parents.items() if parent in left}
-    return found / os.sysconf("SC_CLK_TCK")
+        ticks_used += sum(ticks[process] for process in left)
+        left = {process for process, parent in parents.items() if parent in left}
+    return ticks_used / os.sysconf("SC_CLK_TCK")
 
 
 def _busy_seconds() -> float:
-    """Processor time that anything on this machine has used, or was denied; 0 if untold."""
+    """Processor time that this machine has used or that was stolen; 0 if unknown."""
     try:
         words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
     except OSError:

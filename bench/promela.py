@@ -1,10 +1,10 @@
-"""Two-phase commit in Promela, action for action what `models/classics/two_phase_commit.fence` is.
+"""Two-phase commit in Promela, with the same actions as `models/classics/two_phase_commit.fence`.
 
     python -m bench.promela 8
 
-One process, every action of every resource manager written out, fields as narrow as Promela has
-them: of the ways to write it that were tried, the one that SPIN runs fastest. It has no invariant;
-SPIN would evaluate that on every step.
+One process, with every action of every resource manager written out and fields as narrow as Promela
+has them: the fastest for SPIN among the variants that were tried. It has no invariant, since SPIN
+would evaluate that on every step.
 """
 
 from __future__ import annotations

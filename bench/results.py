@@ -1,6 +1,6 @@
-"""What was measured, as plain data, and its files.
+"""The measurements as plain data, and their files.
 
-A case that is measured again replaces what was known of it, and nothing else.
+Measuring a case again replaces its earlier results and nothing else.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any
 from bench.machine import Machine
 
 FIXED_BYTES = 32 << 20
-"""What a search may take however few its states are."""
+"""Memory that a search may take regardless of the number of its states."""
 SPILLED = "expanded states on disk"
 """The note of searches with ``--spill``."""
 MANY = 4_000_000
-"""The states from which on bytes per state are held against a bound at every level."""
+"""Minimal number of states for a bound of bytes per state at every level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One program on one case: medians over ``runs`` runs of the whole process.
 
-    ``faster`` is by how much it beats SPIN with its best table (0: nothing to compare with).
-    ``others`` is how many processors other programs kept busy, at most.
+    ``faster`` is the ratio of SPIN's time with its best table to this one (0: no comparison).
+    ``others`` is the maximal number of processors that other programs kept busy.
     """
 
     part: str
@@ -52,8 +52,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search watched from inside; see `bench.probe` for phases, kernels and levels. ``note`` is
-    what was unusual.
+    """One instrumented search; see `bench.probe` for phases, kernels and levels. ``note`` names
+    unusual conditions.
     """
 
     case: str
@@ -75,14 +75,14 @@ class Search:
 
     @property
     def most(self) -> float:
-        """The most bytes per state at any moment past a million states. Never below 0, though the
-        memory of the compiler, which counts among what was held before, is given back by then.
+        """The maximal bytes per state at any moment after a million states. Never below 0, although
+        the memory of the compiler, which is part of the initial value, has been released by then.
         """
         return max((level["most"] for level in self.levels), default=0.0)
 
     @property
     def long(self) -> bool:
-        """Whether there were so many states that memory per state means something."""
+        """Whether the search had enough states for a meaningful memory per state."""
         return self.distinct >= 1_000_000
 
     @property
@@ -92,13 +92,13 @@ class Search:
 
     @property
     def growing(self) -> float:
-        """Bytes per state at the end, without those that do not grow with the states."""
+        """Bytes per state at the end, without the fixed part."""
         return max(0.0, self.levels[-1]["resident"] - FIXED_BYTES) / self.distinct
 
     @property
     def growing_most(self) -> float:
-        """In the same way, the most at any moment of a level at whose end there were many, if
-        anything a little too much: what does not grow is shared out among those of the end.
+        """The maximum of the same figure at any moment of a level with many states at its end. It
+        may be slightly too high: the fixed part is divided by the states at the end.
         """
         return max(
             (
@@ -112,7 +112,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """When, and in what company, a part was measured."""
+    """The date, load and duration of a part's measurement."""
 
     part: str
     when: str
@@ -122,7 +122,7 @@ class Made:
 
 @dataclass(slots=True)
 class Results:
-    """Everything measured, of one machine."""
+    """All measurements on one machine."""
 
     machine: Machine
     made: list[Made] = field(default_factory=list[Made])
@@ -130,36 +130,38 @@ class Results:
     searches: list[Search] = field(default_factory=list[Search])
 
     def row(self, part: str, case: str, tool: str, workers: int) -> Row | None:
-        """The row of this name, if it was measured."""
+        """The row with this key, if measured."""
         wanted = part, case, tool, workers
-        found = (r for r in self.rows if (r.part, r.case, r.tool, r.workers) == wanted)
-        return next(found, None)
+        matches = (r for r in self.rows if (r.part, r.case, r.tool, r.workers) == wanted)
+        return next(matches, None)
 
     def search(self, case: str, workers: int, note: str = "") -> Search | None:
-        """The search of this name, if it was watched."""
+        """The search with this key, if measured."""
         wanted = case, workers, note
-        found = (s for s in self.searches if (s.case, s.workers, s.note) == wanted)
-        return next(found, None)
+        matches = (s for s in self.searches if (s.case, s.workers, s.note) == wanted)
+        return next(matches, None)
 
     def replace(self, made: Made, rows: Sequence[Row], searches: Sequence[Search]) -> None:
-        """Takes in what was measured of a part, case by case."""
+        """Replaces the results of a part, case by case."""
         cases = {(row.part, row.case) for row in rows}
         names = {(search.case, search.workers, search.note) for search in searches}
         kept = [row for row in self.rows if (row.part, row.case) not in cases]
-        self.made = [*(one for one in self.made if one.part != made.part), made]
+        self.made = [*(other for other in self.made if other.part != made.part), made]
         self.rows = sorted([*kept, *rows], key=lambda row: (row.part, _size(row.case)))
-        others = [one for one in self.searches if (one.case, one.workers, one.note) not in names]
+        others = [
+            other for other in self.searches if (other.case, other.workers, other.note) not in names
+        ]
         self.searches = sorted([*others, *searches], key=lambda search: _size(search.case))
 
 
 def _size(case: str) -> int:
-    """The size of two-phase commit; other models come behind it, in the order measured."""
+    """The size of two-phase commit; other models follow it, in the order measured."""
     name, _, size = case.partition(",")[0].partition(" = ")
     return int(size) if name == "N" else 99
 
 
 def median(values: Iterable[float]) -> float:
-    """The median; 0 of nothing."""
+    """The median; 0 without values."""
     numbers = list(values)
     return statistics.median(numbers) if numbers else 0.0
 
@@ -171,7 +173,7 @@ def save(results: Results, folder: Path) -> None:
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     rows = [list(asdict(row).values()) for row in results.rows]
     _write_csv(folder / "runs.csv", [item.name for item in fields(Row)], rows)
-    # Those that were watched for what they take in an unusual way are in ``results.json`` only.
+    # Searches under unusual conditions are in ``results.json`` only.
     usual = [search for search in results.searches if not search.note]
     names = ["level", "distinct", "generated", "seconds", "resident", "most"]
     levels = [
@@ -183,22 +185,22 @@ def save(results: Results, folder: Path) -> None:
 
 
 def load(folder: Path, machine: Machine, anywhere: bool = False) -> Results:
-    """What `save` wrote; nothing, where it did not, or on another machine than this one, unless it
-    may be from ``anywhere``.
+    """The results that `save` wrote; empty if there are none, or if they come from another machine
+    and ``anywhere`` is not set.
     """
     try:
-        told: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        values: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Results(machine)
-    before = Machine(**told["machine"])
+    before = Machine(**values["machine"])
     here = (before.processor, before.cores) == (machine.processor, machine.cores)
     if not here and not anywhere:
         return Results(machine)
     return Results(
         before if anywhere else machine,
-        [Made(**one) for one in told["made"]],
-        [Row(**one) for one in told["rows"]],
-        [Search(**one) for one in told["searches"]],
+        [Made(**fields) for fields in values["made"]],
+        [Row(**fields) for fields in values["rows"]],
+        [Search(**fields) for fields in values["searches"]],
     )
 
 

@@ -1,7 +1,7 @@
-"""Where the rules of docs/kafka/rules.md stand, in the models and in Kafka's code.
+"""The places of the rules of docs/kafka/rules.md in the models and in Kafka's code.
 
-`python -m bench.rule_places` writes the table of the page anew, from rule_places.toml and the text
-of the models; lines of the models move with every change, so it is run after one.
+`python -m bench.rule_places` rewrites the table of the page from rule_places.toml and the text of
+the models. Run it after each change of a model, since the lines move.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DECLARED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a model: that of a declaration, or the one inside it that names the rule."""
+    """A line of a model: that of a declaration, or a line inside it that names the rule."""
 
     path: Path
     name: str
@@ -41,39 +41,41 @@ class Line:
 
     @property
     def link(self) -> str:
-        """What leads there from the page."""
-        place = self.path.relative_to(ROOT).as_posix()
-        return f"[`{self.path.stem}` `{self.name}`](../../{place}#L{self.number})"
+        """The link from the page."""
+        path = self.path.relative_to(ROOT).as_posix()
+        return f"[`{self.path.stem}` `{self.name}`](../../{path}#L{self.number})"
 
 
 def rules(page: str) -> list[str]:
     """The rows of the tables of rules."""
-    before, _, behind = page.partition(BEGIN)
-    return RULE.findall(before + behind.partition(END)[2])
+    before, _, after = page.partition(BEGIN)
+    return RULE.findall(before + after.partition(END)[2])
 
 
-def line(place: str, rule: str) -> Line:
-    """The line of a rule in a declaration, given as ``file name``. Raises `LookupError`."""
-    stem, name = place.split()
-    places = MODELS / "lib" / f"{stem}.fence", MODELS / f"{stem}.fence"
-    path = next((one for one in places if one.exists()), None)
+def line(declaration: str, rule: str) -> Line:
+    """The line of a rule in a declaration, which is named as ``file name``. Raises
+    `LookupError`.
+    """
+    stem, name = declaration.split()
+    paths = MODELS / "lib" / f"{stem}.fence", MODELS / f"{stem}.fence"
+    path = next((path for path in paths if path.exists()), None)
     if path is None:
         raise LookupError(f"{rule}: there is no model {stem}")
     text = path.read_text(encoding="utf-8").splitlines()
-    found = [(n, match) for n, one in enumerate(text) if (match := DECLARED.match(one))]
-    own = next((at for at, (_, match) in enumerate(found) if match["name"] == name), None)
+    declarations = [(n, match) for n, row in enumerate(text) if (match := DECLARED.match(row))]
+    own = next((at for at, (_, match) in enumerate(declarations) if match["name"] == name), None)
     if own is None:
         raise LookupError(f"{rule}: {path.name} declares no {name}")
-    first, match = found[own]
+    first, match = declarations[own]
     indent = len(match["indent"])
-    behind = (n for n, other in found[own + 1 :] if len(other["indent"]) <= indent)
-    last = next(behind, len(text))
-    # What stands above the next declaration is said of that one.
+    later = (n for n, other in declarations[own + 1 :] if len(other["indent"]) <= indent)
+    last = next(later, len(text))
+    # Comments above the next declaration belong to that.
     while text[last - 1].lstrip()[:1] in ("", "#"):
         last -= 1
     if match["kind"] == "role":
         last = first
-    # A comment that begins with the rule says that this is it; another one may only speak of it.
+    # A comment that begins with the rule marks its line; other comments may merely mention it.
     own_name = rf"{re.escape(rule)}(?![\w.]*\d)"
     inside = range(first, last)
     for named in (re.compile(rf"# *{own_name}"), re.compile(rf"#.*\b{own_name}")):
@@ -86,21 +88,23 @@ def line(place: str, rule: str) -> Line:
 def methods(rule: str, row: dict[str, Any], data: dict[str, Any], page: str) -> list[str]:
     """The methods of a rule, as links. Raises `LookupError`."""
     sources = {
-        found[1]: (found[2], found[3]) for one in page.splitlines() if (found := SOURCE.match(one))
+        match[1]: (match[2], match[3])
+        for row_text in page.splitlines()
+        if (match := SOURCE.match(row_text))
     }
-    made: list[str] = []
+    links: list[str] = []
     for method in row.get("code", ()):
         source, _, name = method.partition("#")
         if source not in sources:
             raise LookupError(f"{rule}: there is no source {source}")
         file, address = sources[source]
         at = data["lines"].get(method)
-        made.append(f"[`{file}#{name}`]({address}{f'#L{at}' if at else ''})")
-    return made
+        links.append(f"[`{file}#{name}`]({address}{f'#L{at}' if at else ''})")
+    return links
 
 
 def table(page: str) -> str:
-    """The table of the page. Raises `LookupError` where a name is not found."""
+    """The table of the page. Raises `LookupError` if a name does not exist."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     rows = data["rows"]
     missing = {*rules(page)} ^ rows.keys()
@@ -109,7 +113,7 @@ def table(page: str) -> str:
     lines = ["| row | in the models | in Kafka |", "| --- | --- | --- |"]
     for rule in dict.fromkeys(rules(page)):
         row = rows[rule]
-        ours = "<br>".join(line(place, rule).link for place in row["model"])
+        ours = "<br>".join(line(declaration, rule).link for declaration in row["model"])
         theirs = "<br>".join(methods(rule, row, data, page)) or row["why"]
         lines.append(f"| {rule} | {ours} | {theirs} |")
     return "\n".join(lines) + "\n"
@@ -117,8 +121,8 @@ def table(page: str) -> str:
 
 def filled(page: str) -> str:
     """The page with its table."""
-    before, _, behind = page.partition(BEGIN)
-    return f"{before}{BEGIN}{table(page)}{END}{behind.partition(END)[2]}"
+    before, _, after = page.partition(BEGIN)
+    return f"{before}{BEGIN}{table(page)}{END}{after.partition(END)[2]}"
 
 
 def main() -> int:

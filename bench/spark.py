@@ -1,13 +1,13 @@
-"""The engine spark beside the engine local, and where its time goes.
+"""The engine spark compared with the engine local, and a profile of its time.
 
     python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions; 9 and 10
                                      also as on a cluster, with a task for each partition and
-                                     through Spark's shuffle; and the memory that some models take
+                                     through Spark's shuffle; and the memory of some models
     python -m bench.spark --write    also the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
-Prints a table in Markdown. The start of the session is not counted. An idle machine is wanted: all
-seconds but those in machine code are of wall time.
+Prints a table in Markdown. The start of the session is not counted. Use an idle machine: all
+seconds except those in machine code are wall time.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ WIDE = (("kafka/txn_core_v1", "fixed_more"), ("kafka/txn_failover", "fixed_came_
 """Checks of models whose states have many words."""
 Settings: TypeAlias = tuple[tuple[str, str], ...]
 FLUSHED_SECONDS = 0.5
-"""So long after a job its events may come."""
+"""Seconds after a job within which its events are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: the words of a state, the states found, seconds of wall time and of
-    processors, when it began, and the most memory of this process.
+    """One run of an engine: the words of a state, the number of states, wall time and processor
+    time in seconds, the starting time, and the peak memory of this process.
     """
 
     words: int
@@ -60,9 +60,9 @@ class Run:
 
 
 def measured(engine: Engine, spec: Path, name: str) -> Run:
-    """Runs a check, which must come out as expected."""
+    """Runs a check, which must have the expected result."""
     read = program.load(spec)
-    (check,) = (one for one in read.checks if one.name == name)
+    (check,) = (item for item in read.checks if item.name == name)
     model = program.build(read, check)
     memory = [resident_bytes()]
 
@@ -75,14 +75,14 @@ def measured(engine: Engine, spec: Path, name: str) -> Run:
     seconds = time.monotonic() - began
     processor = family_seconds() - before
     statistics = outcome.statistics
-    found = (statistics.distinct, statistics.generated, statistics.depth)
-    assert found == tuple(count for _, count in check.counts), found
+    counts = (statistics.distinct, statistics.generated, statistics.depth)
+    assert counts == tuple(count for _, count in check.counts), counts
     return Run(Layout(model).words, statistics.distinct, seconds, processor, since, max(memory))
 
 
 def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
-    """The runs, as they are measured: for each size this machine first, and the better of two; then
-    some as on a cluster: with a task for each partition, and through Spark's shuffle.
+    """The runs, as they are measured: for each size first on this machine, the better of two; then
+    some as on a cluster, with a task for each partition and through Spark's shuffle.
     """
     alone = dict[int, Run]()
 
@@ -119,12 +119,12 @@ def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
 
 
 def warm_up(where: Cluster) -> None:
-    """Java and the workers in Python begin slowly: that is a part of the start."""
+    """Starts Java and the Python workers, which are slow at first; this belongs to the start."""
     measured(Spark(where, lambda local: local.level > 3), SPEC, "six")
 
 
 def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
-    """What executors keep of models with wide states, on two partitions."""
+    """The memory that executors use for models with wide states, on two partitions."""
     for path, name in WIDE:
         spec = MODELS / f"{path}.fence"
         alone = measured(Local(), spec, name)
@@ -140,8 +140,8 @@ def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
 def cluster(
     options: argparse.Namespace, partitions: int, events: Events, settings: Settings = ()
 ) -> Cluster:
-    """Where a run takes place; those of the same settings share a session."""
-    asked: list[tuple[str, str]] = [tuple(one.split("=", 1)) for one in options.settings]
+    """The cluster of a run; runs with the same settings share a session."""
+    asked: list[tuple[str, str]] = [tuple(word.split("=", 1)) for word in options.settings]
     return Cluster(options.master, partitions, (*events.settings, *asked, *settings))
 
 
@@ -160,11 +160,11 @@ def main() -> None:
     print(f"load before: {load:.1f}")
     print(spark_page.line(spark_page.HEAD))
     print(spark_page.line(["---"] * len(spark_page.HEAD)))
-    found: list[Row] = []
+    measurements: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
         events = Events(Path(folder))
         for row in rows(options, events):
-            found.append(row)
+            measurements.append(row)
             print(spark_page.line(row.cells), flush=True)
         kept = [*wide(options, events)]
     print(f"load after: {os.getloadavg()[0]:.1f}")
@@ -173,7 +173,7 @@ def main() -> None:
         f"{session.library()}, Python {platform.python_version()}, {options.master} on "
         f"{machine.cores} cores of {machine.processor}; load before {load:.1f}"
     )
-    text = spark_page.section(found, kept, where)
+    text = spark_page.section(measurements, kept, where)
     print(text)
     if options.write:
         spark_page.write(ROOT / "docs" / "spark.md", text)

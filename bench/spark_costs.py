@@ -1,6 +1,6 @@
-"""Where the time of a run on Spark goes: what tasks tell, and Spark's own log of events.
+"""A profile of a run on Spark, from the reports of tasks and Spark's own log of events.
 
-It does not know what is run, nor how the costs are printed.
+This module depends neither on the program that runs nor on the format of the output.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 from fencepost.checker.spark.records import Merged
 
 FEW = 100_000
-"""Levels of fewer states say nothing about how evenly states are spread."""
+"""Smaller levels do not show how evenly states are distributed."""
 
 
 @dataclass(slots=True)
 class Costs:
-    """Of a run: jobs, states and successors, and seconds of the slots for tasks.
+    """The costs of a run: jobs, states and successors, and seconds of task slots.
 
     ``expand`` and ``merge`` are spent in machine code, ``shuffle`` while Spark writes successors
-    for other tasks and fetches them, ``collecting`` by Java's garbage collector, ``running`` is
-    all that tasks take. ``first`` is the time of the first job, since the epoch, and ``last`` the
-    end of the last one. ``table_bytes`` is the size of all tables in the end, and ``blocks`` that
-    of each block of an RDD that is kept.
+    for other tasks and fetches them, ``collecting`` by Java's garbage collector; ``running`` is the
+    total time of tasks. ``first`` is the time of the first job, since the epoch, and ``last`` the
+    end of the last one. ``table_bytes`` is the final size of all tables, and ``blocks`` that of
+    each cached block of an RDD.
     """
 
     jobs: int = 0
@@ -45,22 +45,22 @@ class Costs:
     table_bytes: int = 0
     blocks: dict[str, int] = field(default_factory=dict[str, int])
 
-    def add(self, found: Sequence[Merged]) -> None:
-        """Takes in a level, as Fencepost's tasks tell of it."""
-        expanded = [one.expanded for one in found if one.expanded is not None]
+    def add(self, partitions: Sequence[Merged]) -> None:
+        """Adds a level, as reported by Fencepost's tasks."""
+        expanded = [part.expanded for part in partitions if part.expanded is not None]
         self.jobs += 1
-        self.transitions += sum(one.transitions for one in expanded)
-        self.new += sum(one.seen for one in found)
-        self.sent += sum(one.sent for one in expanded)
-        self.expand += sum(one.native for one in expanded)
-        self.merge += sum(one.native for one in found)
-        self.table_bytes = sum(one.table_bytes for one in found)
-        kept = [one.kept for one in found]
+        self.transitions += sum(part.transitions for part in expanded)
+        self.new += sum(part.seen for part in partitions)
+        self.sent += sum(part.sent for part in expanded)
+        self.expand += sum(part.native for part in expanded)
+        self.merge += sum(part.native for part in partitions)
+        self.table_bytes = sum(part.table_bytes for part in partitions)
+        kept = [part.kept for part in partitions]
         if sum(kept) > FEW:
             self.skew = max(self.skew, max(kept) * len(kept) / sum(kept))
 
     def read(self, event: dict[str, Any]) -> None:
-        """Takes in an event of Spark's log."""
+        """Adds an event of Spark's log."""
         match event["Event"]:
             case "SparkListenerJobStart":
                 began = event["Submission Time"] / 1e3
@@ -88,8 +88,8 @@ class Costs:
 
     @property
     def transfer(self) -> float:
-        """What is left of the tasks: bytes on their way between Java and Python, and Spark's work
-        with them.
+        """The remaining time of tasks: transfer between Java and Python, and Spark's handling of
+        the data.
         """
         return max(0.0, self.running - self.expand - self.merge - self.shuffle)
 
@@ -103,7 +103,7 @@ class Events:
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """What makes Spark write the log."""
+        """The settings that make Spark write the log."""
         return (
             ("spark.eventLog.enabled", "true"),
             ("spark.eventLog.dir", self._folder.as_uri()),
@@ -113,7 +113,7 @@ class Events:
         )
 
     def take(self, costs: Costs) -> None:
-        """Adds what has come since the last time."""
+        """Adds the events since the last call."""
         for path in self._folder.iterdir():
             if path.name.startswith("."):
                 continue

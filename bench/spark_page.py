@@ -1,6 +1,6 @@
-"""What a run on Spark costs: a table of runs, and a model fitted to all but one.
+"""The costs of a run on Spark: a table of runs, and a model fitted to all except one.
 
-It writes its part of docs/spark.md, and does not know how anything is measured.
+This module writes its part of docs/spark.md; the measuring is elsewhere.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ HEAD = (
     "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
 HELD_OUT = (10, 8)
-"""The size and the partitions of the run through the shuffle that the model is not fitted to."""
+"""The size and the partitions of the run through the shuffle that is held out from the fit."""
 LARGE = (10**9, 10**10, 10**12)
 EXECUTORS, CORES = 8, 4
 KEPT_BYTES = 12
-"""What tables and RDDs take for a state of one word, rounded up."""
+"""Bytes of a state of one word in tables and RDDs, rounded up."""
 FANOUT, SENT = 13.0, 0.5
-"""What is assumed of large models: successors of a state, and how many of them are sent."""
+"""Assumptions about large models: successors per state, and the part of them that is
+transferred.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run, with ``tasks`` tasks in a stage. ``before``: seconds until the first job, in which the
-    driver searches alone; ``local`` those of the engine local. ``shuffled``: successors went
-    through Spark's shuffle, as on a cluster, and not in files. ``processor`` and ``alone`` are the
-    processor time of both engines.
+    """A run, with ``tasks`` tasks in a stage. ``before`` has the seconds until the first job, when
+    the driver searches alone; ``local`` those of the engine local. With ``shuffled``, successors
+    passed through Spark's shuffle, as on a cluster, instead of files. ``processor`` and ``alone``
+    are the processor time of both engines.
     """
 
     size: int
@@ -55,12 +57,12 @@ class Row:
 
     @property
     def scheduling(self) -> float:
-        """Seconds of slots that run no task, while there are jobs or the driver prepares one."""
+        """Seconds of idle slots, while there are jobs or the driver prepares one."""
         return max(0.0, self.cores * (self.seconds - self.before) - self.costs.running)
 
     @property
     def cells(self) -> list[str]:
-        """The run as a line of the table; parts of the time are seconds of all slots."""
+        """The run as a row of the table; parts of the time are seconds of all slots."""
         costs = self.costs
         parts = (costs.expand, costs.merge, costs.shuffle, costs.transfer, self.scheduling)
         on_spark = [f"{part:.1f}" for part in parts] if costs.jobs else [""] * len(parts)
@@ -87,7 +89,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A run of a model whose states have ``words`` words, and what executors kept of it; seconds
+    """A run of a model with states of ``words`` words, and the memory it took on executors; seconds
     are those of the engines local and spark.
     """
 
@@ -100,7 +102,7 @@ class Kept:
 
     @property
     def cells(self) -> list[str]:
-        """The run as a line of the table."""
+        """The run as a row of the table."""
         costs = self.costs
         return [
             self.title,
@@ -115,7 +117,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Seconds of a slot: for each task, successor, new state, and successor that is sent."""
+    """Seconds of a slot: for each task, successor, new state, and transferred successor."""
 
     task: float
     successor: float
@@ -123,7 +125,7 @@ class Fitted:
     sent: float
 
     def seconds(self, row: Row) -> float:
-        """The wall time that follows for a run."""
+        """The predicted wall time of a run."""
         costs = row.costs
         slots = (
             self.task * costs.tasks
@@ -135,7 +137,7 @@ class Fitted:
 
 
 def fit(rows: Sequence[Row]) -> Fitted | None:
-    """The model of runs through the shuffle; None: there are too few. What machine code takes is
+    """The model of runs through the shuffle, or None with too few runs. The time in machine code is
     measured; the rest is divided between tasks and bytes, by least squares of relative errors.
     """
     rows = [row for row in rows if row.costs.jobs and row.shuffled]
@@ -153,13 +155,13 @@ def fit(rows: Sequence[Row]) -> Fitted | None:
     columns = np.array(
         [[row.costs.tasks * w, row.costs.sent * w] for row, w in zip(rows, weights, strict=True)]
     )
-    wanted = np.array([r * w for r, w in zip(rest, weights, strict=True)])
-    task, sent = (float(one) for one in np.linalg.lstsq(columns, wanted, rcond=None)[0])
+    target = np.array([r * w for r, w in zip(rest, weights, strict=True)])
+    task, sent = (float(value) for value in np.linalg.lstsq(columns, target, rcond=None)[0])
     return Fitted(task, expand, merge, sent)
 
 
 def section(rows: Sequence[Row], kept: Sequence[Kept], where: str) -> str:
-    """The table, the model, and what it says of larger models, in Markdown."""
+    """The table, the model, and its predictions for larger models, in Markdown."""
     lines = [f"Measured with {where}.", "", line(HEAD), line(["---"] * len(HEAD))]
     lines += [line(row.cells) for row in rows]
     small = [
@@ -169,14 +171,14 @@ def section(rows: Sequence[Row], kept: Sequence[Kept], where: str) -> str:
     ]
     head = ("on 2 partitions", "words", "states", "bytes a state in tables", "in RDDs")
     lines += ["", line((*head, "local", "spark")), line(["---"] * (len(head) + 2))]
-    lines += [line(one.cells) for one in (*small, *kept)]
+    lines += [line(run.cells) for run in (*small, *kept)]
     model = fit([row for row in rows if (row.size, row.partitions) != HELD_OUT])
     if model is not None:
-        lines += ["", *_told(model, rows)]
+        lines += ["", *_prediction(model, rows)]
     return "\n".join(lines) + "\n"
 
 
-def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
+def _prediction(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
     yield (
         f"The model, in seconds of a slot: {model.task:.3f} for each task, "
         f"{1e9 * model.successor:.0f} ns for each successor (expanding), "
@@ -225,13 +227,13 @@ def _size(size: float) -> str:
 
 
 def line(cells: Sequence[str]) -> str:
-    """A line of a table."""
+    """A row of a table."""
     return f"| {' | '.join(cells)} |"
 
 
 def write(page: Path, text: str) -> None:
-    """Puts the section into the page, in the place of the one before."""
+    """Replaces the section of the page."""
     old = page.read_text(encoding="utf-8")
-    found = re.search(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", old, re.S)
-    assert found is not None, f"{page} has no place for the tables"
-    replace(page, f"{old[: found.start()]}{BEGIN}\n\n{text}\n{END}{old[found.end() :]}")
+    match = re.search(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", old, re.S)
+    assert match is not None, f"{page} has no place for the tables"
+    replace(page, f"{old[: match.start()]}{BEGIN}\n\n{text}\n{END}{old[match.end() :]}")

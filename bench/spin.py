@@ -1,7 +1,7 @@
-"""SPIN: makes its verifiers of a Promela model, and runs them.
+"""SPIN: builds verifiers of a Promela model and runs them.
 
-Exact: states are stored whole, in SPIN's usual compression without loss. The parallel
-breadth-first search would store hashes by itself and is told not to.
+Searches are exact: states are stored whole, in SPIN's usual lossless compression. The parallel
+breadth-first search would store hashes by default, which a flag turns off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.process import Failed, Ran, run
 FLAGS = ("-O3", "-DSAFETY", "-DNOREDUCE")
 PARALLEL_FLAGS = ("-DBFS_PAR", "-DNO_HC")
 DEPTH = "-m10000"
-"""Steps of a path, at most; far more than there are."""
+"""Maximal number of steps of a path; far more than occur."""
 STORED = re.compile(r"^ *([\d.e+]+) states, stored", re.M)
 TRANSITIONS = re.compile(r"^ *([\d.e+]+) transitions", re.M)
 ERRORS = re.compile(r"errors: (\d+)")
@@ -25,7 +25,7 @@ SEGMENTS = Path("/proc/sysvipc/shm")
 
 @dataclass(frozen=True, slots=True)
 class Verifiers:
-    """The programs that SPIN and gcc made of one model, and how long that took."""
+    """The programs that SPIN and gcc built from one model, and the time that took."""
 
     depth_first: Path
     breadth_first: Path
@@ -34,7 +34,7 @@ class Verifiers:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A search that ended, with nothing found. SPIN tells eight digits of large numbers."""
+    """A completed search without errors. SPIN prints eight digits of large numbers."""
 
     ran: Ran
     states: int
@@ -47,17 +47,17 @@ def available() -> bool:
 
 
 def build(text: str, folder: Path) -> Verifiers:
-    """Makes the verifiers of a model."""
+    """Builds the verifiers of a model."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.pml").write_text(text, encoding="ascii")
-    made = run(["spin", "-a", "model.pml"], folder=folder)
+    generated = run(["spin", "-a", "model.pml"], folder=folder)
     usual = run(["gcc", *FLAGS, "-o", "pan", "pan.c"], folder=folder)
     run(["gcc", *FLAGS, *PARALLEL_FLAGS, "-o", "panb", "pan.c"], folder=folder)
-    return Verifiers(folder / "pan", folder / "panb", made.wall + usual.wall)
+    return Verifiers(folder / "pan", folder / "panb", generated.wall + usual.wall)
 
 
 def depth_first(verifiers: Verifiers, table: int) -> Verified:
-    """SPIN's usual search, with a hash table of 2**table places."""
+    """SPIN's usual search, with a hash table of 2**table slots."""
     return _verified(run([str(verifiers.depth_first), f"-w{table}", DEPTH]))
 
 
@@ -68,13 +68,13 @@ def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verified:
     try:
         return _verified(run(["./panb", f"-u{workers}", f"-w{table}"], folder=folder))
     finally:
-        # Of a search that is stopped it stays, and may be most of the machine's memory.
+        # The segments of a stopped search remain, and may take most of the machine's memory.
         for segment in _shared_memory() - before:
             run(["ipcrm", "-m", segment], codes=(0, 1))
 
 
 def _shared_memory() -> frozenset[str]:
-    """Numbers of the segments of shared memory (System V) that there are."""
+    """Ids of the existing segments of shared memory (System V)."""
     try:
         lines = SEGMENTS.read_text(encoding="ascii").splitlines()[1:]
     except OSError:

@@ -1,4 +1,4 @@
-"""What is measured: the parts, their cases, and how programs take turns."""
+"""The measured parts, their cases, and how programs take turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN = ROOT / "bench" / "models"
 TWO_PHASE = MODELS / "classics" / "two_phase_commit.fence"
 OURS, SPIN, SPIN_PARALLEL, TLC = "Fencepost", "SPIN", "SPIN, breadth-first", "TLC"
 NUMBERS = {7: "seven", 8: "eight", 9: "nine", 10: "ten"}
-"""The sizes of two-phase commit, and the checks that have them."""
+"""The sizes of two-phase commit, and the checks with these sizes."""
 LAST_LEVEL = """
 invariant NeverAllCommitted: not forall m in Manager: ResourceManager[m].phase == Committed
 
@@ -39,14 +39,14 @@ OTHERS = [
     Task(MODELS / "classics" / "milner_scheduler.fence", "sixteen", "64 variables"),
     Task(OWN / "paxos_on_the_way.fence", "four_ballots", "240 messages"),
 ]
-"""Models beside two-phase commit. The Kafka model holds up to twelve messages on their way."""
+"""Other models. The Kafka model has up to twelve messages in flight."""
 WIDE = [
     Task(MODELS / "kafka" / "txn_core_v2.fence", "fixed_more", "txn_core_v2 fixed_more"),
     Task(MODELS / "kafka" / "txn_failover.fence", "fixed_most", "txn_failover fixed_most"),
 ]
 """Models with many words in a state."""
 MEMORY_THEN = "--memory=1G"
-"""What a search is given that shall put states away: it does from a sixteenth of it on."""
+"""Memory limit of a search that is to spill states, which begins at a sixteenth of the limit."""
 TEN_LINES = Task(OWN / "ten_lines.fence", "small", "ten lines")
 FOR_TLC = OWN / "TwoPhaseCommit.tla"
 FOR_TLC_TOO = """
@@ -56,21 +56,22 @@ CHECK_DEADLOCK FALSE
 CONSTANT N = {size}
 """
 JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Xmx8g")
-"""What TLC's own documents recommend, and memory enough for the largest case."""
+"""The options that TLC's documentation recommends, and enough memory for the largest case."""
 SHARES = (0.25, 0.5, 0.75)
-"""Of the memory that a search takes, what it is given when it shall stop for want of it."""
+"""Memory limits for searches that must stop, as parts of the memory they need."""
 PARALLEL_TABLES = {7: 20, 8: 22, 9: 24, 10: 26}
-"""For SPIN's parallel search, by size: the table holds the states, and does not grow. With -w27 it
-would take more memory than this machine has."""
+"""Table sizes for SPIN's parallel search; the table holds the states and does not grow. With -w27
+it would exceed the memory of this machine.
+"""
 LEAST_MEMORY = 80
-"""Megabytes; with less a search does not begin."""
+"""Megabytes; a search does not start with less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How much is measured. ``tables`` are SPIN's hash tables that are tried, as powers of two;
-    a program is run up to ``runs`` times, while its runs take less than ``patience`` seconds.
-    ``before`` is a checkout of another version, to be measured beside this one where it is given.
+    """The extent of the measurements. ``tables`` are the sizes of SPIN's hash tables, as powers of
+    two; a program runs up to ``runs`` times, while its runs take less than ``patience`` seconds.
+    ``before`` is an optional checkout of another version to compare with.
     """
 
     sizes: Sequence[int]
@@ -87,7 +88,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one run gives."""
+    """The figures of one run."""
 
     ran: Ran
     distinct: int
@@ -111,7 +112,7 @@ class Contender:
 
     @property
     def spent(self) -> float:
-        """All its runs together."""
+        """The sum over all runs."""
         return sum(figures.ran.wall for figures in self.runs)
 
 
@@ -119,7 +120,7 @@ class Contender:
 
 
 def rounds(part: str, case: str, contenders: Sequence[Contender], settings: Settings) -> list[Row]:
-    """Runs the contenders in turn, again and again, and compares them."""
+    """Runs the contenders in turn, repeatedly, and compares them."""
     left = [*contenders]
     for _ in range(settings.runs):
         for contender in [*left]:
@@ -138,17 +139,17 @@ def rounds(part: str, case: str, contenders: Sequence[Contender], settings: Sett
                 left.remove(contender)
     ran = [contender for contender in contenders if contender.runs]
     _compare(case, ran)
-    best = min((one.wall for one in ran if one.tool == SPIN), default=0.0)
+    best = min((contender.wall for contender in ran if contender.tool == SPIN), default=0.0)
     return [_row(part, case, contender, best / contender.wall) for contender in ran]
 
 
 def _compare(case: str, contenders: Sequence[Contender]) -> None:
-    """All must have found the same."""
+    """Requires equal counts of all contenders."""
     runs = [run for contender in contenders for run in contender.runs]
     counts = {(run.distinct, run.generated) for run in runs}
     most = max(generated for _, generated in counts)
     for distinct, generated in counts:
-        # SPIN tells eight digits; a violation in the last level leaves out the steps from there.
+        # SPIN prints eight digits; a violation in the last level leaves out the steps from there.
         if distinct != runs[0].distinct or most - generated > most // 100_000 + 100:
             raise Failed(f"{case}: the searches do not agree: {sorted(counts)}")
 
@@ -189,13 +190,15 @@ def _before(task: Task, workers: int, checkout: Path) -> Contender:
 
 
 def _pair(task: Task) -> Figures:
-    """The same search in two processes at once: the slower one; the other is not company."""
+    """The same search in two processes at once: the figures of the slower one, without counting the
+    other as foreign load.
+    """
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(fence.check, task, 1) for _ in range(2)]
-        one, other = sorted((done.result() for done in both), key=lambda done: done.ran.wall)
-    shared = (one.ran.user + one.ran.system) / other.ran.wall
-    ran = replace(other.ran, others=max(0.0, other.ran.others - shared))
-    return _figures(replace(other, ran=ran))
+        faster, slower = sorted((done.result() for done in both), key=lambda done: done.ran.wall)
+    shared = (faster.ran.user + faster.ran.system) / slower.ran.wall
+    ran = replace(slower.ran, others=max(0.0, slower.ran.others - shared))
+    return _figures(replace(slower, ran=ran))
 
 
 def _cut(task: Task, workers: int, option: str) -> Figures:
@@ -210,13 +213,13 @@ def _figures(checked: Checked) -> Figures:
 
 
 def two_phase(settings: Settings) -> Iterator[Row]:
-    """Two-phase commit beside the version before, SPIN and TLC."""
+    """Two-phase commit, compared with the previous version, SPIN and TLC."""
     for size in settings.sizes:
         task = _two_phase(size)
         contenders = [_ours(task, workers) for workers in settings.workers]
         if settings.before is not None:
             contenders += [
-                _before(_there(task, settings.before), workers, settings.before)
+                _before(_in_checkout(task, settings.before), workers, settings.before)
                 for workers in settings.workers
             ]
         if settings.with_spin:
@@ -227,7 +230,7 @@ def two_phase(settings: Settings) -> Iterator[Row]:
 
 
 def last_level(settings: Settings) -> Iterator[Row]:
-    """A search that finds a violation in the last level, beside one that finds nothing."""
+    """A search with a violation in the last level, compared with one without a violation."""
     workers = max(settings.workers)
     for size in settings.sizes:
         spec = settings.folder / "last_level.fence"
@@ -235,8 +238,8 @@ def last_level(settings: Settings) -> Iterator[Row]:
         spec.write_text(text, encoding="utf-8")
         plain = _ours(_two_phase(size), workers)
         task = Task(spec, "last_level", f"N = {size}")
-        found = replace(_ours(task, workers), note="violation in the last level")
-        yield from rounds("last-level", f"N = {size}", [plain, found], settings)
+        violating = replace(_ours(task, workers), note="violation in the last level")
+        yield from rounds("last-level", f"N = {size}", [plain, violating], settings)
 
 
 def models(settings: Settings) -> Iterator[Row]:
@@ -247,14 +250,14 @@ def models(settings: Settings) -> Iterator[Row]:
 
 
 def before(settings: Settings) -> Iterator[Row]:
-    """Another version beside this one, both on the models of that one; with one worker. Nothing
-    where no other version is given.
+    """Another version compared with this one, both on the models of the other and with one worker.
+    Empty without another version.
     """
     if settings.before is None:
         settings.say("before: there is no other version, see --before")
         return
     for task in (_two_phase(9), *OTHERS, *WIDE):
-        there = _there(task, settings.before)
+        there = _in_checkout(task, settings.before)
         contenders = [_ours(there, 1), _before(there, 1, settings.before)]
         yield from rounds("before", task.name, contenders, settings)
 
@@ -268,7 +271,7 @@ def at_once(settings: Settings) -> Iterator[Row]:
 
 
 def memory(settings: Settings) -> Iterator[Row]:
-    """Searches that are given too little memory."""
+    """Searches with insufficient memory."""
     size, workers = max(settings.sizes), max(settings.workers)
     task = _two_phase(size)
     whole = fence.check(task, workers)
@@ -282,14 +285,14 @@ def memory(settings: Settings) -> Iterator[Row]:
 
 
 def start(settings: Settings) -> Iterator[Row]:
-    """A spec of ten lines, with nothing compiled before."""
+    """A spec of ten lines, without cached code."""
     many = replace(settings, runs=10)
     workers = max(settings.workers)
     yield from rounds("start", "ten lines", [_ours(TEN_LINES, workers)], many)
 
 
 def install(settings: Settings) -> Iterator[Row]:
-    """The first run after the package was installed, in an environment of its own."""
+    """The first run after the package was installed, in a separate environment."""
     workers = max(settings.workers)
     for note, options in (("first run", []), ("first run, no bytecode", ["--no-compile"])):
         contender = Contender(OURS, workers, partial(_fresh, options, settings), note)
@@ -299,7 +302,7 @@ def install(settings: Settings) -> Iterator[Row]:
 
 
 def searches(settings: Settings) -> Iterator[Search]:
-    """Searches watched from inside."""
+    """Instrumented searches."""
     for size in settings.sizes:
         for workers in settings.workers:
             yield probed(_two_phase(size), workers, settings)
@@ -330,25 +333,25 @@ PARTS = (*ROW_PARTS, "searches")
 
 
 def probed(task: Task, workers: int, settings: Settings, *options: str, note: str = "") -> Search:
-    """Runs a check in a process that watches it."""
+    """Runs a check in a process that instruments it."""
     seen = settings.folder / "seen.json"
     with tempfile.TemporaryDirectory() as cache:
         words = [*fence.command(task, workers, ()), *options]
         program = [sys.executable, "-m", "bench.probe", str(seen), str(time.time()), "--"]
         ran = run([*program, *words], folder=ROOT, environment=fence.surroundings(cache))
-    told = json.loads(seen.read_text(encoding="utf-8"))
-    last = told["levels"][-1]
+    record = json.loads(seen.read_text(encoding="utf-8"))
+    last = record["levels"][-1]
     settings.say(f"{task.name}: watched, {workers}: {ran.wall:.2f} s")
     return Search(
         task.name,
         workers,
-        told["words"],
+        record["words"],
         last["distinct"],
         last["generated"],
         last["seconds"],
-        told["phases"],
-        told["kernels"],
-        told["levels"],
+        record["phases"],
+        record["kernels"],
+        record["levels"],
         ran.others,
         note,
     )
@@ -357,8 +360,8 @@ def probed(task: Task, workers: int, settings: Settings, *options: str, note: st
 # ---------------------------------------------------------------------------------------- helpers
 
 
-def _there(task: Task, checkout: Path) -> Task:
-    """The task on the model as it is in another checkout."""
+def _in_checkout(task: Task, checkout: Path) -> Task:
+    """The task with the model of another checkout."""
     return replace(task, spec=checkout / task.spec.relative_to(ROOT))
 
 
@@ -367,17 +370,19 @@ def _two_phase(size: int) -> Task:
 
 
 def _spin(size: int, settings: Settings) -> list[Contender]:
-    """SPIN with each size of its table, and its parallel search with a middling one."""
-    made = spin.build(two_phase_commit(size), settings.folder / f"spin{size}")
-    settings.say(f"N = {size}: spin and gcc took {made.seconds:.1f} s, which no figure contains")
+    """SPIN with each size of its table, and its parallel search with a medium one."""
+    verifiers = spin.build(two_phase_commit(size), settings.folder / f"spin{size}")
+    settings.say(
+        f"N = {size}: spin and gcc took {verifiers.seconds:.1f} s, which no figure contains"
+    )
 
     def usual(table: int) -> Figures:
-        found = spin.depth_first(made, table)
-        return Figures(found.ran, found.states, found.transitions)
+        verified = spin.depth_first(verifiers, table)
+        return Figures(verified.ran, verified.states, verified.transitions)
 
     def parallel(table: int, workers: int) -> Figures:
-        found = spin.breadth_first(made, table, workers)
-        return Figures(found.ran, found.states, found.transitions)
+        verified = spin.breadth_first(verifiers, table, workers)
+        return Figures(verified.ran, verified.states, verified.transitions)
 
     several, slots = max(settings.workers), PARALLEL_TABLES[size]
     return [
@@ -387,23 +392,23 @@ def _spin(size: int, settings: Settings) -> list[Contender]:
 
 
 def _tlc(tlc: Tlc, size: int, workers: int) -> Contender:
-    """TLC, which keeps 64 bits of a hash of each state."""
+    """TLC, which keeps a 64-bit hash of each state."""
 
     def start() -> Figures:
         configuration = FOR_TLC_TOO.format(size=size)
         try:
-            ran, found = tlc_search.search(
+            ran, counts = tlc_search.search(
                 tlc, FOR_TLC, configuration, workers=workers, options=JAVA_OPTIONS
             )
         except Broken as reason:
             raise Failed(str(reason)) from reason
-        return Figures(ran, found.distinct, found.generated)
+        return Figures(ran, counts.distinct, counts.generated)
 
     return Contender(TLC, workers, start)
 
 
 def _fresh(options: Sequence[str], settings: Settings) -> Figures:
-    """Installs the package anew, and runs it once."""
+    """Installs the package from scratch and runs it once."""
     home = settings.folder / "fresh"
     with _installed(home, options) as program:
         alone = (str(program),)
@@ -412,7 +417,7 @@ def _fresh(options: Sequence[str], settings: Settings) -> Figures:
 
 @contextmanager
 def _installed(home: Path, options: Sequence[str]) -> Generator[Path, None, None]:
-    """The program, installed; nothing of it is left afterwards."""
+    """The installed program, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix=home.name, dir=home.parent) as folder:
         run([sys.executable, "-m", "venv", folder])
         pip = [f"{folder}/bin/pip", "install", "--quiet", "--disable-pip-version-check"]

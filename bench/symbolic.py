@@ -1,11 +1,11 @@
-"""How long Z3 takes: bounded model checking per depth, induction per property.
+"""Times of Z3: bounded model checking per depth, induction per property.
 
     python -m bench.symbolic                     measures every case, and prints the tables
     python -m bench.symbolic verification_race   the cases of one spec
     python -m bench.symbolic --write             also bench/results/symbolic.json, docs/symbolic.md
-    python -m bench.symbolic --pages             the page anew from what is kept, nothing is run
+    python -m bench.symbolic --pages             rewrites the page from saved results, runs nothing
 
-Seconds are those of the processor, so that other work on the machine counts little.
+Seconds are processor time, so that other work on the machine has little effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLACE = re.compile(r"<!-- (?P<table>bounded|proved) -->\n.*?<!-- end of (?P=tabl
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A check to search with ``bmc``, the most steps, and constants that are not the check's."""
+    """A check to search with ``bmc``, the maximal number of steps, and changed constants."""
 
     spec: str
     check: str
@@ -46,13 +46,13 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """The check, and what is not as it says."""
+        """The check and its changed constants."""
         return ", ".join([self.check, *(f"{n} = {value}" for n, value in self.constants.items())])
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A check whose invariants, and the lemmas, are proved by induction."""
+    """A check whose invariants and lemmas are proved by induction."""
 
     spec: str
     check: str
@@ -61,7 +61,7 @@ class Proof:
 BOUNDS = (
     Bound("kafka/epoch_arithmetic", "fence_bumps_twice_from_any", 4),
     Bound("kafka/epoch_arithmetic", "overflow_answer_from_any", 5),
-    # RotateOnFence alone is off.
+    # Only RotateOnFence is off.
     Bound("kafka/epoch_arithmetic", "fence_bumps_twice_from_any", 8, {"SingleFenceBump": "true"}),
     Bound("kafka/verification_race", "unchecked_s1t", 10),
     Bound("kafka/txn_core_v1", "unverified_s1t", 10),
@@ -86,8 +86,8 @@ PROOFS = (
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What came of a search. ``seconds``: until all was known of paths of 0, 1, 2, ... steps;
-    ``found`` is the problem, with its number of steps, or empty.
+    """The result of a search. ``seconds`` are the times until all paths of 0, 1, 2, ... steps were
+    decided; ``found`` is the problem with its number of steps, or empty.
     """
 
     spec: str
@@ -99,7 +99,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """What came of the proof of a property: ``open`` is why there is none, or empty."""
+    """The result of the proof of a property; ``open`` is the reason for a failure, or empty."""
 
     spec: str
     check: str
@@ -109,8 +109,8 @@ class Proved:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was measured, and on what; ``load`` is the load average before and after."""
+class Measurements:
+    """The measurements, with machine and solver; ``load`` is the load average before and after."""
 
     machine: str
     solver: str
@@ -123,7 +123,7 @@ class Told:
 
 
 class _Timed(BoundedSearch):
-    """A search that notes when each level is done."""
+    """A search that records the time when each level is done."""
 
     def __init__(self, request: Request) -> None:
         self.began = time.process_time()
@@ -131,7 +131,7 @@ class _Timed(BoundedSearch):
         super().__init__(request)
 
     def mark(self) -> None:
-        """Notes the time for each level that is complete."""
+        """Records the time for each complete level."""
         while len(self.marks) < self.complete:
             self.marks.append(time.process_time() - self.began)
 
@@ -141,28 +141,29 @@ class _Timed(BoundedSearch):
 
 
 def searched(case: Bound, patience: float) -> Searched:
-    """One case of bounded model checking; it ends after so many seconds."""
+    """One case of bounded model checking, with a timeout in seconds."""
     model, properties, deadlock = _model(case.spec, case.check, case.constants)
     terms.begin()
     limits = Limits(depth=case.depth, timeout=patience)
     search = _Timed(Request(model, properties, deadlock, limits))
     outcome = search.run()
     search.mark()
-    found = ""
+    problem = ""
     if outcome.findings:
         finding = outcome.findings[0]
         number = finding.property
-        what = finding.verdict.value if number is None else model.properties[number].name
+        subject = finding.verdict.value if number is None else model.properties[number].name
         search.marks.append(time.process_time() - search.began)
-        found = f"{what} after {finding.depth - 1} steps"
+        problem = f"{subject} after {finding.depth - 1} steps"
     cut = "" if outcome.limit is None or outcome.limit.kind == "depth" else str(outcome.limit)
-    seconds = tuple(round(one, 2) for one in search.marks)
-    return Searched(case.spec, case.name, found, cut, seconds)
+    seconds = tuple(round(mark, 2) for mark in search.marks)
+    return Searched(case.spec, case.name, problem, cut, seconds)
 
 
 def proved(case: Proof, patience: float) -> list[Proved]:
-    """What is proved of a case, together: each property follows from all of them in the state
-    before. Each question ends after so many seconds; the first row is what comes before them.
+    """Proves the properties of a case together: each must follow from all of them in the previous
+    state. ``patience`` is the timeout of each query in seconds; the first row is the time before
+    them.
     """
     model, properties, _ = _model(case.spec, case.check, {})
     lemmas = {n for n, item in enumerate(model.properties) if item.kind.supports_proofs}
@@ -172,18 +173,18 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     first = BoundedSearch(Request(model, chosen, False, Limits(depth=0, timeout=patience))).run()
     solver = Solver(patience)
     step = StepCase(model, chosen, False, 1, solver)
-    assumed = terms.both(*(one.assumed for one in step.obligations))
+    assumed = terms.both(*(obligation.assumed for obligation in step.obligations))
     seconds = [time.process_time() - began]
     reasons = ["it does not hold at first" if first.findings else ""]
-    for one in step.obligations:
+    for obligation in step.obligations:
         began = time.process_time()
         try:
-            found = solver.ask(terms.both(assumed, one.wrong))
-            reasons.append("" if found is None else "not inductive")
+            counterexample = solver.ask(terms.both(assumed, obligation.wrong))
+            reasons.append("" if counterexample is None else "not inductive")
         except Unknown as unknown:
             reasons.append(f"Z3 gave up: {unknown}")
         seconds.append(time.process_time() - began)
-    names = ["formulas, initial states", *(one.subject for one in step.obligations)]
+    names = ["formulas, initial states", *(obligation.subject for obligation in step.obligations)]
     otherwise = "if the others hold" if any(reasons) else ""
     reasons[0] = reasons[0] or "all hold at first"
     return [
@@ -195,9 +196,11 @@ def proved(case: Proof, patience: float) -> list[Proved]:
 def _model(
     spec: str, check: str, constants: Mapping[str, str]
 ) -> tuple[Model, frozenset[int], bool]:
-    """A check as the command runs it: the model, its properties, whether deadlock is looked for."""
+    """A check as the command runs it: the model, its properties, and whether deadlock is
+    checked.
+    """
     program = load_spec(ROOT / "models" / f"{spec}.fence")
-    (chosen,) = (one for one in program.checks if one.name == check)
+    (chosen,) = (candidate for candidate in program.checks if candidate.name == check)
     model = build(program, chosen, constants)
     return model, select(model, chosen), chosen.verdict != "violated"
 
@@ -205,33 +208,33 @@ def _model(
 # ---------------------------------------------------------------- what is kept
 
 
-def dumps(told: Told) -> str:
+def dumps(measurements: Measurements) -> str:
     """The text of the file of results."""
-    return json.dumps(asdict(told), indent=1) + "\n"
+    return json.dumps(asdict(measurements), indent=1) + "\n"
 
 
-def read(path: Path) -> Told | None:
-    """What was kept; None where there is no such file."""
+def read(path: Path) -> Measurements | None:
+    """The saved results, or None without a file."""
     if not path.exists():
         return None
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     before, after = kept["load"]
     rows = tuple(_kept_row(row) for row in kept["searched"])
     proofs = tuple(Proved(**row) for row in kept["proved"])
-    return Told(kept["machine"], kept["solver"], (before, after), rows, proofs)
+    return Measurements(kept["machine"], kept["solver"], (before, after), rows, proofs)
 
 
 def _kept_row(row: dict[str, Any]) -> Searched:
-    made: dict[str, Any] = {**row, "seconds": tuple(row["seconds"])}
-    return Searched(**made)
+    fields: dict[str, Any] = {**row, "seconds": tuple(row["seconds"])}
+    return Searched(**fields)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def tables(told: Told) -> dict[str, str]:
+def tables(measurements: Measurements) -> dict[str, str]:
     """The tables, in Markdown, by name."""
-    most = max((len(row.seconds) for row in told.searched), default=0)
+    most = max((len(row.seconds) for row in measurements.searched), default=0)
     head = ["spec", "check", "found", *(str(depth) for depth in range(most))]
     rows = [
         [
@@ -241,15 +244,15 @@ def tables(told: Told) -> dict[str, str]:
             *(f"{seconds:.1f}" for seconds in row.seconds),
             *([""] * (most - len(row.seconds))),
         ]
-        for row in told.searched
+        for row in measurements.searched
     ]
     proofs = [
         [row.spec, row.check, row.property, row.open or "proved", f"{row.seconds:.2f}"]
-        for row in told.proved
+        for row in measurements.proved
     ]
     line = (
-        f"Seconds of the processor on {told.machine}, {told.solver},"
-        f" load {told.load[0]:.1f} before and {told.load[1]:.1f} after.\n"
+        f"Seconds of the processor on {measurements.machine}, {measurements.solver},"
+        f" load {measurements.load[0]:.1f} before and {measurements.load[1]:.1f} after.\n"
     )
     return {
         "bounded": f"{_table(head, rows)}\n{line}",
@@ -257,15 +260,15 @@ def tables(told: Told) -> dict[str, str]:
     }
 
 
-def filled(page: str, told: Told) -> str:
-    """A page with the tables in their places."""
-    made = tables(told)
-    return PLACE.sub(
-        lambda place: (
-            f"<!-- {place['table']} -->\n\n{made[place['table']]}\n<!-- end of {place['table']} -->"
-        ),
-        page,
-    )
+def filled(page: str, measurements: Measurements) -> str:
+    """A page with the tables in their sections."""
+    texts = tables(measurements)
+
+    def fill(section: re.Match[str]) -> str:
+        name = section["table"]
+        return f"<!-- {name} -->\n\n{texts[name]}\n<!-- end of {name} -->"
+
+    return PLACE.sub(fill, page)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -280,20 +283,20 @@ def main() -> int:
     options = parser.parse_args()
     if options.specs and (options.write or options.pages):
         parser.error("what is kept is measured together: --write takes no SPEC")
-    told = read(KEPT) if options.pages else measured(options.specs, options.patience)
-    if told is None or not (told.searched or told.proved):
+    measurements = read(KEPT) if options.pages else measured(options.specs, options.patience)
+    if measurements is None or not (measurements.searched or measurements.proved):
         print("there is nothing to tell of", file=sys.stderr)
         return 2
-    print("\n".join(tables(told).values()))
+    print("\n".join(tables(measurements).values()))
     if options.write:
-        KEPT.write_text(dumps(told), encoding="utf-8")
+        KEPT.write_text(dumps(measurements), encoding="utf-8")
     if options.write or options.pages:
-        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), told), encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measurements), encoding="utf-8")
     return 0
 
 
-def measured(specs: Sequence[str], patience: float) -> Told:
-    """All cases, or those of some specs, named by the last part of their names."""
+def measured(specs: Sequence[str], patience: float) -> Measurements:
+    """Measures all cases, or those of some specs, given by the last part of their names."""
 
     def wanted(case: Bound | Proof) -> bool:
         return not specs or case.spec.rpartition("/")[2] in specs
@@ -312,7 +315,7 @@ def measured(specs: Sequence[str], patience: float) -> Told:
         proofs += proved(proof, patience)
     machine = this_machine()
     name = f"{machine.processor}, {machine.cores} cores"
-    return Told(name, terms.library(), (before, load()), tuple(rows), tuple(proofs))
+    return Measurements(name, terms.library(), (before, load()), tuple(rows), tuple(proofs))
 
 
 def _parser() -> argparse.ArgumentParser:

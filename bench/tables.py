@@ -1,4 +1,4 @@
-"""The tables of what was measured, for a terminal and for Markdown."""
+"""The tables of the measurements, for a terminal and for Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.results import MANY, SPILLED, Results, Row, Search
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; ``foot`` says when and in what company it was measured."""
+    """A table; ``foot`` has the date and load of the measurement."""
 
     name: str
     title: str
@@ -36,34 +36,34 @@ NAMES = (
 )
 
 
-def tables(told: Results) -> list[Table]:
-    """All tables, without those of which nothing was measured."""
-    made = [
-        _rows(told, "two-phase", "Two-phase commit beside SPIN and TLC", _beside_spin),
-        _rows(told, "last-level", "A violation in the last level", _plain),
-        _rows(told, "models", "Other models", _plain),
-        _rows(told, "before", "Beside the version before", _beside_before),
-        _rows(told, "at-once", "What a second processor gives", _at_once),
-        _rows(told, "memory", "Too little memory", _limited),
-        _rows(told, "start", "Ten lines, cold start", _plain),
-        _rows(told, "install", "The first run of a fresh installation", _plain),
-        _searches(told),
-        _compressed(told),
-        _phases(told),
-        _shares(told),
+def tables(results: Results) -> list[Table]:
+    """All tables with measurements."""
+    built = [
+        _rows(results, "two-phase", "Two-phase commit beside SPIN and TLC", _beside_spin),
+        _rows(results, "last-level", "A violation in the last level", _plain),
+        _rows(results, "models", "Other models", _plain),
+        _rows(results, "before", "Beside the version before", _beside_before),
+        _rows(results, "at-once", "What a second processor gives", _at_once),
+        _rows(results, "memory", "Too little memory", _limited),
+        _rows(results, "start", "Ten lines, cold start", _plain),
+        _rows(results, "install", "The first run of a fresh installation", _plain),
+        _searches(results),
+        _compressed(results),
+        _phases(results),
+        _shares(results),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in built if table.rows]
 
 
-def terminal(told: Results) -> str:
+def terminal(results: Results) -> str:
     """All tables as text."""
-    return "\n".join([machine_line(told), "", *map(text, tables(told))])
+    return "\n".join([machine_line(results), "", *map(text, tables(results))])
 
 
-def markdown(told: Results) -> str:
+def markdown(results: Results) -> str:
     """All tables as Markdown."""
-    parts = [f"## {table.title}\n\n{as_markdown(table)}" for table in tables(told)]
-    return "\n".join([f"{machine_line(told)}\n", *parts])
+    parts = [f"## {table.title}\n\n{as_markdown(table)}" for table in tables(results)]
+    return "\n".join([f"{machine_line(results)}\n", *parts])
 
 
 def as_markdown(table: Table) -> str:
@@ -76,35 +76,35 @@ def as_markdown(table: Table) -> str:
 def text(table: Table) -> str:
     """One table, in columns."""
     every = [table.head, *table.rows]
-    widths = [max(len(row[place]) for row in every) for place in range(len(table.head))]
+    widths = [max(len(row[index]) for row in every) for index in range(len(table.head))]
     lines = [
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in every
     ]
     return "\n".join([table.title, *lines, table.foot, ""])
 
 
-def machine_line(told: Results) -> str:
+def machine_line(results: Results) -> str:
     """The machine and the versions."""
-    m = told.machine
+    m = results.machine
     return (
         f"{m.processor}, {m.cores} cores, {m.memory / 1e9:.0f} GB; {m.system}; "
         f"fencepost {m.fencepost}, Python {m.python}, llvmlite {m.llvmlite}; {m.spin}; {m.gcc}"
     )
 
 
-def company(told: Results, part: str) -> str:
-    """When a part was measured, and what else went on."""
-    for made in told.made:
-        if made.part == part:
-            busy = [row.others for row in told.rows if row.part == part]
-            busy += [one.others for one in told.searches] if part == "searches" else []
-            when = datetime.fromisoformat(made.when)
+def company(results: Results, part: str) -> str:
+    """The date of a part's measurement, and the load meanwhile."""
+    for session in results.made:
+        if session.part == part:
+            busy = [row.others for row in results.rows if row.part == part]
+            busy += [search.others for search in results.searches] if part == "searches" else []
+            when = datetime.fromisoformat(session.when)
             return (
-                f"Measured {when:%d %B %Y, %H:%M}; load average {made.load:.1f} before; "
+                f"Measured {when:%d %B %Y, %H:%M}; load average {session.load:.1f} before; "
                 f"other programs used at most {max(busy, default=0.0):.2f} cores during a run."
             )
     return ""
@@ -116,11 +116,11 @@ def company(told: Results, part: str) -> str:
 Cells = Callable[[Results, Row], list[tuple[str, str]]]
 
 
-def _rows(told: Results, part: str, title: str, cells: Cells) -> Table:
-    rows = [cells(told, row) for row in told.rows if row.part == part]
+def _rows(results: Results, part: str, title: str, cells: Cells) -> Table:
+    rows = [cells(results, row) for row in results.rows if row.part == part]
     head = [name for name, _ in rows[0]] if rows else []
     cells_ = [[value for _, value in row] for row in rows]
-    return Table(part.replace("-", "_"), title, head, cells_, company(told, part))
+    return Table(part.replace("-", "_"), title, head, cells_, company(results, part))
 
 
 def _common(row: Row) -> list[tuple[str, str]]:
@@ -139,18 +139,20 @@ def _common(row: Row) -> list[tuple[str, str]]:
     ]
 
 
-def _plain(told: Results, row: Row) -> list[tuple[str, str]]:
+def _plain(results: Results, row: Row) -> list[tuple[str, str]]:
     return [*_common(row), ("states/s", f"{row.distinct / row.wall:,.0f}")]
 
 
-def _limited(told: Results, row: Row) -> list[tuple[str, str]]:
+def _limited(results: Results, row: Row) -> list[tuple[str, str]]:
     limit = float(row.note.partition("=")[2].rstrip("M")) * (1 << 20)
     return [*_common(row), ("of the limit", f"{row.peak / limit:.1%}")]
 
 
-def _at_once(told: Results, row: Row) -> list[tuple[str, str]]:
+def _at_once(results: Results, row: Row) -> list[tuple[str, str]]:
     alone = next(
-        one for one in told.rows if (one.part, one.case, one.workers) == (row.part, row.case, 1)
+        other
+        for other in results.rows
+        if (other.part, other.case, other.workers) == (row.part, row.case, 1)
     )
     times = alone.wall / row.wall
     two = row.note != ""
@@ -161,19 +163,21 @@ def _at_once(told: Results, row: Row) -> list[tuple[str, str]]:
     ]
 
 
-def _beside_spin(told: Results, row: Row) -> list[tuple[str, str]]:
+def _beside_spin(results: Results, row: Row) -> list[tuple[str, str]]:
     faster = f"{row.faster:.1f} x" if row.faster else "-"
     return [*_common(row), ("SPIN's best / this", faster)]
 
 
-def _beside_before(told: Results, row: Row) -> list[tuple[str, str]]:
+def _beside_before(results: Results, row: Row) -> list[tuple[str, str]]:
     """The row of the other version follows that of this one."""
-    one, *others = (
-        found for found in told.rows if (found.part, found.case) == (row.part, row.case)
+    first, *others = (
+        candidate
+        for candidate in results.rows
+        if (candidate.part, candidate.case) == (row.part, row.case)
     )
     took = row.user + row.system
     cells = [*_common(row), ("processor", seconds(took))]
-    if row is not one or not others:
+    if row is not first or not others:
         return [*cells, ("of the other", "")]
     (other,) = others
     return [*cells, ("of the other", f"{took / (other.user + other.system):.2f}")]
@@ -182,80 +186,84 @@ def _beside_before(told: Results, row: Row) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------------ searches
 
 
-def speedup(told: Results, search: Search) -> float:
-    """How much faster than with one worker; 0: not known."""
-    alone = told.search(search.case, 1)
+def speedup(results: Results, search: Search) -> float:
+    """The ratio to the speed with one worker; 0 if unknown."""
+    alone = results.search(search.case, 1)
     return alone.seconds / search.seconds if alone is not None else 0.0
 
 
-def _searches(told: Results) -> Table:
+def _searches(results: Results) -> Table:
     head = ["case", "workers", "words", "distinct", "search", "ns/successor", "speed-up"]
     head += ["B/state", "most B/state past 1 M", "the same per word"]
     rows = [
         [
-            one.case,
-            str(one.workers),
-            str(one.words),
-            f"{one.distinct:,}",
-            seconds(one.seconds),
-            f"{one.per_successor:.1f}",
-            f"{speedup(told, one):.2f}" if told.search(one.case, 1) else "",
-            f"{one.last:.1f}" if one.long else "-",
-            f"{one.most:.1f}" if one.long else "-",
-            f"{one.most / one.words:.1f}" if one.long else "-",
+            search.case,
+            str(search.workers),
+            str(search.words),
+            f"{search.distinct:,}",
+            seconds(search.seconds),
+            f"{search.per_successor:.1f}",
+            f"{speedup(results, search):.2f}" if results.search(search.case, 1) else "",
+            f"{search.last:.1f}" if search.long else "-",
+            f"{search.most:.1f}" if search.long else "-",
+            f"{search.most / search.words:.1f}" if search.long else "-",
         ]
-        for one in told.searches
-        if not one.note
+        for search in results.searches
+        if not search.note
     ]
-    return Table("search", "The search alone", head, rows, company(told, "searches"))
+    return Table("search", "The search alone", head, rows, company(results, "searches"))
 
 
-def _compressed(told: Results) -> Table:
+def _compressed(results: Results) -> Table:
     head = ["case", "words", "distinct", "B/state", "most", "on disk: B/state", "most"]
     rows: list[list[str]] = []
-    for one in told.searches:
-        alone = one.workers == max(s.workers for s in told.searches if s.case == one.case)
-        if one.note or not alone or one.distinct < MANY:
+    for search in results.searches:
+        alone = search.workers == max(s.workers for s in results.searches if s.case == search.case)
+        if search.note or not alone or search.distinct < MANY:
             continue
-        away = told.search(one.case, one.workers, SPILLED)
+        away = results.search(search.case, search.workers, SPILLED)
         rows.append(
             [
-                one.case,
-                str(one.words),
-                f"{one.distinct:,}",
-                f"{one.growing:.1f}",
-                f"{one.growing_most:.1f}",
+                search.case,
+                str(search.words),
+                f"{search.distinct:,}",
+                f"{search.growing:.1f}",
+                f"{search.growing_most:.1f}",
                 "" if away is None else f"{away.growing:.1f}",
                 "" if away is None else f"{away.growing_most:.1f}",
             ]
         )
-    return Table("compressed", "Bytes per state", head, rows, company(told, "searches"))
+    return Table("compressed", "Bytes per state", head, rows, company(results, "searches"))
 
 
-def _phases(told: Results) -> Table:
-    names = list(dict.fromkeys(name for one in told.searches for name in one.phases))
+def _phases(results: Results) -> Table:
+    names = list(dict.fromkeys(name for search in results.searches for name in search.phases))
     rows = [
-        [one.case, str(one.workers), *(milliseconds(one.phases.get(name, 0)) for name in names)]
-        for one in told.searches
-        if not one.note
+        [
+            search.case,
+            str(search.workers),
+            *(milliseconds(search.phases.get(name, 0)) for name in names),
+        ]
+        for search in results.searches
+        if not search.note
     ]
     title = "Phases of a run, in milliseconds"
-    return Table("phases", title, ["case", "workers", *names], rows, company(told, "searches"))
+    return Table("phases", title, ["case", "workers", *names], rows, company(results, "searches"))
 
 
-def _shares(told: Results) -> Table:
-    names = list(dict.fromkeys(name for one in told.searches for name in one.kernels))
+def _shares(results: Results) -> Table:
+    names = list(dict.fromkeys(name for search in results.searches for name in search.kernels))
     rows: list[list[str]] = []
-    for one in told.searches:
-        if one.note:
+    for search in results.searches:
+        if search.note:
             continue
-        whole = one.seconds * one.workers
-        shares = [one.kernels.get(name, 0.0) / whole for name in names]
+        whole = search.seconds * search.workers
+        shares = [search.kernels.get(name, 0.0) / whole for name in names]
         cells = [f"{share:.0%}" for share in (*shares, max(0.0, 1 - sum(shares)))]
-        rows.append([one.case, str(one.workers), *cells])
+        rows.append([search.case, str(search.workers), *cells])
     head = ["case", "workers", *names, "Python, waiting"]
     title = "Shares of the workers' time"
-    return Table("shares", title, head, rows, company(told, "searches"))
+    return Table("shares", title, head, rows, company(results, "searches"))
 
 
 def seconds(value: float) -> str:

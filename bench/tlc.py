@@ -1,4 +1,4 @@
-"""TLC as the judge of what `fencepost export` writes: each check is run by both.
+"""TLC as the judge of `fencepost export`: each check is run by both.
 
     python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
     python -m bench.tlc --seed 1 --behaviours         those with fairness and a formula
@@ -6,9 +6,9 @@
     python -m bench.tlc --seed 1 --refinements        those that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
-    python -m bench.tlc --seed 7 --failures FILE      what differs is made small, and kept in FILE
+    python -m bench.tlc --seed 7 --failures FILE      shrinks differences and saves them in FILE
 
-Java and Maven must be there: see `bench.tlc_run`. It ends with 1 where anything differs.
+Java and Maven must be installed: see `bench.tlc_run`. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from fencepost.spec.text.problem import Rejected
 
 PAGE = ROOT / "docs" / "export.md"
 FEW, MANY = 3_000, 20_000
-"""Distinct states up to which random specs are compared, and others."""
+"""Limits of distinct states for random specs and for others."""
 MAX_OPERATORS = 30
 """Maximum number of operators of a random formula of ``--formulas``."""
 SHRINKING = 120.0
-"""Seconds for making a spec that shows a difference smaller."""
+"""Seconds for shrinking a spec with a difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What is to be compared: a file, or the text of a random spec; of a large file the check with
-    the name ``check``. ``formulas``: each temporal property is compared by itself.
+    """A spec to compare: a file, or the text of a random spec; for a large file only the check
+    named ``check``. With ``formulas``, each temporal property is compared separately.
     """
 
     name: str
@@ -69,13 +69,13 @@ class Spec:
     formulas: bool = False
 
     def program(self) -> Program:
-        """The spec, read. Raises `Rejected`."""
+        """Loads the spec. Raises `Rejected`."""
         return loaded(self.text) if self.path is None else load_spec(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check that was compared. ``shown`` is a small spec and its module, where they differ."""
+    """A compared check. ``shown`` is a small spec with its module, if the results differ."""
 
     spec: str
     check: str
@@ -90,7 +90,7 @@ def main() -> int:
 
 def _main(options: argparse.Namespace, folder: Path) -> int:
     try:
-        tlc = Tlc.found(kept=options.keep, patience=options.patience)
+        tlc = Tlc.locate(kept=options.keep, patience=options.patience)
     except NoTlc as reason:
         print(reason, file=sys.stderr)
         return 2
@@ -102,25 +102,25 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
         print("nothing to compare: see --help", file=sys.stderr)
         return 2
     before, began = load(), time.monotonic()
-    found: list[Row] = []
+    results: list[Row] = []
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
         work = partial(rows, tlc=tlc, shrink=options.failures is not None)
-        for done, made in enumerate(pool.map(work, specs), 1):
-            for row in made:
-                found.append(row)
-                _tell(row, options.verbose)
+        for done, spec_rows in enumerate(pool.map(work, specs), 1):
+            for row in spec_rows:
+                results.append(row)
+                _print_row(row, options.verbose)
                 if row.comparison.difference is not None and options.failures is not None:
                     with options.failures.open("a", encoding="utf-8") as file:
                         file.write(row.shown)
             if done % 50 == 0:
                 print(f"{done} of {len(specs)}", file=sys.stderr, flush=True)
-    print("\n".join(summary(found)))
+    print("\n".join(summary(results)))
     seconds = time.monotonic() - began
     print(f"{len(specs)} specs in {seconds:.0f} s; load before: {before:.1f}, after: {load():.1f}")
-    wrong = any(row.comparison.difference is not None for row in found)
+    wrong = any(row.comparison.difference is not None for row in results)
     if options.shipped and not options.models:
-        table = tlc_page.table([(row.spec, row.check, row.comparison) for row in found], MANY)
+        table = tlc_page.table([(row.spec, row.check, row.comparison) for row in results], MANY)
         places.fill(PAGE, "python -m bench.tlc --shipped", table)
     return 1 if wrong else 0
 
@@ -129,7 +129,7 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
     if options.shipped:
         for path in MODELS:
             if not options.models or path.stem in options.models:
-                # Models with many checks would keep one worker busy, and others idle.
+                # A model with many checks would keep one worker busy while the others are idle.
                 for check in load_spec(path).checks:
                     name = f"{path.parent.name}/{path.stem}"
                     yield Spec(name, path, "", MANY, "local", check.name)
@@ -143,7 +143,7 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
                 yield Spec(name, _refining(seed, folder / str(seed)), "", FEW, "interpreter")
                 continue
             if options.formulas:
-                # The engines take turns.
+                # The engines alternate.
                 engine = ("interpreter", "local")[seed % 2]
                 text = _formulas(seed, options.formulas)
                 yield Spec(name, None, text, FEW, engine, formulas=True)
@@ -154,17 +154,17 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
 
 def _refining(seed: int, folder: Path) -> Path:
     """A random spec that may refine a module, written into a new folder."""
-    made = refining(Random(seed))
+    example = refining(Random(seed))
     folder.mkdir()
-    (folder / "m.fence").write_text(made.module, encoding="utf-8")
+    (folder / "m.fence").write_text(example.module, encoding="utf-8")
     path = folder / "spec.fence"
-    path.write_text(f"{made.spec}check c:\n    expect violated R\n", encoding="utf-8")
+    path.write_text(f"{example.spec}check c:\n    expect violated R\n", encoding="utf-8")
     return path
 
 
 def _behaviour(seed: int) -> str:
-    """A random spec with a property of behaviours, without what TLC does not have (`until`) or
-    takes to be another thing (a constraint); no deadlock is looked for.
+    """A random spec with a temporal property, without ``until``, which TLC lacks, and without
+    constraints, which TLC treats differently; deadlock is not checked.
     """
     depth = 3 if seed % 2 == 0 else 5
     text = behaviour_spec(Random(seed), until=False, constraint=False, depth=depth)
@@ -172,13 +172,13 @@ def _behaviour(seed: int) -> str:
 
 
 def _formulas(seed: int, count: int) -> str:
-    """A random spec with temporal properties; no deadlock is looked for."""
+    """A random spec with temporal properties; deadlock is not checked."""
     text = formulas_spec(Random(seed), count, MAX_OPERATORS)
     return f"{text}check c:\n    expect violated P0\n"
 
 
 def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
-    """The checks of a spec, compared."""
+    """The compared checks of a spec."""
     try:
         program = spec.program()
     except Rejected as rejected:
@@ -187,7 +187,7 @@ def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
         return [
             Row(spec.name, "", comparison) for comparison in _formulas_compared(program, tlc, spec)
         ]
-    told: list[Row] = []
+    results: list[Row] = []
     for number, check in enumerate(program.checks):
         if spec.check not in (None, check.name):
             continue
@@ -195,22 +195,22 @@ def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
         shown = ""
         if shrink and comparison.difference is not None:
             shown = _shown(spec, number, comparison.difference, tlc)
-        told.append(Row(spec.name, check.name, comparison, shown))
-    return told
+        results.append(Row(spec.name, check.name, comparison, shown))
+    return results
 
 
 def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison:
     try:
         reach = spec.path is None or spec.check is None
         return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
-    except Exception as error:  # A run of thousands goes on; a bug is a difference.
+    except Exception as error:  # Thousands of specs follow; a bug counts as a difference.
         return _bug(error)
 
 
 def _formulas_compared(program: Program, tlc: Tlc, spec: Spec) -> list[Comparison]:
     try:
         return compare_formulas(program, program.checks[0], tlc, spec.most, spec.engine)
-    except Exception as error:  # As in `_compared`: a bug is a difference.
+    except Exception as error:  # As in `_compared`: a bug counts as a difference.
         return [_bug(error)]
 
 
@@ -219,10 +219,10 @@ def _bug(error: Exception) -> Comparison:
     return Comparison((Run("the exporter", Side("a check"), Side("breaks"), f"bug: {words}"),))
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- output
 
 
-def _tell(row: Row, verbose: bool) -> None:
+def _print_row(row: Row, verbose: bool) -> None:
     where = f"{row.spec} {row.check}".rstrip()
     if row.comparison.refused is not None:
         if verbose:
@@ -230,25 +230,25 @@ def _tell(row: Row, verbose: bool) -> None:
         return
     for run in row.comparison.runs:
         if run.difference is not None:
-            print(f"{where}: {run.what}: DIFFERENT: {run.difference}", flush=True)
+            print(f"{where}: {run.subject}: DIFFERENT: {run.difference}", flush=True)
             print(f"    Fencepost: {run.ours}\n    TLC:       {run.theirs}", flush=True)
         elif verbose:
-            print(f"{where}: {run.what}: {run.ours}", flush=True)
+            print(f"{where}: {run.subject}: {run.ours}", flush=True)
 
 
-def summary(found: Sequence[Row]) -> list[str]:
-    """Lines that count what came of the checks."""
-    compared = [row for row in found if row.comparison.refused is None]
+def summary(results: Sequence[Row]) -> list[str]:
+    """Lines that count the results of the checks."""
+    compared = [row for row in results if row.comparison.refused is None]
     different = [row for row in compared if row.comparison.difference is not None]
     verdicts = Counter(re.split(r"[ ,:]", str(row.comparison.runs[0].ours))[0] for row in compared)
     reasons = Counter(
         re.sub(r'"[^"]*"|-?\d[\d,]*', "…", row.comparison.refused)
-        for row in found
+        for row in results
         if row.comparison.refused is not None
     )
     runs = sum(len(row.comparison.runs) for row in compared)
     return [
-        f"{len(found)} checks, {len(compared)} compared in {runs} runs: "
+        f"{len(results)} checks, {len(compared)} compared in {runs} runs: "
         f"{len(compared) - len(different)} agree, {len(different)} differ",
         "compared: " + ", ".join(f"{count} {name}" for name, count in verdicts.most_common()),
         *(f"not compared, {count} times: {reason}" for reason, count in reasons.most_common()),
@@ -259,7 +259,7 @@ def summary(found: Sequence[Row]) -> list[str]:
 
 
 def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
-    """A small spec that differs in the same way, with what both say, as Markdown."""
+    """A small spec that differs in the same way, with both results, as Markdown."""
     until = time.monotonic() + SHRINKING
     kind = _kind(wrong)
     text = spec.text or (spec.path.read_text(encoding="utf-8") if spec.path else "")
@@ -270,41 +270,43 @@ def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
     number, run = number, wrong
     if fails(text):
         text = reduced(text, fails)
-        found = _differing(text, kind, tlc, spec)
-        if found is not None:
-            number, run = found
+        failure = _differing(text, kind, tlc, spec)
+        if failure is not None:
+            number, run = failure
     module = ""
     try:
         program = loaded(text)
-        made = exported(
+        export = exported(
             prepare(program, program.checks[number], Settings(engine="interpreter")), NAME
         )
-        module = f"```tla\n{made.module}```\n\n```\n{made.configuration}```\n"
+        module = f"```tla\n{export.module}```\n\n```\n{export.configuration}```\n"
     except Exception as error:
         module = f"No module: {type(error).__name__}: {error}\n"
     return (
-        f"\n## {spec.name}: {run.what}: {run.difference}\n\n- Fencepost: {run.ours}\n"
+        f"\n## {spec.name}: {run.subject}: {run.difference}\n\n- Fencepost: {run.ours}\n"
         f"- TLC: {run.theirs}\n\n```fence\n{text}```\n\n{module}"
     )
 
 
 def _differing(text: str, kind: str, tlc: Tlc, spec: Spec) -> tuple[int, Run] | None:
-    """The first check of a spec that differs in this way."""
+    """The first check of a spec with this kind of difference."""
     try:
         program = loaded(text)
     except Rejected:
         return None
     for number in range(len(program.checks)):
-        found = _compared(program, number, tlc, spec).difference
-        if found is not None and _kind(found) == kind:
-            return number, found
+        run = _compared(program, number, tlc, spec).difference
+        if run is not None and _kind(run) == kind:
+            return number, run
     return None
 
 
 def _kind(run: Run) -> str:
-    """What makes two differences one: what was searched for, and the words without numbers."""
+    """The key that identifies equal differences: the subject of the search, and the message without
+    numbers.
+    """
     first = (run.difference or "").partition("\n")[0]
-    return re.sub(r"\d+", "", f"{run.what.partition(' ')[0]}: {first}")
+    return re.sub(r"\d+", "", f"{run.subject.partition(' ')[0]}: {first}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,12 +1,13 @@
-"""A check by Fencepost and, exported, by TLC: do they find the same?
+"""Compares the results of a check in Fencepost and, after export, in TLC.
 
-A check that is `ok` must come out alike in distinct and generated states and in depth.
-Otherwise verdict, property and length of the trace must be the same, and the counts of the whole
-graph, which is searched once more without the properties.
-A `reachable` can be searched for by itself, as the comment in the configuration says.
+For a check that is `ok`, the numbers of distinct and generated states and the depth must agree.
+Otherwise verdict, property and length of the trace must agree, and the counts of the whole graph,
+which is searched once more without the properties. A `reachable` can be searched for separately, as
+the comment in the configuration says.
 
-TLC reports the first problem that it meets while it expands a level, and Fencepost one that the
-language names; so TLC's must be among the problems that ``--continue`` finds at the least depth.
+TLC reports the first problem it finds while expanding a level, whereas the language determines the
+one that Fencepost reports. So TLC's problem must be among those that ``--continue`` finds at the
+minimal depth.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from fencepost.spec.semantics.stepper import Failure, Runner
 from fencepost.spec.text.problem import Rejected
 
 NAME = "m"
-"""What modules are called."""
+"""The name of exported modules."""
 PROBLEMS = (Verdict.VIOLATED, Verdict.DEADLOCK, Verdict.ASSERTION, Verdict.ERROR)
 FATAL = (Verdict.ERROR, Verdict.ASSERTION)
 WHOLE = "the whole graph"
@@ -44,11 +45,11 @@ TLC_WRONG = "TLC differs from the independent oracle, which agrees with Fencepos
 TOO_LARGE = "TLC differs from Fencepost, and the formula is too large for the independent oracle"
 _VIOLATIONS = ("violated", "start", "step", "behaviour")
 SECONDS = 120.0
-"""How long Fencepost may search."""
+"""Time limit of a search by Fencepost, in seconds."""
 ASSERTION, ERROR = "assertion: ", "evaluation error: "
-"""How the messages begin with which a module stops TLC."""
+"""The beginnings of the messages with which a module stops TLC."""
 _ITSELF = "CHECK_DEADLOCK TRUE"
-"""Where TLC looks for deadlocks by itself."""
+"""The setting that makes TLC itself check for deadlock."""
 _REACHABLE = re.compile(r"^\\\* (?=INVARIANT Not\w+$)", re.M)
 
 
@@ -66,7 +67,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one of the two found: the verdict in words, and counts where there are any."""
+    """The result of one of the two tools: the verdict in words, and the counts, if any."""
 
     verdict: str
     counts: Counts | None = None
@@ -77,9 +78,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One search by both: ``what`` is searched for, and how they differ (None: they do not)."""
+    """One search by both tools for ``subject``, and their difference, or None if they agree."""
 
-    what: str
+    subject: str
     ours: Side
     theirs: Side
     difference: str | None = None
@@ -87,14 +88,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of a check. ``refused``: why it is not exported, or not compared."""
+    """The result for a check. ``refused`` is the reason if it is not exported or not compared."""
 
     runs: tuple[Run, ...] = ()
     refused: str | None = None
 
     @property
     def difference(self) -> Run | None:
-        """The first run in which they differ."""
+        """The first run whose results differ."""
         return next((run for run in self.runs if run.difference is not None), None)
 
 
@@ -106,25 +107,25 @@ def compare(
     engine: str = "interpreter",
     reach: bool = True,
 ) -> Comparison:
-    """Runs a check by both; one of more than ``most`` distinct states is refused.
+    """Runs a check in both tools; a check with more than ``most`` distinct states is refused.
 
-    ``reach``: each `reachable` is searched for, too.
+    With ``reach``, each `reachable` is searched for as well.
     """
     try:
         job = prepare(program, check, Settings(engine="interpreter"))
-        made = exported(job, NAME)
+        export = exported(job, NAME)
     except NotExported as reason:
         return Comparison(refused=str(reason))
     except Rejected as rejected:
         return Comparison(refused=rejected.problems[0].message)
-    # A `reachable` is a comment in the configuration; so Fencepost passes over it, too.
+    # A `reachable` is only a comment in the configuration, so Fencepost ignores it as well.
     reachables = frozenset(job.model.searched(job.properties).reachables)
     pair = _Pair(replace(job, properties=job.properties - reachables), tlc, most, engine, reach)
-    found = pair.search(pair.job)
-    if found.verdict is Verdict.INCONCLUSIVE:
+    outcome = pair.search(pair.job)
+    if outcome.verdict is Verdict.INCONCLUSIVE:
         return Comparison(refused=f"more than {most:,} states")
     try:
-        return Comparison(tuple(pair.runs(made, found, sorted(reachables))))
+        return Comparison(tuple(pair.runs(export, outcome, sorted(reachables))))
     except _Overflow:
         return Comparison(refused=BEYOND)
     except TimedOut as reason:
@@ -134,8 +135,9 @@ def compare(
 def compare_formulas(
     program: Program, check: Check, tlc: Tlc, most: int, engine: str
 ) -> list[Comparison]:
-    """Compares each temporal property of a model. TLC names no violated one, so each of those is a
-    run of its own; one run has all that hold, and if TLC gives no answer to that, each is run.
+    """Compares each temporal property of a model. TLC does not name a violated one, so each of
+    those has a separate run. All that hold share one run; if TLC gives no answer, each is run
+    separately.
     """
     job = prepare(program, check, Settings(engine="interpreter"))
     pair = _Pair(job, tlc, most, engine, False)
@@ -146,16 +148,16 @@ def compare_formulas(
             continue
         alone = replace(job, properties=frozenset([number]))
         try:
-            found = pair.search(alone)
+            outcome = pair.search(alone)
         except Unsupported as unsupported:
             compared.append(Comparison(refused=f"Fencepost: {unsupported}"))
             continue
-        if found.verdict is Verdict.INCONCLUSIVE:
+        if outcome.verdict is Verdict.INCONCLUSIVE:
             compared.append(Comparison(refused=f"more than {most:,} states"))
-        elif found.verdict is Verdict.OK:
+        elif outcome.verdict is Verdict.OK:
             hold.append(number)
         else:
-            compared.append(_formulas_compared(pair, [number], found))
+            compared.append(_formulas_compared(pair, [number], outcome))
     if hold:
         together = _formulas_compared(pair, hold)
         if together.refused is None and together.difference is None:
@@ -164,50 +166,53 @@ def compare_formulas(
     return compared
 
 
-def _judged_by_oracle(job: Job, found: Outcome) -> str | None:
-    """Why a difference in one property is not Fencepost's: the words of the oracle of the tests,
-    which shares no code with the engines. None if the oracle does not agree with Fencepost.
+def _judged_by_oracle(job: Job, outcome: Outcome) -> str | None:
+    """The reason why a difference in one property is not Fencepost's fault, according to the oracle
+    of the tests, which shares no code with the engines. None if the oracle disagrees with
+    Fencepost.
     """
     (number, *more) = job.properties
     formula = job.model.properties[number].formula
     if more or formula is None:
         return None
     try:
-        wrong = violated(job.model, graph_of(job.model), formula)
+        is_violated = violated(job.model, graph_of(job.model), formula)
     except TooLarge:
         return TOO_LARGE
-    return TLC_WRONG if wrong == (found.verdict is Verdict.VIOLATED) else None
+    return TLC_WRONG if is_violated == (outcome.verdict is Verdict.VIOLATED) else None
 
 
 def _formulas_compared(
-    pair: _Pair, numbers: Sequence[int], found: Outcome | None = None
+    pair: _Pair, numbers: Sequence[int], outcome: Outcome | None = None
 ) -> Comparison:
-    """One run by both for some properties; ``found``: what Fencepost finds, if known."""
+    """One run by both tools for some properties; ``outcome`` is that of Fencepost, if already
+    computed.
+    """
     job = replace(pair.job, properties=frozenset(numbers))
     try:
-        made = exported(job, NAME)
-        found = found or pair.search(job)
-        run = pair.run("formulas", made, job, found)
+        export = exported(job, NAME)
+        outcome = outcome or pair.search(job)
+        run = pair.run("formulas", export, job, outcome)
         if run.difference is None:
             return Comparison((run,))
-        if found.verdict is Verdict.VIOLATED and run.theirs.verdict.startswith(_VIOLATIONS):
+        if outcome.verdict is Verdict.VIOLATED and run.theirs.verdict.startswith(_VIOLATIONS):
             # TLC names a part of the property.
             return Comparison((replace(run, difference=None),))
-        judged = _judged_by_oracle(job, found)
-        return Comparison((run,)) if judged is None else Comparison(refused=judged)
-    except (NotExported, Rejected) as reason:
-        return Comparison(refused=str(reason))
-    except TimedOut as reason:
-        return Comparison(refused=f"TLC: {reason}")
+        reason = _judged_by_oracle(job, outcome)
+        return Comparison((run,)) if reason is None else Comparison(refused=reason)
+    except (NotExported, Rejected) as refusal:
+        return Comparison(refused=str(refusal))
+    except TimedOut as refusal:
+        return Comparison(refused=f"TLC: {refusal}")
 
 
 class _Overflow(Exception):
-    """TLC stopped since its integers have 32 bits; those of the language have no such end."""
+    """TLC stopped because its integers have 32 bits; those of the language are unbounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The two that search, and what for."""
+    """A job, and the settings of both searches."""
 
     job: Job
     tlc: Tlc
@@ -216,7 +221,7 @@ class _Pair:
     reach: bool
 
     def search(self, job: Job) -> Outcome:
-        """What Fencepost finds, going on behind violated properties."""
+        """Fencepost's outcome, continuing after violated properties."""
         return engines.load(self.engine).run(
             Request(
                 job.model,
@@ -224,83 +229,85 @@ class _Pair:
                 deadlock=job.deadlock,
                 limits=Limits(max_states=self.most, timeout=SECONDS, workers=1),
                 keep_going=True,
-                progress=_nobody,
+                progress=_ignore,
             )
         )
 
-    def runs(self, made: Exported, found: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
+    def runs(self, export: Exported, outcome: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
         job = self.job
-        yield self.run("the check", made, job, found)
-        if found.verdict in PROBLEMS:
+        yield self.run("the check", export, job, outcome)
+        if outcome.verdict in PROBLEMS:
             whole = replace(job, properties=frozenset[int](), deadlock=False)
             graph = self.search(whole)
-            # Where the same step fails again there is nothing to count; nor where a terminal
-            # condition has no value, which TLC does not evaluate when it looks for no deadlock.
-            if graph.verdict not in FATAL or (found.verdict not in FATAL and not ends(job, graph)):
+            # If the same step fails again, there is nothing to count; likewise if a terminal
+            # condition has no value, which TLC does not evaluate without the search for deadlocks.
+            if graph.verdict not in FATAL or (
+                outcome.verdict not in FATAL and not ends(job, graph)
+            ):
                 yield self.again(WHOLE, whole, graph)
             return
         for number in reachables if self.reach else ():
             yield self.reachable(number)
 
-    def again(self, what: str, job: Job, found: Outcome) -> Run:
-        """Another search; left out where Fencepost does not come to an end."""
-        if found.verdict is Verdict.INCONCLUSIVE:
+    def again(self, subject: str, job: Job, outcome: Outcome) -> Run:
+        """Another search, skipped if Fencepost does not complete it."""
+        if outcome.verdict is Verdict.INCONCLUSIVE:
             side = Side(f"more than {self.most:,} states")
-            return Run(what, side, side)
+            return Run(subject, side, side)
         try:
-            made = exported(job, NAME)
+            export = exported(job, NAME)
         except (NotExported, Rejected) as reason:
-            return Run(what, Side("exported"), Side("refused"), f"refused now: {reason}")
-        return self.run(what, made, job, found)
+            return Run(subject, Side("exported"), Side("refused"), f"refused now: {reason}")
+        return self.run(subject, export, job, outcome)
 
     def reachable(self, number: int) -> Run:
-        """What the configuration says of a `reachable`: that TLC should find its opposite violated.
-        Fencepost searches for the opposite as an invariant.
+        """Searches for a `reachable` as the configuration describes: TLC should report the negation
+        as violated. Fencepost searches for the negation as an invariant.
         """
         job = replace(self.job, properties=frozenset([number]), deadlock=False)
         prop = job.model.properties[number]
         opposite = replace(prop, kind=PropertyKind.INVARIANT, body=ir.Not(prop.body))
         others = job.model.properties
         model = replace(job.model, properties=(*others[:number], opposite, *others[number + 1 :]))
-        found = self.search(replace(job, model=model))
-        made = exported(job, NAME)
-        text, count = _REACHABLE.subn("", made.configuration)
+        outcome = self.search(replace(job, model=model))
+        export = exported(job, NAME)
+        text, count = _REACHABLE.subn("", export.configuration)
         if count != 1:
             return Run(
                 prop.title, Side("reachable"), Side("nothing"), f"{count} lines for a reachable"
             )
-        made = replace(made, configuration=text)
-        return self.run(prop.title, made, replace(job, model=model), found)
+        export = replace(export, configuration=text)
+        return self.run(prop.title, export, replace(job, model=model), outcome)
 
-    def run(self, what: str, made: Exported, job: Job, found: Outcome) -> Run:
-        ours = side_of(job, found)
+    def run(self, subject: str, export: Exported, job: Job, outcome: Outcome) -> Run:
+        ours = side_of(job, outcome)
         try:
-            answer = self.tlc.run(made)
+            answer = self.tlc.run(export)
         except TimedOut:
             raise
         except Broken as broken:
-            return Run(what, ours, Side("no answer"), f"no answer: {broken}")
+            return Run(subject, ours, Side("no answer"), f"no answer: {broken}")
         if answer.ended == "error" and "Overflow when computing" in answer.message:
             raise _Overflow
-        return Run(what, ours, side_of_answer(answer), difference(job, found, answer, made))
+        return Run(subject, ours, side_of_answer(answer), difference(job, outcome, answer, export))
 
 
-def ends(job: Job, found: Outcome) -> bool:
-    """Whether the first problem is that a terminal condition has no value."""
-    number = found.findings[0].property
+def ends(job: Job, outcome: Outcome) -> bool:
+    """Whether the first problem is a terminal condition without a value."""
+    number = outcome.findings[0].property
     return number is not None and job.model.properties[number].kind is PropertyKind.TERMINAL
 
 
 # ---------------------------------------------------------------- what they found, in words
 
 
-def side_of(job: Job, found: Outcome) -> Side:
-    """What Fencepost found."""
-    if not found.findings or found.verdict not in PROBLEMS:
-        if found.verdict is Verdict.ASSUMPTION:
+def side_of(job: Job, outcome: Outcome) -> Side:
+    """Fencepost's result."""
+    if not outcome.findings or outcome.verdict not in PROBLEMS:
+        if outcome.verdict is Verdict.ASSUMPTION:
             return Side("assumption")
-        return Side("ok", _counts(found))
-    first = found.findings[0]
+        return Side("ok", _counts(outcome))
+    first = outcome.findings[0]
     words = first.verdict.value
     if first.property is not None and first.verdict is Verdict.VIOLATED:
         prop = job.model.properties[first.property]
@@ -309,7 +316,7 @@ def side_of(job: Job, found: Outcome) -> Side:
 
 
 def side_of_answer(answer: Answer) -> Side:
-    """What TLC found."""
+    """TLC's result."""
     if answer.ended == "ok":
         return Side("ok", Counts(answer.distinct, answer.generated, answer.depth or 0))
     violated = answer.ended in ("invariant", "start", "step")
@@ -319,8 +326,8 @@ def side_of_answer(answer: Answer) -> Side:
     return Side(f"{words}, {_plural(answer.length)}" if answer.length else words)
 
 
-def _counts(found: Outcome) -> Counts:
-    statistics = found.statistics
+def _counts(outcome: Outcome) -> Counts:
+    statistics = outcome.statistics
     return Counts(statistics.distinct, statistics.generated, statistics.depth)
 
 
@@ -329,7 +336,7 @@ def _plural(count: int) -> str:
 
 
 def _states(finding: Finding) -> int:
-    """The number of states that a trace shows."""
+    """The number of states in a trace."""
     steps = finding.trace.steps if finding.trace is not None else ()
     return sum(step.state is not None for step in steps)
 
@@ -337,44 +344,46 @@ def _states(finding: Finding) -> int:
 # ---------------------------------------------------------------- whether it is the same
 
 
-def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str | None:
-    """How the two differ, in a few words; None: they agree."""
-    if found.verdict not in PROBLEMS:
-        return _counts_differ(found, answer)
+def difference(job: Job, outcome: Outcome, answer: Answer, export: Exported) -> str | None:
+    """The difference of the results in a few words, or None if they agree."""
+    if outcome.verdict not in PROBLEMS:
+        return _counts_differ(outcome, answer)
     if answer.ended in ("ok", "assumption"):
         return "TLC finds no problem" if answer.ended == "ok" else "verdicts"
-    numbers = [finding.property for finding in found.findings]
+    numbers = [finding.property for finding in outcome.findings]
     of_behaviours = [
         number
         for number in numbers
         if number is not None and job.model.properties[number].kind.of_behaviours
     ]
     if answer.ended == "behaviour":
-        # TLC tells neither which one nor the shortest lasso.
+        # TLC names neither the property nor the shortest lasso.
         return None if of_behaviours else "verdicts"
     if answer.ended == "start":
-        refined = any(f.depth == 1 and _refined(job, f.property) for f in found.findings)
+        refined = any(f.depth == 1 and _refined(job, f.property) for f in outcome.findings)
         return None if of_behaviours or refined else "verdicts"
-    if any(answer.name in (made.properties.get(n), made.name) for n in of_behaviours):
-        # What holds always is an invariant to TLC, which shows no lasso; so is each part of a
-        # property that says nothing else.
+    if any(answer.name in (export.properties.get(n), export.name) for n in of_behaviours):
+        # TLC treats a property that always holds as an invariant and shows no lasso; likewise each
+        # part of a property that is a conjunction of such.
         return None
-    least = min(finding.depth for finding in found.findings)
-    if answer.constant and found.verdict is Verdict.ERROR and least <= 1:
-        # TLC has not yet looked at an initial state.
+    least = min(finding.depth for finding in outcome.findings)
+    if answer.constant and outcome.verdict is Verdict.ERROR and least <= 1:
+        # TLC has not yet examined an initial state.
         return None
     if answer.ended == "error":
-        return _errors_differ(job, found, answer, least)
-    wanted = [finding for finding in found.findings if _same(finding, answer, made)]
+        return _errors_differ(job, outcome, answer, least)
+    wanted = [finding for finding in outcome.findings if _same(finding, answer, export)]
     if not wanted:
-        known = [*made.properties.values(), *made.refined, made.deadlock, ""]
-        return "verdicts" if answer.name in known else f"TLC finds {answer.name} violated"
+        names = [*export.properties.values(), *export.refined, export.deadlock, ""]
+        return "verdicts" if answer.name in names else f"TLC finds {answer.name} violated"
     depths = {least}
-    if _ITSELF in made.configuration and all(
-        finding.verdict is Verdict.DEADLOCK for finding in found.findings if finding.depth == least
+    if _ITSELF in export.configuration and all(
+        finding.verdict is Verdict.DEADLOCK
+        for finding in outcome.findings
+        if finding.depth == least
     ):
-        # TLC looks for deadlocks by itself while it expands a state, and may meet a problem of the
-        # next level before.
+        # TLC checks for deadlock while it expands a state, and may report a problem of the next
+        # level first.
         depths.add(least + 1)
     first = [finding for finding in wanted if finding.depth in depths]
     if not first:
@@ -382,32 +391,35 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
     return None if answer.length == first[0].depth else "lengths of the traces"
 
 
-def _same(finding: Finding, answer: Answer, made: Exported) -> bool:
+def _same(finding: Finding, answer: Answer, export: Exported) -> bool:
     """Whether a problem is the one that TLC names."""
-    if answer.ended == "deadlock" or answer.name == made.deadlock:
+    if answer.ended == "deadlock" or answer.name == export.deadlock:
         return finding.verdict is Verdict.DEADLOCK
     if finding.verdict is not Verdict.VIOLATED or finding.property is None:
         return False
-    name = made.properties.get(finding.property)
-    return answer.name in (name, *(one for one in made.refined if one == f"{made.name}_{name}"))
+    name = export.properties.get(finding.property)
+    return answer.name in (
+        name,
+        *(name_ for name_ in export.refined if name_ == f"{export.name}_{name}"),
+    )
 
 
 def _refined(job: Job, number: int | None) -> bool:
     return number is not None and job.model.properties[number].abstract is not None
 
 
-def _counts_differ(found: Outcome, answer: Answer) -> str | None:
-    if found.verdict is Verdict.ASSUMPTION:
+def _counts_differ(outcome: Outcome, answer: Answer) -> str | None:
+    if outcome.verdict is Verdict.ASSUMPTION:
         agree = answer.ended == "assumption" or answer.constant
         return None if agree else "verdicts"
-    ours = _counts(found)
+    ours = _counts(outcome)
     if answer.constant and not ours.distinct:
         return None
     if answer.ended != "ok":
         return "TLC finds a problem"
     theirs = Counts(answer.distinct, answer.generated, answer.depth or 0)
     if not ours.distinct:
-        # TLC says 1 where there is no level at all.
+        # Why Fencepost does not have the error that stops TLC's evaluation; None if it has.
         theirs = replace(theirs, depth=ours.depth)
     wrong = [
         name
@@ -417,17 +429,17 @@ def _counts_differ(found: Outcome, answer: Answer) -> str | None:
     return f"counts: {', '.join(wrong)}" if wrong else None
 
 
-def _errors_differ(job: Job, found: Outcome, answer: Answer, least: int) -> str | None:
-    """Where an evaluation stops TLC, whether Fencepost has an error there, too."""
+def _errors_differ(job: Job, outcome: Outcome, answer: Answer, least: int) -> str | None:
+    """Whether Fencepost has an error at the point where an evaluation stops TLC; None if it has."""
     kinds = _kinds(answer)
-    problems = [finding for finding in found.findings if finding.verdict in kinds]
+    problems = [finding for finding in outcome.findings if finding.verdict in kinds]
     if answer.length is None:
-        # TLC shows no trace for initial states, nor where a constraint has no value; and what it
-        # meets in `ENABLED` comes one level early.
+        # TLC shows no trace for initial states, nor if a constraint has no value; and errors in
+        # `ENABLED` are reported one level early.
         near = any(problem.depth <= least + 1 for problem in problems)
         return None if near else "verdicts"
     for problem in problems:
-        # What is met in `ENABLED Next`, in an invariant, comes one level early.
+        # Errors in `ENABLED Next` within an invariant are reported one level early.
         if _states(problem) == answer.length and problem.depth <= least + 1:
             return None
     if answer.length == least and failing(job.model, least) & kinds:
@@ -436,21 +448,23 @@ def _errors_differ(job: Job, found: Outcome, answer: Answer, least: int) -> str 
 
 
 def _kinds(answer: Answer) -> frozenset[Verdict]:
-    """What an error of TLC may be in Fencepost: TLC's own words are about values."""
-    said = answer.asserted
-    if said is not None and said.startswith(ASSERTION):
+    """The verdicts of Fencepost that an error of TLC may correspond to: TLC's own errors are about
+    values.
+    """
+    message = answer.asserted
+    if message is not None and message.startswith(ASSERTION):
         return frozenset([Verdict.ASSERTION])
-    if said is None or said.startswith(ERROR):
+    if message is None or message.startswith(ERROR):
         return frozenset([Verdict.ERROR])
     return frozenset(FATAL)
 
 
 def failing(model: ir.Model, level: int) -> frozenset[Verdict]:
-    """How steps out of the states of a level fail."""
+    """The kinds of failures of steps from the states of a level."""
     runner = Runner(model)
     constraints = model.searched(()).constraints
-    states = {one.state for one in runner.initial() if one.state is not None}
-    known: set[State] = set(states)
+    states = {result.state for result in runner.initial() if result.state is not None}
+    reached_states: set[State] = set(states)
     failures: list[Failure] = []
     for depth in range(1, level + 1):
         after: set[State] = set()
@@ -461,17 +475,17 @@ def failing(model: ir.Model, level: int) -> frozenset[Verdict]:
             after |= {reached for _, reached in steps}
             if depth == level:
                 failures += [failure for _, failure in failed]
-        states = after - known
-        known |= after
+        states = after - reached_states
+        reached_states |= after
     return frozenset(Verdict.ASSERTION if f.assertion else Verdict.ERROR for f in failures)
 
 
 def _holds(runner: Runner, number: int, state: State) -> bool:
     try:
         return runner.holds(number, state)
-    except EvaluationError:  # Such a state counts as inside.
+    except EvaluationError:  # Such a state satisfies the constraint.
         return True
 
 
-def _nobody(_: Progress) -> None:
-    """Nobody waits."""
+def _ignore(_: Progress) -> None:
+    """Shows no progress."""

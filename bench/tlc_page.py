@@ -1,4 +1,4 @@
-"""The table of `docs/export.md`: the shipped checks, by Fencepost and by TLC."""
+"""The table of `docs/export.md`: the shipped checks in Fencepost and TLC."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from bench.tlc_agree import WHOLE, Comparison, Side
 HEAD = ("model", "check", "verdict", "distinct", "generated", "depth", "TLC", "agree")
 
 Compared: TypeAlias = tuple[str, str, Comparison]
-"""The model, the check, and what came of it."""
+"""The model, the check, and its comparison."""
 
 
-def table(found: Sequence[Compared], most: int) -> str:
-    """What is known of the shipped checks, in Markdown."""
-    compared = [one for one in found if one[2].refused is None]
-    same = [one for one in compared if one[2].difference is None]
-    refused = [one for one in found if one[2].refused not in (None, _large(most))]
-    large = len(found) - len(compared) - len(refused)
+def table(results: Sequence[Compared], most: int) -> str:
+    """The results of the shipped checks, in Markdown."""
+    compared = [result for result in results if result[2].refused is None]
+    same = [result for result in compared if result[2].difference is None]
+    refused = [result for result in results if result[2].refused not in (None, _large(most))]
+    large = len(results) - len(compared) - len(refused)
     lines = [
-        f"Of {len(found)} shipped checks, {large} have more than {most:,} distinct states, "
+        f"Of {len(results)} shipped checks, {large} have more than {most:,} distinct states, "
         f"and {len(refused)} are not exported.",
         f"TLC agrees on {len(same)} of the {len(compared)} others.",
         "",
         line(HEAD),
         line(["---", "---", "---", "---:", "---:", "---:", "---", "---"]),
-        *(line for one in compared for line in _rows(one)),
+        *(line for result in compared for line in _rows(result)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -36,16 +36,16 @@ def _large(most: int) -> str:
     return f"more than {most:,} states"
 
 
-def _rows(one: Compared) -> Iterator[str]:
+def _rows(result: Compared) -> Iterator[str]:
     """One line for a check, and one for each further search."""
-    model, check, comparison = one
+    model, check, comparison = result
     for run in comparison.runs:
-        told = run.ours.verdict if run.what == "the check" else run.what
+        title = run.ours.verdict if run.subject == "the check" else run.subject
         yield line(
             [
                 model if run is comparison.runs[0] else "",
                 check if run is comparison.runs[0] else "",
-                told if run.what in ("the check", WHOLE) else f"{told}: {run.ours.verdict}",
+                title if run.subject in ("the check", WHOLE) else f"{title}: {run.ours.verdict}",
                 *_cells(run.ours),
                 _theirs(run.theirs),
                 "no" if run.difference else "yes",

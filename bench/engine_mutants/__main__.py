@@ -5,17 +5,17 @@
     python -m bench.engine_mutants sample [--most N]
 
 ``run`` makes every mutant of `MODULES` (see `changes`), one at a time, in a child process that runs
-the changed function in place of the right one (see `trials`). There the entries of the corpus that
-reach the changed line are compared with the interpreter until one notices: by a difference, an
-exception, a fault of guarded code (see `tests.support.memory_guard`), a crash, or by not coming to
-an end. Entries of which the machine code is letter by letter what it was, and the packing of some
-states too, can hardly notice, and are not run; those that noticed neighbours come first, then the
-cheap ones. It writes one line of JSON for each mutant and goes on where it was stopped. All of them
-take one core for an hour or two; ``--every 20`` takes a sample.
+the changed function instead of the original (see `trials`). There the corpus entries that reach the
+changed line are compared with the interpreter until one notices the mutant: by a difference, an
+exception, a fault of guarded code (see `tests.support.memory_guard`), a crash, or a timeout.
+Entries with unchanged machine code and unchanged packing of some states can hardly notice it and
+are not run. Entries that noticed mutants of nearby lines come first, then the cheap ones. Each
+mutant's result is a line of JSON; an interrupted run can be resumed. All mutants take one core an
+hour or two; ``--every 20`` takes a sample.
 
-``table`` prints how many mutants of each module and kind were caught, and the survivors, in
-Markdown: `docs/mutants-native.md` is made of it, with the reason for each survivor.
-``sample`` is what the tests run.
+``table`` prints the numbers of caught mutants of each module and kind, and the survivors, in
+Markdown: the basis of `docs/mutants-native.md`, which adds the reason for each survivor. ``sample``
+is the part that the tests run.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ def run(
 ) -> None:
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
-    known = _read(results)
+    results_so_far = _read(results)
     every_entry = corpus(cores, random, models)
     entries = measured([e for e in every_entry if not names or e.name.startswith(names)])
     orders: defaultdict[str, Order] = defaultdict(Order)
-    for record in known.values():
+    for record in results_so_far.values():
         orders[record["module"]].noticed(record["noticed"].partition(":")[0], record["line"])
     todo: list[tuple[str, Mutant]] = []
     for first in range(rounds or every):
@@ -110,7 +110,7 @@ def run(
             todo += [
                 (name, mutant)
                 for mutant in wanted[first::every]
-                if _is_wanted(known.get(_key(name, mutant)), again)
+                if _is_wanted(results_so_far.get(_key(name, mutant)), again)
             ]
     os.nice(nice)
     gc.freeze()
@@ -128,13 +128,13 @@ def run(
 @click.option("--most", default=2, help="at most N mutants of each module")
 @click.option("--controls", default=8, help="entries that the code as it is has to pass")
 def sample(most: int, controls: int) -> None:
-    """Tries a few mutants with the cheap part of the corpus; a line of JSON for each.
+    """Tries a few mutants with the cheap part of the corpus; prints a line of JSON for each.
 
-    The first two lines are trials of code that was not changed: nothing may notice it.
+    The first two trials use unchanged code: nothing may notice them.
     """
     entries = measured(list(small()))
     name = MODULES[2]
-    # Entries without code of their own are run in any case.
+    # Entries without generated code are always run.
     few = [entry for entry in entries if entry.code is not None][:controls]
     path = path_of(name)
     code = compile(source_of(name), path, "exec", dont_inherit=True)
@@ -180,12 +180,12 @@ def _is_wanted(earlier: Record | None, again: bool) -> bool:
 @main.command()
 @click.option("--results", type=click.Path(path_type=Path, exists=True), required=True)
 def table(results: Path) -> None:
-    """Prints what was caught, and what was not."""
-    known = _read(results)
-    made = [(name, mutant) for name in MODULES for mutant in changes.mutants(source_of(name))]
+    """Prints the caught mutants and the survivors."""
+    records = _read(results)
+    every = [(name, mutant) for name in MODULES for mutant in changes.mutants(source_of(name))]
     counts: Counter[tuple[str, str]] = Counter()
-    for name, mutant in made:
-        record = known.get(_key(name, mutant))
+    for name, mutant in every:
+        record = records.get(_key(name, mutant))
         fates = ["changes", *([] if record is None else ["tried", _fate(record)])]
         counts.update((group, fate) for group in (name, mutant.kind) for fate in fates)
     for title, groups in (("module", MODULES), ("kind", KINDS)):
@@ -196,12 +196,12 @@ def table(results: Path) -> None:
             click.echo(f"| {group.removeprefix('fencepost.')} | {' | '.join(numbers)} |")
         click.echo()
     click.echo("| where | kind | written | changed to |\n| --- | --- | --- | --- |")
-    for record in known.values():
+    for record in records.values():
         if not record["noticed"]:
-            place = f"{record['module'].rpartition('.')[2]}:{record['line']} {record['function']}"
+            where = f"{record['module'].rpartition('.')[2]}:{record['line']} {record['function']}"
             reached = "" if record["reached"] else " (not reached)"
             click.echo(
-                f"| {place}{reached} | {record['kind']} | `{record['before']}` "
+                f"| {where}{reached} | {record['kind']} | `{record['before']}` "
                 f"| `{record['after']}` |"
             )
 

@@ -1,7 +1,7 @@
-"""Small changes to Python source, one at a time: what `bench.engine_mutants` tries the tests with.
+"""Small changes to Python source, one at a time: the mutants of `bench.engine_mutants`.
 
-It knows syntax, and the names by which the emitter's instructions go; it does not know what the
-changed code is for.
+This module depends on the syntax and on the names of the emitter's instructions, but not on the
+purpose of the changed code.
 """
 
 from __future__ import annotations
@@ -59,36 +59,36 @@ INSTRUCTIONS = {
     "lshr": "ashr",
     "sdiv": "udiv",
 }
-"""An instruction, and one that is easily taken for it."""
+"""An instruction, and a similar one that replaces it."""
 SIDED = {"sub", "slt", "sle", "ult", "udiv", "urem", "sdiv", "shl", "shr", "store", "less", "min"}
 """Calls whose two operands are exchanged."""
 ARMED = {"select", "branch", "unlikely", "chosen", "cbranch"}
 """Calls whose second and third operand are exchanged."""
 PREDICATES = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-"""Comparisons that are told by their sign."""
+"""Comparisons named by their sign."""
 NAMED = ("comparison", "bound", "shift", "mask")
 KINDS = (*NAMED, "number", "arithmetic", "condition", "operands", "call")
-"""What a change is of: see `Mutant`."""
+"""Kinds of changes: see `Mutant`."""
 FAMILIES = {
     "comparison": {"eq", "ne", "slt", "sle", "ult", "as_flag", "less"}
     | {"icmp_signed", "icmp_unsigned"},
     "shift": {"shl", "shr", "sar", "ashr", "lshr", "_shift"},
     "mask": {"both", "either", "differ", "invert", "merged", "bits"},
 }
-"""Calls by what they are."""
+"""Calls by family."""
 COUNTED = {"counted", "words", "bytes", "clear", "copy"}
-"""Calls that are told how often, or how much."""
+"""Calls with a count or a size."""
 OPAQUE = (ast.Assert, ast.Raise, ast.Import, ast.ImportFrom)
-"""What is left as it is: these only tell of mistakes, or what there is."""
+"""Statements without mutants: they only report mistakes or import names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: ``node`` and ``choice`` say where and which, the texts are for people.
+    """One change, identified by ``node`` and ``choice``; the texts are for the report.
 
-    ``kind`` is one of `KINDS`. A number, or a sum, inside a comparison (or in a range, a slice, a
-    minimum) is a *bound*; inside a shift it is a *shift*, and beside a mask a *mask*. A *call* is
-    left out; *operands* are exchanged.
+    ``kind`` is one of `KINDS`. A number or a sum inside a comparison, a range, a slice or a minimum
+    is a *bound*; inside a shift it is a *shift*, and next to a mask a *mask*. A *call* is removed;
+    *operands* are exchanged.
     """
 
     line: int
@@ -102,7 +102,7 @@ class Mutant:
 
 def mutants(source: str) -> list[Mutant]:
     """All changes of a module, in the order of its text."""
-    found: list[Mutant] = []
+    changes: list[Mutant] = []
     tree = ast.parse(source)
     names = _names(tree)
     for number, (node, around) in enumerate(_nodes(tree)):
@@ -110,8 +110,8 @@ def mutants(source: str) -> list[Mutant]:
             before, after = (_short(item) for item in (node, other))
             line = _line(node)
             kind, name = _kind(node, around), names.get(line, "")
-            found.append(Mutant(line, number, choice, kind, name, before, after))
-    return sorted(found, key=lambda mutant: (mutant.line, mutant.node))
+            changes.append(Mutant(line, number, choice, kind, name, before, after))
+    return sorted(changes, key=lambda mutant: (mutant.line, mutant.node))
 
 
 def mutated(source: str, mutant: Mutant, filename: str) -> CodeType:
@@ -134,25 +134,25 @@ class _Exchange(ast.NodeTransformer):
 
 
 def functions(source: str) -> set[int]:
-    """The lines inside functions; what stands on others is run when the module is loaded."""
-    found: set[int] = set()
+    """The lines inside functions; all others run when the module is loaded."""
+    lines: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
             for part in body:
-                found |= set(range(part.lineno, (part.end_lineno or part.lineno) + 1))
-    return found
+                lines |= set(range(part.lineno, (part.end_lineno or part.lineno) + 1))
+    return lines
 
 
 def _names(tree: ast.AST) -> dict[int, str]:
-    """The innermost function with a name around each line."""
-    found: dict[int, str] = {}
+    """The innermost named function around each line."""
+    names: dict[int, str] = {}
     # Outer functions come before inner ones.
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                found[line] = node.name
-    return found
+                names[line] = node.name
+    return names
 
 
 def _line(node: ast.AST) -> int:
@@ -166,9 +166,10 @@ def _short(node: ast.AST) -> str:
 
 
 def _nodes(tree: ast.AST, around: str = "") -> Iterator[tuple[ast.AST, str]]:
-    """The nodes in which a change may matter; not types, texts, assertions or imports.
+    """The nodes whose change may matter; not types, texts, assertions or imports.
 
-    With each, what it is an operand of: a comparison or the like (``bound``), a shift, a mask.
+    Each comes with its context: operand of a comparison or the like (``bound``), of a shift, or of
+    a mask.
     """
     if isinstance(tree, OPAQUE):
         return
@@ -192,7 +193,7 @@ def _nodes(tree: ast.AST, around: str = "") -> Iterator[tuple[ast.AST, str]]:
 
 
 def _inside(node: ast.AST, around: str) -> str:
-    """What the parts of a node are operands of."""
+    """The context that a node gives to its parts."""
     match node:
         case ast.Compare() | ast.Slice():
             return "bound"
@@ -249,20 +250,20 @@ def _kind(node: ast.AST, around: str) -> str:
 
 
 def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
-    """What might stand in place of a node."""
+    """The replacements for a node."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in COMPARISONS:
             yield ast.Compare(left, [COMPARISONS[type(operator)]()], [right])
         case ast.Compare(left, [_, _, *_] as operators, rights):
-            for place, operator in enumerate(operators):
+            for index, operator in enumerate(operators):
                 if type(operator) in COMPARISONS:
                     others = list(operators)
-                    others[place] = COMPARISONS[type(operator)]()
+                    others[index] = COMPARISONS[type(operator)]()
                     yield ast.Compare(left, others, rights)
         case ast.BoolOp(operator, parts):
             yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), parts)
-            for place in range(len(parts)):
-                fewer = [part for number, part in enumerate(parts) if number != place]
+            for index in range(len(parts)):
+                fewer = [part for number, part in enumerate(parts) if number != index]
                 yield fewer[0] if len(fewer) == 1 else ast.BoolOp(operator, fewer)
         case ast.UnaryOp(ast.Not() | ast.USub() | ast.Invert(), operand):
             yield operand

@@ -1,7 +1,7 @@
-"""What mutants are tried with: entries that compare generated code with the interpreter.
+"""The corpus for mutants: entries that compare generated code with the interpreter.
 
-An entry is a model, an example, say, with some of its states (see `tests.support.steps_agreement`),
-or tests of the layout or of the emitter.
+An entry is a model (such as an example) with some of its states (see
+`tests.support.steps_agreement`), or tests of the layout or of the emitter.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ MODULES = (
 )
 CORES = 80
 RANDOM = 60
-"""How many random models in core, and random specs, make a thorough corpus."""
+"""Numbers of random models in core and of random specs in a thorough corpus."""
 MOST_CASES = 40
 SEARCH = "fencepost.checker.native.search"
 Case: TypeAlias = dict[str, Any]
-"""The arguments of a test by their names."""
+"""The arguments of a test by name."""
 SYMMETRIC = blocks(ROOT / "tests/support/symmetric.txt")
 
 
 @dataclass(slots=True)
 class Entry:
-    """A part of the corpus. ``reach`` makes the code, and no more, and gives back what it is;
-    ``lines`` are those that it reaches, by file. ``code`` is what the right code gives back.
+    """A part of the corpus. ``reach`` only generates the code and returns it; ``lines`` are the
+    lines that this executes, by file. ``code`` is the result with the original code.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Entry:
 
 
 def small() -> Iterator[Entry]:
-    """The entries that cost least."""
+    """The cheapest entries."""
     for example in EXAMPLES:
         model = probing(model_of(example.text))
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
@@ -101,7 +101,9 @@ def small() -> Iterator[Entry]:
 
 
 def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
-    """All entries, with so many random models in core and random specs, and shipped ones."""
+    """All entries, with the given numbers of random models in core and random specs, and optionally
+    the shipped models.
+    """
     yield from units()
     yield from small()
     for hostile in SPECS:
@@ -124,27 +126,27 @@ def grown_entries(cores: int, random: int) -> Iterator[Entry]:
         model = probing(model_of(grown(seed)))
         yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
     for seed in range(random):
-        # A loop may send to a channel that keeps an order, which is refused.
+        # A loop may send to an ordered channel, which is refused.
         with suppress(Rejected):
             yield _orbits(f"random orbits {seed}", grown_orbits(seed))
 
 
 def _orbits(name: str, text: str) -> Entry:
-    """A search of orbits, held to the interpreter's search of all states."""
-    asked = run_of_model(model_of(text), limits=Limits(depth=6, workers=1), keep_going=True)
-    model = asked.model
-    wanted = replace(asked, symmetry=False).by(REFERENCE)
-    visited = asked.outcome(REFERENCE).statistics.orbits
+    """A search of orbits, compared with the interpreter's search of all states."""
+    search = run_of_model(model_of(text), limits=Limits(depth=6, workers=1), keep_going=True)
+    model = search.model
+    expected = replace(search, symmetry=False).by(REFERENCE)
+    visited = search.outcome(REFERENCE).statistics.orbits
 
     def run() -> None:
-        # By its name, for a child has another module of this name.
-        found = asked.outcome(importlib.import_module(SEARCH).Local("quick"))
-        assert summary(model, found) == wanted
-        assert found.statistics.orbits == visited
+        # Imported by name, since a child has another module of this name.
+        outcome = search.outcome(importlib.import_module(SEARCH).Local("quick"))
+        assert summary(model, outcome) == expected
+        assert outcome.statistics.orbits == visited
 
     def reach() -> str:
-        search = importlib.import_module(SEARCH)
-        text: str = search.translated(model, Layout(model), asked.properties, symmetric=True)[
+        module = importlib.import_module(SEARCH)
+        text: str = module.translated(model, Layout(model), search.properties, symmetric=True)[
             0
         ].text
         return text
@@ -156,7 +158,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
     tape = Tape(Interpreter(model))
 
     def run() -> None:
-        # By its name, for a child has another module of this name.
+        # Imported by name, since a child has another module of this name.
         module = importlib.import_module("tests.support.steps_agreement")
         module.agree(model, extent, seed, guarded=True, interpreter=tape)
 
@@ -184,7 +186,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """Tests of the layout, the emitter, what is a state, and tours: they need no model."""
+    """Tests of the layout, the emitter, states and tours, which need no model."""
     for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
         yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):
@@ -201,7 +203,7 @@ def units() -> Iterator[Entry]:
 
 def _unit(module: str, name: str, cases: Sequence[Case]) -> Entry:
     def run() -> None:
-        # By its name, for a child may have another module of this name.
+        # Imported by name, since a child may have another module of this name.
         test = getattr(importlib.import_module(f"tests.checker.{module}"), name)
         for case in cases:
             test(**case)
@@ -211,7 +213,7 @@ def _unit(module: str, name: str, cases: Sequence[Case]) -> Entry:
 
 
 def _marked(test: Any) -> list[Case]:
-    """The arguments with which pytest runs a test, at most `MOST_CASES`."""
+    """The arguments of a test's parametrization, at most `MOST_CASES`."""
     cases: list[Case] = [{}]
     for mark in getattr(test, "pytestmark", []):
         if mark.name == "parametrize":
@@ -225,7 +227,7 @@ def _marked(test: Any) -> list[Case]:
 
 
 def measured(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that the right code passes, with their cost and what they reach."""
+    """The entries that pass with the original code, with their cost and the lines they reach."""
     files = frozenset(path_of(name) for name in MODULES)
     kept: list[Entry] = []
     for entry in entries:
@@ -249,7 +251,7 @@ def measured(entries: Sequence[Entry]) -> list[Entry]:
                 entry.code = entry.reach()
             finally:
                 sys.settrace(None)
-            # With what the interpreter does, which is not done again.
+            # Includes the interpreter's work, which is not repeated.
             before = time.process_time()
             entry.run()
             entry.seconds = time.process_time() - before
@@ -275,5 +277,5 @@ def source_of(name: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """Where a module lies."""
+    """The file of a module."""
     return str(importlib.import_module(name).__file__)

@@ -1,8 +1,8 @@
-"""What comes of a mutant: which entry of the corpus notices it, if any does.
+"""Trials of mutants: which corpus entry, if any, notices a mutant.
 
-Each is tried in a child process, for it may do anything. Most often the child gives one function
-of a module that is loaded already the changed code; where more than a function is changed it loads
-the modules anew.
+Each mutant runs in a child process, since it may do anything. Usually the child replaces the code
+of one function in a loaded module; if a change affects more than one function, the child reloads
+the modules.
 """
 
 from __future__ import annotations
@@ -40,44 +40,44 @@ RELOADED = (
     "tests.checker.native.test_lawful",
     "tests.checker.test_symmetry",
 )
-"""What a child loads anew, in this order: the modules, and whoever uses them."""
+"""The modules that a child reloads, in this order, and the modules that use them."""
 SECONDS = 10
-"""The seconds of work after which a mutant has survived."""
+"""Processor seconds after which a mutant has survived."""
 NEAR = 25
-"""An entry that noticed a mutant so many lines away is likely to notice this one."""
+"""An entry that noticed a mutant within this number of lines is likely to notice this one."""
 MEMORY = 4 << 30
 DEEP = 3_000
-"""How deep calls may go in a child."""
+"""Recursion limit in a child."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a mutant: what noticed it, if anything did, how many entries' code it changed
-    before, how many were looked at, and the seconds of work.
+    """The result for a mutant: the entry that noticed it, if any, the number of entries before it
+    with changed code, the number of examined entries, and the processor seconds.
     """
 
     noticed: str
     changed: int
-    looked: int
+    examined: int
     seconds: float
 
 
 class Order:
-    """In which order entries are tried: who noticed neighbours comes first."""
+    """The order of entries: those that noticed mutants of nearby lines come first."""
 
     def __init__(self) -> None:
         self._killers: defaultdict[str, list[int]] = defaultdict(list)
 
     def noticed(self, entry: str, line: int) -> None:
-        """Remembers who noticed a mutant of a line."""
+        """Records that an entry noticed a mutant of a line."""
         self._killers[entry].append(line)
 
     def near(self, entry: Entry, line: int) -> int:
-        """How many mutants nearby an entry noticed."""
+        """The number of nearby mutants that an entry noticed."""
         return sum(abs(line - other) <= NEAR for other in self._killers[entry.name])
 
     def sorted(self, entries: Iterable[Entry], line: int) -> list[Entry]:
-        """The entries for a mutant of a line."""
+        """The entries in the order to try them on a mutant of this line."""
 
         def cost(entry: Entry) -> float:
             return (entry.seconds + 0.05) / (1 + self.near(entry, line))
@@ -88,7 +88,7 @@ class Order:
 def trials(
     name: str, chosen: Sequence[Mutant], entries: Sequence[Entry], seconds: float, order: Order
 ) -> Iterator[dict[str, Any]]:
-    """What came of mutants of a module, one by one, in the order given."""
+    """The results for mutants of a module, in the order of ``chosen``."""
     source, path = source_of(name), path_of(name)
     inside = changes.functions(source)
     for mutant in chosen:
@@ -112,7 +112,7 @@ def trials(
             "before": mutant.before,
             "after": mutant.after,
             "reached": len(reaching),
-            "looked": trial.looked,
+            "looked": trial.examined,
             "changed": trial.changed,
             "noticed": trial.noticed,
             "seconds": round(trial.seconds, 2),
@@ -127,12 +127,13 @@ def tried(
     likely: frozenset[str] | set[str],
     seconds: float,
 ) -> Trial:
-    """Tries the code of a module that was changed, in a child.
+    """Tries the changed code of a module in a child.
 
-    This process has one thread: in the child of a process with several, a lock that another thread
-    held would be held for ever.
+    This process must have one thread: in the child of a process with several threads, a lock held
+    by another thread would never be released.
 
-    Entries that are not ``likely`` to notice are asked first whether their code has changed at all.
+    Entries that are not ``likely`` to notice the mutant are first checked for a change of their
+    code.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -141,17 +142,17 @@ def tried(
         _quiet()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        told = _notices(name, code, path, entries, likely, seconds, writer)
-        os.write(writer, f"{told}\n".encode())
+        reason = _notices(name, code, path, entries, likely, seconds, writer)
+        os.write(writer, f"{reason}\n".encode())
         os._exit(0)
     os.close(writer)
     patience = 60 + 30 * max(entry.seconds for entry in entries)
-    said = _said_by(child, reader, patience).splitlines()
+    lines = _output_of(child, reader, patience).splitlines()
     _, status, used = os.wait4(child, 0)
-    last = said[-1] if said else "start"
+    last = lines[-1] if lines else "start"
     counted = (
-        sum(line.startswith("at ") for line in said),
-        sum(line.startswith("before ") for line in said),
+        sum(line.startswith("at ") for line in lines),
+        sum(line.startswith("before ") for line in lines),
         used.ru_utime + used.ru_stime,
     )
     if os.WIFSIGNALED(status):
@@ -161,9 +162,9 @@ def tried(
     return Trial(noticed, *counted)
 
 
-def _said_by(child: int, reader: int, patience: float) -> str:
-    """What a child writes until it ends. One that waits for ever, and so uses no processor and gets
-    no signal from its own timer, is killed after ``patience`` seconds without a word.
+def _output_of(child: int, reader: int, patience: float) -> str:
+    """The output of a child until it ends. A child that blocks uses no processor time, so its own
+    timer does not fire; it is killed after ``patience`` seconds without output.
     """
     parts: list[bytes] = []
     with os.fdopen(reader, "rb", buffering=0) as pipe:
@@ -205,11 +206,11 @@ def _notices(
         if now - start > seconds:
             break
         os.write(writer, f"before {entry.name}\n".encode())
-        # Who does not come to an end is ended by the signal.
+        # The signal ends an entry that does not terminate.
         signal.setitimer(signal.ITIMER_PROF, 2 + 6 * entry.seconds)
         try:
-            asked = entry.name not in likely and entry.code is not None
-            if asked and entry.reach() == entry.code:
+            code_first = entry.name not in likely and entry.code is not None
+            if code_first and entry.reach() == entry.code:
                 continue
             os.write(writer, f"at {entry.name}\n".encode())
             entry.run()
@@ -223,7 +224,7 @@ def _notices(
 
 
 class _Changed(importlib.abc.Loader, importlib.abc.MetaPathFinder):
-    """Loads one module from code that was changed."""
+    """Loads one module from changed code."""
 
     def __init__(self, name: str, code: CodeType, path: str) -> None:
         self.name, self.code, self.path = name, code, path
@@ -240,7 +241,7 @@ class _Changed(importlib.abc.Loader, importlib.abc.MetaPathFinder):
 
 
 def install(name: str, code: CodeType, path: str) -> None:
-    """From now on, this process runs ``code`` for the module ``name``."""
+    """Makes this process run ``code`` for the module ``name``."""
     forget()
     if _patched(sys.modules[name], code):
         return
@@ -252,10 +253,12 @@ def install(name: str, code: CodeType, path: str) -> None:
 
 
 def _patched(module: ModuleType, code: CodeType) -> bool:
-    """Gives one function of a loaded module its new code; False if it is not just one."""
+    """Replaces the code of one function of a loaded module; False if the change is not in exactly
+    one.
+    """
     functions = {
-        (made.__code__.co_qualname, made.__code__.co_firstlineno): made
-        for made in _functions(module)
+        (function.__code__.co_qualname, function.__code__.co_firstlineno): function
+        for function in _functions(module)
     }
     changed: list[tuple[FunctionType, CodeType]] = []
     for new in _outermost(code):
@@ -272,7 +275,7 @@ def _patched(module: ModuleType, code: CodeType) -> bool:
 
 
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
-    """The functions that a module or its classes define, without what is wrapped around them."""
+    """The functions that a module or its classes define, without their wrappers."""
     for item in vars(module).values():
         inner = vars(item).values() if inspect.isclass(item) else [item]
         for part in inner:
@@ -282,7 +285,7 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def _outermost(code: CodeType) -> Iterator[CodeType]:
-    """The codes of functions that stand in no other function."""
+    """The codes of functions outside other functions."""
     for part in code.co_consts:
         if isinstance(part, CodeType):
             if part.co_flags & inspect.CO_OPTIMIZED:

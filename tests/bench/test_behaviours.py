@@ -11,7 +11,9 @@ from bench.places import filled
 from fencepost.spec.elaborate.claims.program import build, load
 
 
-@pytest.mark.parametrize("case", [*CASES, TLC_CASE], ids=lambda case: f"{case.model}, {case.what}")
+@pytest.mark.parametrize(
+    "case", [*CASES, TLC_CASE], ids=lambda case: f"{case.model}, {case.property}"
+)
 def test_one_of_a_pair_decides_something_more(case: Case, tmp_path: Path) -> None:
     alone, whole = (load(written(case, more, tmp_path)) for more in (False, True))
     kinds = [

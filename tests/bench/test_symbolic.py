@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import symbolic
-from bench.symbolic import Bound, Proof, Proved, Searched, Told
+from bench.symbolic import Bound, Measurements, Proof, Proved, Searched
 
-TOLD = Told(
+MEASUREMENTS = Measurements(
     "a machine",
     "z3 0",
     (0.5, 1.5),
@@ -53,17 +53,17 @@ def test_what_is_not_inductive_is_told() -> None:
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     assert symbolic.read(path) is None
-    path.write_text(symbolic.dumps(TOLD), encoding="utf-8")
-    assert symbolic.read(path) == TOLD
+    path.write_text(symbolic.dumps(MEASUREMENTS), encoding="utf-8")
+    assert symbolic.read(path) == MEASUREMENTS
 
 
 def test_tables_go_to_their_places() -> None:
-    page = symbolic.filled(PAGE, TOLD)
+    page = symbolic.filled(PAGE, MEASUREMENTS)
     assert "| a | b | I after 1 step | 0.1 | 2.0 |" in page
     assert "| c | d | nothing | 0.2 |  |" in page
     assert "| a | b | J | not inductive | 0.50 |" in page
     assert "old" not in page
-    assert symbolic.filled(page, TOLD) == page
+    assert symbolic.filled(page, MEASUREMENTS) == page
 
 
 def test_the_page_is_made_from_what_is_kept() -> None:

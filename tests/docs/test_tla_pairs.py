@@ -73,7 +73,7 @@ def test_pair(pair: Pair, tmp_path: Path) -> None:
     for name, text in {**pair.imported, "pair.fence": pair.spec}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     ours = api.check(tmp_path / "pair.fence")
-    theirs = Tlc.found(kept=home() / "answers").run(
+    theirs = Tlc.locate(kept=home() / "answers").run(
         Exported(pair.name, pair.module, pair.configuration)
     )
     assert (theirs.ended, ours.verdict.value) == ("ok", "ok")

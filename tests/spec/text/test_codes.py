@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from bench.errors_page import PAGE, made
+from bench.errors_page import PAGE, updated_page
 from tests.support.paths import ROOT
 
 from fencepost.spec.text.codes import Code, codes
@@ -32,7 +32,7 @@ def test_codes_stand_in_their_order() -> None:
 
 def test_the_page_is_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == made(page), "python -m bench.errors_page"
+    assert page == updated_page(page), "python -m bench.errors_page"
     assert re.findall(r"^### (F\d{3})\b", page, re.M) == list(codes())
 
 
@@ -60,7 +60,7 @@ And more.
 ### F201 Three
 """
     assert (
-        made(page)
+        updated_page(page)
         == """# Errors
 
 ## Files
