@@ -1,6 +1,4 @@
-"""Text whose characters take two cells of a terminal, or none, stands in columns and is broken
-where it should.
-"""
+"""Alignment and wrapping of text with characters that occupy two terminal cells, or none."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ STATES = {
 
 
 def breadth(text: str) -> int:
-    """The width of a line as Unicode has it, counted without rich."""
+    """The width of a line according to Unicode, computed without rich."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 
@@ -51,7 +49,7 @@ def test_a_trace_with_wide_names() -> None:
     page = Page(60)
     write_trace(page, read(json.dumps(STATES).encode(), "t"))
     lines = page.text().splitlines()
-    # The names of the first state end where the widest does, and so do those that changed.
+    # Within a state, all names end in the column of the widest name.
     begins = [line for line in lines if " = " in line and line.startswith("     ")]
     assert len(begins) == 5
     assert {breadth(line.partition(" = ")[0]) for line in begins} == {5 + 5}
@@ -69,5 +67,5 @@ def test_words_are_broken_by_their_width() -> None:
     page.words("注意: ", "漢字 " * 20, 6)
     lines = page.text().splitlines()
     assert "".join(lines).count("漢字") == 20
-    # A word of four cells and a blank would not have fitted any more.
+    # Another word of four cells and a blank would not fit.
     assert all(25 < breadth(line) <= 30 for line in lines[:-1])

@@ -1,4 +1,4 @@
-"""What a search says of actions, guards and branches, and what explains a failing property."""
+"""Coverage of actions, guards and branches, and explanations of failing properties."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_marks_count_when_the_step_is_completed() -> None:
 
 def test_marks_of_the_expansion_that_found_a_deadlock_do_not_count() -> None:
     marked = do(jump((0, 1), (2, 3)), ir.Mark(0), ir.If(equals(3), ir.Mark(1), SKIP))
-    # Level 2 is {1, 2}: 1 is a deadlock, 2 leads on.
+    # Level 2 is {1, 2}: 1 is a deadlock, 2 has a successor.
     outcome = search(model(START, [marked, jump((0, 2))], marks=["branch", "branch"]))
     assert outcome.verdict is Verdict.DEADLOCK
     assert outcome.coverage.marks == {0}
@@ -78,7 +78,7 @@ def test_stuck_states() -> None:
         lossy = model(START, [body]).actions[0]
         return replace(lossy, kind="lose" if kind == "lose" else "duplicate")
 
-    # 0 -> 1 -> (lost) 2 -> (duplicated) 3 -> itself; 4 is left by an ordinary action.
+    # 0 -> 1 -> (lost) 2 -> (duplicated) 3 -> itself; an ordinary action leaves 4.
     actions = [
         jump((0, 1), (4, 4), (3, 3)), unreliable("lose", jump((1, 2))),
         unreliable("duplicate", jump((2, 3))),
@@ -100,7 +100,7 @@ def test_stuck_states() -> None:
 def test_enabled() -> None:
     picky = pick(0, among(1, 2), do(ir.Require(ir.Equal(N, local(0)), 0), START), "")
     fails = do(ir.Require(equals(1), 0), ERROR)
-    # With 3 first, evaluation fails before the second is chosen, and so whatever that is to be.
+    # If 3 is chosen first, evaluation fails before the second choice, so its value does not matter.
     first = ir.If(ir.Equal(local(1), lit(3)), ERROR, SKIP)
     both = pick(2, among(1), ir.Require(ir.Equal(local(1), lit(2)), 0))
     twice = pick(1, among(1, 2, 3), do(first, both))
@@ -130,7 +130,7 @@ def test_the_failing_instance_and_part() -> None:
     implied = ir.Or((ir.Not(TRUE), ir.Not(less(i, j))), span=span("(a implies b)"))
     both = ir.And((TRUE, implied), span=span("i < j and (a implies b)"))
     inner = ir.Quantified(True, 1, among(1, 2), both, "j")
-    # A negated "exists" has instances like a "forall", and a "let" on the way is followed.
+    # A negated "exists" has instances like a "forall", and a "let" in between does not hide them.
     negated = ir.Not(ir.Quantified(False, 0, among(1, 2), ir.Not(inner), "i", span=span("forall")))
     body = ir.Let(BOOL, 2, lit(2), negated)
     finding = search(model(START, [SKIP], [("invariant", body)])).findings[0]

@@ -77,7 +77,7 @@ def test_violated_at_depth_d_counts_levels_to_d_and_steps_before() -> None:
 
 
 def test_a_deadlock_does_not_count_the_expansion_that_found_it() -> None:
-    # Level 2 is {1, 5}; 5 has no successor, 1 has one, which is not counted.
+    # Level 2 is {1, 5}; 5 has no successor, and that of 1 is not counted.
     outcome = search(model(START, [jump((0, 1), (1, 2)), jump((0, 5))]))
     assert outcome.verdict is Verdict.DEADLOCK
     assert counts(outcome) == (3, 3, 2)
@@ -91,7 +91,7 @@ def test_a_deadlock_is_explained() -> None:
     assert outcome.findings[0].blocked == (BlockedAction(0, (0,)), BlockedAction(1, (0, 1)))
 
 
-def test_deadlock_is_the_callers_to_switch_off() -> None:
+def test_deadlock_can_be_switched_off() -> None:
     outcome = search(model(START, [counter(2)]), deadlock=False)
     assert (outcome.verdict, counts(outcome)) == (Verdict.OK, (3, 3, 3))
 
@@ -111,7 +111,7 @@ def test_a_failing_step_is_one_deeper_than_its_trace_and_not_generated(
     assert (finding.verdict, finding.depth, finding.property) == (verdict, 4, None)
     assert finding.site is not None
     assert finding.site.code == "F901"
-    # Levels 1 to 4 are 0, 1, 2, 3; the failing step out of 2 is not counted, the other one is.
+    # Levels 1 to 4 are 0, 1, 2, 3; the failing step from 2 is not counted, the other one is.
     assert counts(outcome) == (4, 6, 4)
     assert shown(finding.trace) == [
         (None, (), (0,)), (0, (), (1,)), (0, (), (2,)), (0, (), None)
@@ -144,7 +144,7 @@ def test_initial_states_come_from_choices() -> None:
     )
     twice = pick(1, ir.Universe(Set(BOOL)), initial, "b")
     outcome = search(model(twice, [SKIP], [("invariant", below(3))]))
-    # Least state first: but 3 is the only one that violates; its first vector is shown.
+    # The least state comes first, but only 3 violates; its first vector of choices is shown.
     assert outcome.verdict is Verdict.VIOLATED
     assert counts(outcome) == (2, 4, 1)
     assert shown(outcome.findings[0].trace) == [(None, (False, 3), (3,))]
@@ -192,7 +192,7 @@ def test_one_terminal_suffices() -> None:
     assert search(model(START, [counter(3)], ends)).verdict is Verdict.DEADLOCK
 
 
-def test_a_step_that_fails_is_no_deadlock() -> None:
+def test_a_failing_step_is_not_a_deadlock() -> None:
     assert search(model(START, [ERROR])).verdict is Verdict.ERROR
 
 
@@ -230,7 +230,7 @@ def test_assumptions_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "told", "expected"),
+    ("limits", "text", "expected"),
     [
         (Limits(depth=0), "--depth 0", (1, 1, 1)),
         (Limits(depth=3), "--depth 3", (4, 4, 4)),
@@ -238,16 +238,16 @@ def test_assumptions_come_first() -> None:
         (Limits(timeout=0), "--timeout 0", (0, 0, 0)),
     ],
 )
-def test_limits(limits: Limits, told: str, expected: tuple[int, int, int]) -> None:
+def test_limits(limits: Limits, text: str, expected: tuple[int, int, int]) -> None:
     outcome = search(model(START, [counter(9)], [("invariant", TRUE)]), limits=limits)
-    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, told)
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, text)
     assert counts(outcome) == expected
 
 
 def test_limits_that_are_just_enough() -> None:
     loop = model(START, [jump((0, 1), (1, 2), (2, 2))])
     assert search(loop, limits=Limits(max_states=3)).verdict is Verdict.OK
-    # After three steps everything is known to be seen; after two, state 2 is not expanded.
+    # After three steps the search is complete; after two, state 2 is not expanded.
     assert search(loop, limits=Limits(depth=2)).verdict is Verdict.INCONCLUSIVE
     assert search(loop, limits=Limits(depth=3)).verdict is Verdict.OK
 
@@ -255,12 +255,12 @@ def test_limits_that_are_just_enough() -> None:
 def test_a_level_with_too_many_states_counts_whole() -> None:
     spread = pick(0, among(1, 2, 3), put(0, local(0)))
     spreading = model(START, [spread], [("invariant", ir.Not(equals(9)))])
-    for most in (1, 2, 3, 4):
-        outcome = search(spreading, limits=Limits(max_states=most))
-        assert outcome.cut == (None if most == 4 else Limit("max-states", most))
-        assert outcome.verdict is (Verdict.OK if most == 4 else Verdict.INCONCLUSIVE)
+    for limit in (1, 2, 3, 4):
+        outcome = search(spreading, limits=Limits(max_states=limit))
+        assert outcome.cut == (None if limit == 4 else Limit("max-states", limit))
+        assert outcome.verdict is (Verdict.OK if limit == 4 else Verdict.INCONCLUSIVE)
         assert outcome.statistics.levels == (1, 3)
-    # Of too many initial states the first count.
+    # If there are too many initial states, the first ones count.
     several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
     outcome = search(several, limits=Limits(max_states=2))
     assert (outcome.verdict, counts(outcome)) == (Verdict.VIOLATED, (2, 2, 1))
@@ -300,8 +300,8 @@ def test_going_on_reports_each_property_once_at_its_least_depth() -> None:
     ]
     outcome = search(model(START, [counter(5)], properties), keep_going=True)
     assert outcome.verdict is Verdict.VIOLATED
-    found = [(finding.property, finding.depth) for finding in outcome.findings]
-    assert found == [(1, 2), (2, 3), (0, 4), (None, 6)]
+    problems = [(finding.property, finding.depth) for finding in outcome.findings]
+    assert problems == [(1, 2), (2, 3), (0, 4), (None, 6)]
     assert outcome.findings[-1].verdict is Verdict.DEADLOCK
     assert counts(outcome) == (6, 6, 6)
 
@@ -313,12 +313,12 @@ def test_going_on_ends_at_an_evaluation_error() -> None:
     assert counts(outcome) == (4, 6, 4)
 
 
-def test_going_on_passes_over_deadlocks() -> None:
-    # 5 and 7 are deadlocks at depth 2 and 3.
+def test_going_on_continues_after_deadlocks() -> None:
+    # 5 and 7 are deadlocks at depths 2 and 3.
     actions = [jump((0, 1), (1, 7)), jump((0, 5), (1, 2)), jump((2, 0))]
     outcome = search(model(START, actions, [("invariant", below(7))]), keep_going=True)
-    found = [(finding.verdict, finding.depth) for finding in outcome.findings]
-    assert found == [(Verdict.DEADLOCK, 2), (Verdict.VIOLATED, 3)]
+    problems = [(finding.verdict, finding.depth) for finding in outcome.findings]
+    assert problems == [(Verdict.DEADLOCK, 2), (Verdict.VIOLATED, 3)]
     assert shown(outcome.findings[0].trace)[-1] == (1, (), (5,))
     assert counts(outcome) == (5, 6, 3)
 
@@ -346,14 +346,17 @@ def test_a_model_without_variables() -> None:
     assert shown(outcome.findings[0].trace) == [(None, (), ()), (0, (), ())]
 
 
-def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
-    told: list[Progress] = []
+    reports: list[Progress] = []
     load("interpreter").run(
         Request(
-            model(START, [counter(4)]), properties=frozenset(), deadlock=False, progress=told.append
+            model(START, [counter(4)]),
+            properties=frozenset(),
+            deadlock=False,
+            progress=reports.append,
         )
     )
-    assert [(p.level, p.distinct, p.generated, p.queue) for p in told] == [
+    assert [(p.level, p.distinct, p.generated, p.queue) for p in reports] == [
         (0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 1), (3, 3, 3, 1), (4, 4, 4, 1), (5, 5, 5, 1),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which of several problems is reported, and by which trace (docs/language.md section 10)."""
+"""The choice of the reported problem and of its trace (docs/language.md section 10)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from fencepost.spec.core import ir
         ([STUCK_AT_1], [STATE], Verdict.VIOLATED, 0),
         ([STUCK_AT_1], [("lemma", STATE[1])], Verdict.VIOLATED, 0),
         ([STUCK_AT_1], [("invariant", TRUE)], Verdict.DEADLOCK, None),
-        # Of two of a kind, the first declared.
+        # Of two problems of one kind, the first declared.
         ([STUCK_AT_1], [STATE, STATE], Verdict.VIOLATED, 0),
     ],
 )
@@ -69,14 +69,14 @@ def test_order_of_problems_at_one_depth(
 
 
 def test_a_deadlock_comes_before_what_is_found_one_step_deeper() -> None:
-    # Level 2 is {1, 2}: 2 is a deadlock, the step out of 1 fails at depth 3.
+    # Level 2 is {1, 2}: 2 is a deadlock, the step from 1 fails at depth 3.
     fails = do(ir.Require(equals(1), 0), ERROR)
     outcome = search(model(START, [jump((0, 1)), jump((0, 2)), fails]))
     assert (outcome.verdict, counts(outcome)) == (Verdict.DEADLOCK, (3, 3, 2))
 
 
 def test_of_two_failing_actions_the_first_declared_then_the_least_state() -> None:
-    # Level 2 is {1, 2}. The second action fails in 1, the first one in 2 only.
+    # Level 2 is {1, 2}. The second action fails in 1, the first one only in 2.
     first = do(ir.Require(equals(2), 0), ir.Ensure(FALSE, 0))
     second = do(ir.Require(less(lit(0), N), 0), ir.Ensure(FALSE, 1))
     spread = pick(0, lit((2, 1), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))
@@ -152,7 +152,7 @@ def test_the_action_is_the_first_declared_then_the_first_chosen() -> None:
 
 
 def test_a_broken_step_ends_in_the_least_state_from_the_least_predecessor() -> None:
-    # Level 2 is {2, 3, 4}; 4 -> 1 and 3 -> 1 and 2 -> 9 break the step invariant.
+    # Level 2 is {2, 3, 4}; 4 -> 1, 3 -> 1 and 2 -> 9 break the step invariant.
     to_2 = jump((2, 9), (3, 1), (4, 1))
     unbroken = ir.Or((equals(0), FALSE))
     outcome = search(model(START, [FAN, to_2], [("step invariant", unbroken)]))

@@ -1,5 +1,5 @@
-"""A value that a symbolic constant is given comes out as that value does in a run for all of them:
-what is found with E0 = 200 can be looked into with `--const E0=200`.
+"""A single value for a symbolic constant has the same outcome as that value in a run over all
+values: a problem found with E0 = 200 can be reproduced with `--const E0=200`.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ PLACES = [
     "var x: bool = false\nterminal: int8(E0) > -3",
     "var x: bool = false\naction a:\n    if int(E0) < 10: x = int8(E0) > -3",
 ]
-"""Where a number may stand that does not fit for some values of ``E0``."""
+"""Spec parts with a number that does not fit for some values of ``E0``."""
 VALUES = (-129, -1, 0, 3, 9, 10, 128, 200)
 
 
-def told(model: Model, chosen: frozenset[int], engine: str) -> Sequence[object]:
-    found = run(model, chosen, engine)
-    # The place in the text; the value in its message is not known in a run for all values.
-    return [(f.verdict, f.property, f.depth, f.site and f.site.span) for f in found.findings]
+def problems(model: Model, chosen: frozenset[int], engine: str) -> Sequence[object]:
+    outcome = run(model, chosen, engine)
+    # The message is not compared: it may contain the value, which a run over all values lacks.
+    return [(f.verdict, f.property, f.depth, f.site and f.site.span) for f in outcome.findings]
 
 
 def run(model: Model, chosen: frozenset[int], engine: str) -> Outcome:
     return load(engine).run(Request(model, properties=chosen, limits=Limits(depth=3, workers=1)))
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_given_value_fails_where_it_fails_for_all(place: str) -> None:
-    read = loaded(f"const E0: int16 = any\n{place}\naction idle: skip\n")
+@pytest.mark.parametrize("part", PLACES)
+def test_a_fixed_value_fails_where_the_run_over_all_values_fails(part: str) -> None:
+    read = loaded(f"const E0: int16 = any\n{part}\naction idle: skip\n")
     check = read.checks[0]
     every = program.build(read, check)
     chosen = program.select(every, check)
     for value in VALUES:
-        alone = told(instance(every, (value,)), chosen, "interpreter")
-        given = program.build(read, check, {"E0": str(value)})
+        alone = problems(instance(every, (value,)), chosen, "interpreter")
+        fixed = program.build(read, check, {"E0": str(value)})
         for engine in ("interpreter", "bmc", "local") if value == 200 else ("interpreter",):
-            assert told(given, chosen, engine) == alone, (value, engine)
+            assert problems(fixed, chosen, engine) == alone, (value, engine)
 
 
-def test_where_a_value_is_known_before_the_run_a_misfit_is_refused() -> None:
+def test_a_literal_value_out_of_range_is_refused_before_the_run() -> None:
     read = loaded("const E0: int16 = 5\nvar x: 0..9 = 0\naction a: x = int(E0)\n")
     with pytest.raises(Rejected, match="F701"):
         program.build(read, read.checks[0], {"E0": "200"})

@@ -1,4 +1,4 @@
-"""Models of Kafka for every starting epoch at once: 0..32766 of the 16 bits that it has."""
+"""Models of Kafka with all starting epochs at once: 0 to 32,766 of a 16-bit number."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fencepost.checker.outcome import Outcome, Verdict
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 LAST = 32766
-"""The last epoch that a client is given."""
+"""The last epoch that a client receives."""
 ARITHMETIC: list[Ranges] = [((0, 0),), ((1, 32764),), ((32765, 32765),), ((32766, 32766),)]
-"""The regions of each check below."""
+"""The regions of each of these checks."""
 
 SMALL = """
     const InFlight = 1
@@ -42,7 +42,7 @@ def epoch_arithmetic() -> str:
 
 
 def race() -> str:
-    """The verification race, its epochs as wide as Kafka's and beginning anywhere."""
+    """The verification race with 16-bit epochs, like Kafka's, and any starting epoch."""
     text = (ROOT / "models/kafka/verification_race.fence").read_text(encoding="utf-8")
     for old, new in (
         (
@@ -60,14 +60,14 @@ def race() -> str:
 
 
 def boundaries(regions: Sequence[Ranges]) -> list[int]:
-    """Both ends of every region, and some values between."""
+    """The ends of all regions, and some random values."""
     ends = {end for region in regions for ends in region for end in ends}
     draw = Random(5)
     return sorted(ends | {draw.randrange(LAST + 1) for _ in range(4)})
 
 
-def ranges(found: Outcome) -> list[Ranges]:
-    return [region.ranges for region in found.regions]
+def ranges(outcome: Outcome) -> list[Ranges]:
+    return [region.ranges for region in outcome.regions]
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def ranges(found: Outcome) -> list[Ranges]:
     ],
 )
 def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) -> None:
-    """The epoch with which it breaks is found, and all others are shown to be right."""
-    found = regions_of(run_of(epoch_arithmetic(), name))
-    assert ranges(found) == ARITHMETIC
-    assert [region.outcome.statistics.distinct for region in found.regions] == states
+    """The failing starting epoch is found, and all others are proved."""
+    outcome = regions_of(run_of(epoch_arithmetic(), name))
+    assert ranges(outcome) == ARITHMETIC
+    assert [region.outcome.statistics.distinct for region in outcome.regions] == states
     if starting is None:
-        assert found.verdict is Verdict.OK
+        assert outcome.verdict is Verdict.OK
     else:
-        assert found.verdict is Verdict.VIOLATED
-        assert found.findings[0].constants[0].value == starting
+        assert outcome.verdict is Verdict.VIOLATED
+        assert outcome.findings[0].constants[0].value == starting
 
 
 def test_epoch_arithmetic_value_by_value() -> None:
@@ -99,9 +99,9 @@ def test_epoch_arithmetic_value_by_value() -> None:
 
 @pytest.mark.parametrize("name", ["unverified_s1t", "unchecked_s1t", "unverified_rest"])
 def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
-    """One region: the race is found, at its depth, whatever the epoch is."""
-    found = regions_agree(run_of(race(), name), values=[0, 1, 20_047, LAST])
-    assert ranges(found) == [((0, LAST),)]
+    """One region: the race is found at the same depth for every epoch."""
+    outcome = regions_agree(run_of(race(), name), values=[0, 1, 20_047, LAST])
+    assert ranges(outcome) == [((0, LAST),)]
 
 
 def test_the_race_value_by_value() -> None:

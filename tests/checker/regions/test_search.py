@@ -1,4 +1,4 @@
-"""Searches of all values of a symbolic constant, by regions."""
+"""Searches over all values of a symbolic constant, by regions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ ENGINES = ("interpreter", "local")
     [(spec, "interpreter") for spec in SPECS] + [(spec, "local") for spec in SPECS[::3]],
     ids=lambda part: part.name if isinstance(part, RegionSpec) else part,
 )
-def test_regions_are_what_every_value_comes_to(spec: RegionSpec, engine: str) -> None:
-    found = regions_agree(run_of(spec.text), engine)
+def test_regions_agree_with_every_single_value(spec: RegionSpec, engine: str) -> None:
+    outcome = regions_agree(run_of(spec.text), engine)
     if spec.regions:
         kind = program.build(loaded(spec.text), loaded(spec.text).checks[0]).symbols[0].type
-        assert tuple(shown_ranges(r, kind) for r in found.regions) == spec.regions
+        assert tuple(shown_ranges(r, kind) for r in outcome.regions) == spec.regions
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=ids)
@@ -54,21 +54,21 @@ def test_regions_hold_when_the_search_goes_on(spec: RegionSpec) -> None:
 # ---------------------------------------------------------------- what must be recorded
 
 Drop = Callable[[pytest.MonkeyPatch], None]
-"""Makes the search forget one kind of fact."""
+"""Makes the search ignore one kind of fact."""
 
 
-def forgets_comparisons(patch: pytest.MonkeyPatch) -> None:
+def ignore_comparisons(patch: pytest.MonkeyPatch) -> None:
     def anywhere(o: str, a: Term, b: Term, pilot: int, low: int, high: int) -> Ranges:
         return ((low, high),)
 
     patch.setattr(facts, "comparison", anywhere)
 
 
-def forgets_fields(patch: pytest.MonkeyPatch) -> None:
+def ignore_fields(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(facts, "apart", as_before)
 
 
-def forgets_order(patch: pytest.MonkeyPatch) -> None:
+def ignore_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(facts, "in_order", as_before)
 
 
@@ -76,33 +76,33 @@ def as_before(ranges: Ranges, terms: set[Term], pilot: int, low: int, high: int)
     return ranges
 
 
-def forgets_widening(patch: pytest.MonkeyPatch) -> None:
+def ignore_widening(patch: pytest.MonkeyPatch) -> None:
     def anywhere(worth: int, bits: int, pilot: int, low: int, high: int) -> Ranges:
         return ((low, high),)
 
     patch.setattr(facts, "same_turn", anywhere)
 
 
-def forgets_both(patch: pytest.MonkeyPatch) -> None:
-    forgets_comparisons(patch)
-    forgets_fields(patch)
+def ignore_both(patch: pytest.MonkeyPatch) -> None:
+    ignore_comparisons(patch)
+    ignore_fields(patch)
 
 
-def forgets_range_checks(patch: pytest.MonkeyPatch) -> None:
-    def inside(bench: Bench, part: Part, made: ir.Expr, target: Number, span: object) -> ir.Expr:
-        return ir.Fits(bench.value(part, made), target)
+def ignore_range_checks(patch: pytest.MonkeyPatch) -> None:
+    def inside(bench: Bench, part: Part, expr_: ir.Expr, target: Number, span: object) -> ir.Expr:
+        return ir.Fits(bench.value(part, expr_), target)
 
     patch.setattr(Bench, "inside", inside)
 
 
-def forgets_literals(patch: pytest.MonkeyPatch) -> None:
+def ignore_literals(patch: pytest.MonkeyPatch) -> None:
     def begin(notes: Notes) -> None:
         pass
 
     patch.setattr(Notes, "begin", begin)
 
 
-def forgets_what_is_evaluated(patch: pytest.MonkeyPatch) -> None:
+def ignore_evaluated_expressions(patch: pytest.MonkeyPatch) -> None:
     def of_results(expr: ir.Expr, domain: Type) -> bool:
         return not isinstance(expr, ir.Quantified) and shows_order(expr, domain)
 
@@ -110,11 +110,11 @@ def forgets_what_is_evaluated(patch: pytest.MonkeyPatch) -> None:
 
 
 DROPS: dict[str, Drop] = {
-    "comparison": forgets_comparisons,
-    "field": forgets_fields,
-    "order": forgets_order,
-    "widening": forgets_widening,
-    "comparison and field": forgets_both,
+    "comparison": ignore_comparisons,
+    "field": ignore_fields,
+    "order": ignore_order,
+    "widening": ignore_widening,
+    "comparison and field": ignore_both,
 }
 
 
@@ -128,19 +128,19 @@ def test_each_kind_of_fact_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("forget", "name"),
     [
-        (forgets_comparisons, "a guard"),
-        (forgets_range_checks, "a range check"),
-        (forgets_fields, "options that are equal"),
-        (forgets_literals, "options that are equal"),
-        (forgets_order, "a loop over a set"),
-        (forgets_what_is_evaluated, "which of two fails first"),
-        (forgets_widening, "a number that is widened"),
+        (ignore_comparisons, "a guard"),
+        (ignore_range_checks, "a range check"),
+        (ignore_fields, "options that are equal"),
+        (ignore_literals, "options that are equal"),
+        (ignore_order, "a loop over a set"),
+        (ignore_evaluated_expressions, "which of two fails first"),
+        (ignore_widening, "a number that is widened"),
     ],
 )
-def test_brute_force_notices_what_is_forgotten(
+def test_brute_force_detects_ignored_facts(
     forget: Drop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a search would not check that its two runs agree."""
+    """Also if a search would not check that its two runs agree."""
     text = next(spec.text for spec in SPECS if spec.name == name)
     monkeypatch.setattr("fencepost.checker.regions.search.in_short", type)
     assert _agrees(text)
@@ -203,7 +203,7 @@ def test_a_key_with_a_field_that_may_be_a_term_is_refused() -> None:
 
 @pytest.mark.parametrize("asked", ["x", "1"])
 def test_enabled_with_arguments_that_may_be_terms_is_refused(asked: str) -> None:
-    """Which step begins with an argument is not observed."""
+    """It is not observed whether a step starts with a certain argument."""
     chosen = "int[4]" if asked == "x" else "{E0, 2}"
     text = f"{PRELUDE}action a: x = E0\naction go(y in {chosen}): skip\n"
     read = loaded(f"{text}invariant I: enabled(go({asked}))\n")
@@ -213,14 +213,14 @@ def test_enabled_with_arguments_that_may_be_terms_is_refused(asked: str) -> None
     assert (problem.code, problem.span and problem.span.text) == ("F811", asked)
 
 
-def test_all_that_is_refused_is_told_at_once() -> None:
+def test_all_refusals_are_reported_together() -> None:
     read = loaded(f"{PRELUDE}action a: x = x * 2\naction b: x = -x\n")
     with pytest.raises(Rejected) as rejected:
         prepare(read, read.checks[0], Settings(engine="interpreter"))
     assert [problem.code for problem in rejected.value.problems] == ["F812", "F812"]
 
 
-def test_what_is_not_searched_for_is_not_refused() -> None:
+def test_unchecked_properties_are_not_refused() -> None:
     read = loaded(
         f"{PRELUDE}invariant I: x * 2 < 7\ninvariant J: x == E0\ncheck c:\n"
         "    properties: J\n    expect ok\n"
@@ -233,25 +233,25 @@ def test_what_is_not_searched_for_is_not_refused() -> None:
 # ---------------------------------------------------------------- limits, verdicts
 
 
-def test_a_search_that_is_cut_makes_no_region() -> None:
+def test_a_cut_search_yields_no_region() -> None:
     text = TRAP.replace("action B: x = 5", "action B: x = 5\naction C: x += 1")
-    found = regions_of(
+    outcome = regions_of(
         run_of(
             text.replace("violated I", "ok").replace("x in {0, 5}", "true"),
             limits=Limits(max_states=4),
         )
     )
-    assert found.verdict is Verdict.INCONCLUSIVE
-    assert str(found.limit) == "--max-states 4 with E0 = -8"
-    assert found.regions == ()
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert str(outcome.limit) == "--max-states 4 with E0 = -8"
+    assert outcome.regions == ()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_time_is_for_all_searches(engine: str) -> None:
+def test_the_timeout_covers_all_searches(engine: str) -> None:
     spec = next(spec for spec in SPECS if spec.name == "messages that are equal")
-    found = regions_of(run_of(spec.text, limits=Limits(timeout=0.0)), engine)
-    assert found.verdict is Verdict.INCONCLUSIVE
-    assert str(found.limit) == "--timeout 0"
+    outcome = regions_of(run_of(spec.text, limits=Limits(timeout=0.0)), engine)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert str(outcome.limit) == "--timeout 0"
 
 
 def test_a_bounded_search_of_one_value_says_nothing_of_the_others() -> None:
@@ -263,23 +263,23 @@ def test_a_bounded_search_of_one_value_says_nothing_of_the_others() -> None:
     assert result.exit == Exit.INCONCLUSIVE
 
 
-def test_a_problem_that_is_found_before_the_limit_is_told() -> None:
+def test_a_problem_found_before_the_limit_is_reported() -> None:
     text = TRAP.replace("action B: x = 5", "action B: x = 5\naction C: x += 1")
-    found = regions_of(run_of(text, limits=Limits(depth=1)))
-    assert found.verdict is Verdict.VIOLATED
-    assert found.findings[0].constants[0].value == -8
+    outcome = regions_of(run_of(text, limits=Limits(depth=1)))
+    assert outcome.verdict is Verdict.VIOLATED
+    assert outcome.findings[0].constants[0].value == -8
 
 
 def test_the_problem_with_the_shortest_way_is_reported() -> None:
-    found = regions_agree(
+    outcome = regions_agree(
         run_of(
             "const E0: int[4] = any\nvar x: int[4] = 0\naction up: x += 1\n"
             "invariant I: x != E0\nterminal: true\n"
         )
     )
-    assert found.findings[0].depth == 1
-    assert found.findings[0].constants[0].value == 0
-    assert found.statistics.depth == 1
+    assert outcome.findings[0].depth == 1
+    assert outcome.findings[0].constants[0].value == 0
+    assert outcome.statistics.depth == 1
 
 
 def test_a_reachable_is_reached_with_some_value() -> None:
@@ -294,8 +294,8 @@ def test_a_truth_value_or_an_enum_is_searched_value_by_value() -> None:
         "enum N: A, B, C\nconst E0: N = any where E0 != B\nvar x: N = E0\n"
         "invariant I: x != C\nterminal: true\n"
     )
-    found = regions_of(run_of(text))
-    assert [(region.ranges, region.outcome.verdict) for region in found.regions] == [
+    outcome = regions_of(run_of(text))
+    assert [(region.ranges, region.outcome.verdict) for region in outcome.regions] == [
         (((0, 0),), Verdict.OK),
         (((2, 2),), Verdict.VIOLATED),
     ]
@@ -304,25 +304,25 @@ def test_a_truth_value_or_an_enum_is_searched_value_by_value() -> None:
 
 
 def test_no_value_is_a_broken_assumption() -> None:
-    found = regions_of(
+    outcome = regions_of(
         run_of("const E0: int[4] = any where E0 < -8\nvar x: int[4] = E0\nterminal: true\n")
     )
-    assert found.verdict is Verdict.ASSUMPTION
-    assert found.findings[0].failing is not None
+    assert outcome.verdict is Verdict.ASSUMPTION
+    assert outcome.findings[0].failing is not None
 
 
 def test_a_condition_without_a_value_is_an_error() -> None:
-    found = regions_of(
+    outcome = regions_of(
         run_of("const E0: int[4] = any where 6 // E0 > 1\nvar x: int[4] = E0\nterminal: true\n")
     )
-    assert found.verdict is Verdict.ERROR
-    assert found.findings[0].constants[0].value == 0
+    assert outcome.verdict is Verdict.ERROR
+    assert outcome.findings[0].constants[0].value == 0
 
 
 def test_a_condition_with_many_gaps() -> None:
     text = "const E0: int16 = any where E0 % 3 == 1\nvar x: int16 = E0\n"
-    found = regions_of(run_of(text + "invariant I: x < 100\nterminal: true\n"))
-    assert [region.outcome.verdict for region in found.regions] == [Verdict.OK, Verdict.VIOLATED]
+    outcome = regions_of(run_of(text + "invariant I: x < 100\nterminal: true\n"))
+    assert [region.outcome.verdict for region in outcome.regions] == [Verdict.OK, Verdict.VIOLATED]
 
 
 # ---------------------------------------------------------------- facts, by all values
@@ -334,17 +334,17 @@ def terms(bits: int | None) -> list[Term]:
 
 
 @pytest.mark.parametrize("bits", [4, 5, None])
-def test_comparisons_hold_where_they_come_out_alike(bits: int | None) -> None:
+def test_the_ranges_of_comparisons_have_equal_results(bits: int | None) -> None:
     for pilot in (-8, -3, 0, 7):
         for left in terms(bits):
             for right in terms(bits):
                 for operator in ("==", "<", "<="):
-                    found = facts.comparison(operator, left, right, pilot, -8, 7)
+                    ranges = facts.comparison(operator, left, right, pilot, -8, 7)
                     for value in range(-8, 8):
                         same = _outcome(operator, left, right, value) == _outcome(
                             operator, left, right, pilot
                         )
-                        assert same == any(a <= value <= b for a, b in found)
+                        assert same == any(a <= value <= b for a, b in ranges)
 
 
 def _outcome(operator: str, left: Term, right: Term, value: int) -> bool:
@@ -360,11 +360,11 @@ def test_a_term_is_what_it_is_worth() -> None:
             assert all(term.at(value) == facts.wrapped(value + k, 4) for value in range(-8, 8))
 
 
-def test_what_meets_in_a_field_stays_apart() -> None:
+def test_values_of_a_field_stay_distinct() -> None:
     seen = (Met(0, 4, False), Met(1, 4, True), Widened(4), Compared("<", 4))
-    met = [(3, True), (0, False), (5, False)]
-    assert facts.region(seen, {0: met}, 2, -8, 7) == ((-8, -2), (0, 3), (5, 7))
-    assert facts.region(seen, {1: met}, 2, -8, 7) == ((0, 3),)
+    values = [(3, True), (0, False), (5, False)]
+    assert facts.region(seen, {0: values}, 2, -8, 7) == ((-8, -2), (0, 3), (5, 7))
+    assert facts.region(seen, {1: values}, 2, -8, 7) == ((0, 3),)
     # 2 + 6 wraps to -8, and so does every greater number.
     assert facts.region(seen, {2: [(-8,)]}, 2, -8, 7) == ((2, 7),)
     assert facts.region(seen, {3: [(2, True, 4, False)]}, 2, -8, 7) == ((-8, 3),)
@@ -377,12 +377,12 @@ numbers = st.sets(st.integers(0, 12))
 
 @examples(100)
 @given(numbers, numbers)
-def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
-    a, b = _ranges(one), _ranges(other)
-    assert common(a, b) == _ranges(one & other)
-    assert united(a, b) == _ranges(one | other)
-    assert without(a, other) == _ranges(one - other)
-    assert size(a) == len(one)
+def test_ranges_are_sets(left: set[int], right: set[int]) -> None:
+    a, b = _ranges(left), _ranges(right)
+    assert common(a, b) == _ranges(left & right)
+    assert united(a, b) == _ranges(left | right)
+    assert without(a, right) == _ranges(left - right)
+    assert size(a) == len(left)
 
 
 def _ranges(numbers: set[int]) -> Ranges:
@@ -390,7 +390,7 @@ def _ranges(numbers: set[int]) -> Ranges:
 
 
 PARTIAL = [
-    # The value without one lies between values that are alike.
+    # The value without a result lies between values with equal results.
     "6 // (E0 - 3) != 7",
     "2 // (E0 - 1) > 0",
     "6 // E0 > 1",
@@ -402,25 +402,25 @@ PARTIAL = [
 
 @pytest.mark.parametrize("body", ["x = 1 - x", "x = if E0 > 2 then 1 else 0"])
 @pytest.mark.parametrize("condition", PARTIAL)
-def test_a_value_for_which_the_condition_has_none_is_in_no_other_region(
+def test_a_value_with_an_undefined_condition_is_in_no_other_region(
     condition: str, body: str
 ) -> None:
-    """Wherever such values are: each is an error by itself, and in one region."""
+    """Each such value is a separate error in a separate region."""
     text = f"const E0: int[4] = any where {condition}\nvar x: 0..1 = 0\naction a: {body}\n"
-    found = regions_agree(run_of(text))
-    failing = [r for r in found.regions if r.outcome.verdict is Verdict.ERROR]
-    assert (found.verdict is Verdict.ERROR) == bool(failing)
+    outcome = regions_agree(run_of(text))
+    failing = [r for r in outcome.regions if r.outcome.verdict is Verdict.ERROR]
+    assert (outcome.verdict is Verdict.ERROR) == bool(failing)
 
 
-def test_more_values_without_one_than_are_told_apart() -> None:
+def test_too_many_values_with_an_undefined_condition() -> None:
     text = "const E0: -98..99 = any where 6 // (E0 % 3) > 0\nvar x: -98..99 = E0\nterminal: true\n"
-    found = regions_of(run_of(text))
-    assert found.verdict is Verdict.ERROR
-    assert found.findings[0].constants[0].value == -96
-    assert any("has no value for more values than are listed" in note for note in found.notes)
+    outcome = regions_of(run_of(text))
+    assert outcome.verdict is Verdict.ERROR
+    assert outcome.findings[0].constants[0].value == -96
+    assert any("has no value for more values than are listed" in note for note in outcome.notes)
 
 
-def test_a_false_assumption_is_told_before_any_region() -> None:
+def test_a_false_assumption_is_reported_before_any_region() -> None:
     text = "const E0: int16 = any\nassume 1 > 2\nvar x: int16 = E0\nterminal: true\n"
-    found = regions_of(run_of(text))
-    assert (found.verdict, found.regions) == (Verdict.ASSUMPTION, ())
+    outcome = regions_of(run_of(text))
+    assert (outcome.verdict, outcome.regions) == (Verdict.ASSUMPTION, ())

@@ -1,4 +1,4 @@
-"""What a spec is called and what it says is no command to the build that runs Fencepost."""
+"""Names and texts of a spec are never commands to the build system that runs Fencepost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fencepost.checker.request import Progress
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected, harmless
 
-# What the runners of GitHub, Azure and TeamCity look for in a line of either stream.
+# The command syntax of GitHub, Azure and TeamCity runners, in either output stream.
 COMMAND = re.compile(r"^\s*::|##\w*\[", re.MULTILINE)
 NAME = "::error file=a.py,line=1::X"
 SPEC = """\
@@ -65,7 +65,7 @@ def _folder(tmp_path: Path) -> Path:
 
 
 def silent(ran: Ran) -> bool:
-    """Whether nothing that was printed is a command."""
+    """Whether the output contains no command."""
     return COMMAND.search(ran.stdout) is None and COMMAND.search(ran.stderr) is None
 
 
@@ -114,17 +114,17 @@ COMMANDS = {
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_no_line_is_a_command(folder: Path, words: tuple[str, ...]) -> None:
     for spec in SPECS:
-        given = [f"{spec}.fence" if word == "@" else word for word in words]
+        arguments = [f"{spec}.fence" if word == "@" else word for word in words]
         stdin = io.StringIO(
             "1\n::error::x\nis ::error::x\ngoto x > 1\npath\nstate\nsave no/\nquit\n"
         )
         with mock.patch.object(sys, "stdin", stdin):
-            ran = run(*given, folder=folder)
+            ran = run(*arguments, folder=folder)
         assert ran.code != 255, ran.stderr
         assert silent(ran), f"{spec}: {ran.stdout}{ran.stderr}"
 
 
-def test_a_file_name_is_no_machine_code(tmp_path: Path) -> None:
+def test_a_file_name_does_not_inject_machine_code(tmp_path: Path) -> None:
     name = 'x"\n@injected = global i64 7\n; "'
     (tmp_path / f"{name}.fence").write_text("var x: bool = true\naction a: skip\n", "utf-8")
     model = program.build(program.load(tmp_path / f"{name}.fence"), None)
@@ -155,13 +155,13 @@ def test_the_report_for_github_has_its_own_commands_only(folder: Path) -> None:
     assert COMMAND.search(ran.stderr) is None
 
 
-def test_what_json_says_is_not_changed(folder: Path) -> None:
+def test_json_is_not_escaped(folder: Path) -> None:
     ran = run("trace", "show", "::error::t.itf.json", "--as", "itf", folder=folder)
     assert json.loads(ran.stdout)["states"][1]["x"] == "##vso[a]b"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "escaped"),
     [
         ("::error::x", "\\::error::x"),
         ("a\n  ::error::x", "a\n  \\::error::x"),
@@ -176,10 +176,10 @@ def test_what_json_says_is_not_changed(folder: Path) -> None:
         ("a # b", "a # b"),
     ],
 )
-def test_harmless(text: str, told: str) -> None:
-    assert harmless(text) == told
-    assert harmless(told) == told
-    assert (COMMAND.search(text) is None) == (text == told) or "\r" in text or "\u2028" in text
+def test_harmless(text: str, escaped: str) -> None:
+    assert harmless(text) == escaped
+    assert harmless(escaped) == escaped
+    assert (COMMAND.search(text) is None) == (text == escaped) or "\r" in text or "\u2028" in text
 
 
 @pytest.mark.parametrize("paint", [plain, ansi])
@@ -194,8 +194,8 @@ def test_pieces_make_no_command_together(paint: Callable[[str, str], str]) -> No
 
 
 def test_problems_and_progress_are_no_commands() -> None:
-    told = str(Rejected([Problem("F001", None, "a\n::error::x")]))
-    assert COMMAND.search(told) is None
+    text = str(Rejected([Problem("F001", None, "a\n::error::x")]))
+    assert COMMAND.search(text) is None
     stream = io.StringIO()
     now = iter([0.0, 10.0])
     reporter = Reporter(stream, live=False, clock=lambda: next(now))

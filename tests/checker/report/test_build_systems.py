@@ -1,5 +1,5 @@
-"""The reports that build systems read, each by a reader that is not ours: JUnit by an XML parser,
-SARIF by its JSON schema, GitHub's annotations by the rules of its documentation.
+"""Reports for build systems, each read by an independent reader: JUnit by an XML parser, SARIF by
+its JSON schema, GitHub annotations by the rules of their documentation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ check bug:
 check long slow:
     expect ok
 """
-# A line for each way not to come out as expected, at known places.
+# A line for each unexpected outcome, at known positions.
 BAD = """\
 const Wrong: bool = false
 var x: 0..3 = 0
@@ -132,7 +132,7 @@ def test_junit_of_a_cut_check_is_an_error(fencepost_in: Fencepost) -> None:
     assert (ran.code, error.get("type")) == (3, "inconclusive")
 
 
-def test_an_ok_says_within_which_bounds_it_holds(tmp_path: Path) -> None:
+def test_an_ok_names_its_bounds(tmp_path: Path) -> None:
     text = """
 var n: 0..3 = 0
 channel net[i: 0..1]: int8 capacity 1 or block
@@ -145,20 +145,20 @@ terminal: true
 check c:
 """
     (tmp_path / "full.fence").write_text(text + "    expect ok\n", encoding="utf-8")
-    told = [
+    bounds = [
         "within the capacity of net: 2 sends were blocked",
         "within constraint Few: 1 state lies outside",
     ]
     for engine in ("local", "interpreter"):
         words = ("check", "full.fence", "--engine", engine)
-        found = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
-        assert found["checks"][0]["within"] == told
+        report_ = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        assert report_["checks"][0]["within"] == bounds
         ran = run(*words, "--format", "junit", folder=tmp_path)
         case = ElementTree.fromstring(ran.stdout).find("testsuite/testcase/system-out")
         assert case is not None
-        assert case.text == f"ok {'; '.join(told)}"
-        said = " ".join(run(*words, folder=tmp_path).stdout.split())
-        assert f"c ok, as expected ({'; '.join(told)})" in said
+        assert case.text == f"ok {'; '.join(bounds)}"
+        printed = " ".join(run(*words, folder=tmp_path).stdout.split())
+        assert f"c ok, as expected ({'; '.join(bounds)})" in printed
 
 
 def test_junit_holds_only_what_xml_can_hold(tmp_path: Path) -> None:
@@ -179,10 +179,10 @@ def valid() -> Callable[[Any], None]:
     validator: Any = import_module("jsonschema").Draft4Validator
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     validator.check_schema(schema)
-    made = validator(schema)
+    draft4 = validator(schema)
 
     def validate(log: Any) -> None:
-        made.validate(log)
+        draft4.validate(log)
 
     return validate
 
@@ -192,18 +192,18 @@ def test_sarif(fencepost_in: Fencepost, valid: Callable[[Any], None]) -> None:
     assert ran.code == 150
     log = json.loads(ran.stdout)
     valid(log)
-    (told,) = log["runs"]
-    assert told["invocations"] == [{"executionSuccessful": False, "exitCode": 150}]
-    rules = {rule["id"] for rule in told["tool"]["driver"]["rules"]}
-    results = {result["ruleId"]: result for result in told["results"]}
+    (sarif_run,) = log["runs"]
+    assert sarif_run["invocations"] == [{"executionSuccessful": False, "exitCode": 150}]
+    rules = {rule["id"] for rule in sarif_run["tool"]["driver"]["rules"]}
+    results = {result["ruleId"]: result for result in sarif_run["results"]}
     assert results.keys() <= rules
     assert {"violated", "unreached", "counts", "assertion"} < results.keys()
     violated = results["violated"]
     assert violated["message"]["text"] == (
         "violated: expected ok, but invariant Small is violated after 2 steps for i = 1"
     )
-    (place,) = violated["locations"]
-    physical = place["physicalLocation"]
+    (location,) = violated["locations"]
+    physical = location["physicalLocation"]
     assert physical["artifactLocation"]["uri"] == "ba%2Cd%3A%20100%25%20%3C%C3%BC%3E.fence"
     assert physical["region"]["startLine"] == 12
     (flow,) = violated["codeFlows"]
@@ -217,7 +217,7 @@ def test_sarif(fencepost_in: Fencepost, valid: Callable[[Any], None]) -> None:
         {"x": {"text": "2"}, "q": {"text": "[1, 2]"}},
     ]
     assert [step["executionOrder"] for step in steps] == [1, 2, 3]
-    others = {one["message"]["text"] for one in violated["relatedLocations"]}
+    others = {location_["message"]["text"] for location_ in violated["relatedLocations"]}
     assert others == {"the check", "it breaks here"}
     (assertion,) = results["assertion"]["locations"]
     assert assertion["physicalLocation"]["region"]["startLine"] == 10
@@ -252,11 +252,11 @@ COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-zA-Z]+=[^,:]*,?)+)::(.*)"
 
 
 def read_command(line: str) -> tuple[str, dict[str, str], str]:
-    """What a runner makes of a line: the kind, the properties, the message."""
-    found = COMMAND.fullmatch(line)
-    assert found is not None, line
-    properties = dict(part.split("=", 1) for part in found[2].split(","))
-    return found[1], {k: unescaped(v) for k, v in properties.items()}, unescaped(found[3])
+    """The kind, the properties and the message that a runner reads from a line."""
+    match = COMMAND.fullmatch(line)
+    assert match is not None, line
+    properties = dict(part.split("=", 1) for part in match[2].split(","))
+    return match[1], {k: unescaped(v) for k, v in properties.items()}, unescaped(match[3])
 
 
 def unescaped(text: str) -> str:
@@ -267,8 +267,10 @@ def unescaped(text: str) -> str:
 
 def test_github(fencepost_in: Fencepost) -> None:
     ran = fencepost_in("good.fence", ODD, "broken.fence", "--format", "github")
-    told = [read_command(line) for line in ran.stdout.splitlines()]
-    assert [(kind, where["file"], where["line"]) for kind, where, _ in told] == [
+    annotations = [read_command(line) for line in ran.stdout.splitlines()]
+    assert [
+        (kind, properties["file"], properties["line"]) for kind, properties, _ in annotations
+    ] == [
         ("error", "broken.fence", "1"),
         ("error", ODD, "12"),
         ("error", ODD, "14"),
@@ -276,14 +278,14 @@ def test_github(fencepost_in: Fencepost) -> None:
         ("error", ODD, "24"),
         ("error", ODD, "10"),
     ]
-    assert told[1][1]["title"] == "fencepost: invariant Small"
-    assert "invariant Small is violated after 2 steps" in told[1][2]
-    assert told[0][1]["title"].startswith("fencepost F")
-    # What a spec says begins no command of its own.
-    assert "100% wrong: <b>]]></b>,\\n::error::x & y" in told[5][2]
+    assert annotations[1][1]["title"] == "fencepost: invariant Small"
+    assert "invariant Small is violated after 2 steps" in annotations[1][2]
+    assert annotations[0][1]["title"].startswith("fencepost F")
+    # Text of a spec does not start a command.
+    assert "100% wrong: <b>]]></b>,\\n::error::x & y" in annotations[5][2]
 
 
-def test_github_says_nothing_where_all_is_well(fencepost_in: Fencepost) -> None:
+def test_github_has_no_output_if_all_is_as_expected(fencepost_in: Fencepost) -> None:
     assert fencepost_in("good.fence", "--format", "github").stdout == ""
 
 
@@ -307,13 +309,13 @@ def test_a_warning_is_in_every_report_and_changes_no_exit_code(
     assert (result["ruleId"], result["level"]) == ("F126", "warning")
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]
     (line,) = (tmp_path / "out.github").read_text("utf-8").splitlines()
-    kind, where, _ = read_command(line)
-    assert (kind, where["file"], where["line"]) == ("warning", "warned.fence", "3")
+    kind, properties, _ = read_command(line)
+    assert (kind, properties["file"], properties["line"]) == ("warning", "warned.fence", "3")
     suites = ElementTree.fromstring((tmp_path / "out.junit").read_text("utf-8"))
     assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("1", "0", "0")
 
 
-def test_a_warning_beside_an_error_is_no_second_error(
+def test_a_warning_with_an_error_is_not_a_second_error(
     fencepost_in: Fencepost, tmp_path: Path
 ) -> None:
     text = "var x: 0..3 = 1\ninvariant I: x # 2\n"
@@ -352,7 +354,7 @@ def test_files_alone_leave_the_text_where_it_is(fencepost_in: Fencepost, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--format", "junit", "--format", "text"], "cannot both be printed"),
         (["--format", "junit=a", "--format", "sarif=a"], "a is to hold two reports"),
@@ -362,14 +364,14 @@ def test_files_alone_leave_the_text_where_it_is(fencepost_in: Fencepost, tmp_pat
         (["--format", "junit=no/a"], "F027"),
     ],
 )
-def test_wrong_formats(fencepost_in: Fencepost, words: list[str], said: str) -> None:
+def test_wrong_formats(fencepost_in: Fencepost, words: list[str], message: str) -> None:
     ran = fencepost_in("good.fence", *words)
     assert ran.code == 151
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert ran.stdout == ""
 
 
-def test_a_spec_that_cannot_be_used_is_in_the_reports_that_can_tell(
+def test_a_rejected_spec_is_in_the_reports_that_can_show_it(
     fencepost_in: Fencepost, tmp_path: Path
 ) -> None:
     for name in ("out.xml", "out.json"):
@@ -382,7 +384,7 @@ def test_a_spec_that_cannot_be_used_is_in_the_reports_that_can_tell(
 
 
 def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) -> None:
-    """Each is a test case; one that is not allowed is a result, with its run."""
+    """Each history is a test case; those not allowed are results with their runs."""
     folder = folder_with(tmp_path)
     names = ("both", "twice", "a huge number")
     text = written({name: HISTORIES[name][0] for name in names})
@@ -406,18 +408,18 @@ def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) 
     assert "m.Server.grant [server: granted" in (failure.text or "")
     log = json.loads((folder / "out.sarif").read_text("utf-8"))
     valid(log)
-    (told,) = log["runs"]
-    assert told["invocations"] == [{"executionSuccessful": False, "exitCode": 151}]
-    found = {one["ruleId"]: one for one in told["results"]}
-    assert [*found] == ["F047", "unknown", "not-allowed", "unread"]
-    (flow,) = found["not-allowed"]["codeFlows"]
+    (sarif_run,) = log["runs"]
+    assert sarif_run["invocations"] == [{"executionSuccessful": False, "exitCode": 151}]
+    results = {entry["ruleId"]: entry for entry in sarif_run["results"]}
+    assert [*results] == ["F047", "unknown", "not-allowed", "unread"]
+    (flow,) = results["not-allowed"]["codeFlows"]
     steps = flow["threadFlows"][0]["locations"]
-    lines = [one["location"]["physicalLocation"]["region"]["startLine"] for one in steps]
-    files = {one["location"]["physicalLocation"]["artifactLocation"]["uri"] for one in steps}
-    # At first the mapping, then the actions of the model: grant, granted, write, on_write.
+    lines = [entry["location"]["physicalLocation"]["region"]["startLine"] for entry in steps]
+    files = {entry["location"]["physicalLocation"]["artifactLocation"]["uri"] for entry in steps}
+    # First the mapping, then the actions of the model: grant, granted, write, on_write.
     assert lines == [2, 12, 23, 25, 31]
     assert files == {"map.fence", "lease.fence"}
-    assert "codeFlows" not in found["unread"]
+    assert "codeFlows" not in results["unread"]
 
 
 def test_a_format_that_a_comparison_does_not_have(tmp_path: Path) -> None:

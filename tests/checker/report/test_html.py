@@ -33,10 +33,10 @@ CHECKS: dict[tuple[str, ...], tuple[int, str]] = {
     ("fine",): (0, "1 check, all as expected"),
     ("found",): (0, "invariant I is violated after 3 steps"),
     ("fine", "found", "surprised"): (12, "invariant I is violated after 3 steps"),
-    # A trace that was expected would say nothing of the check that was not.
+    # The trace of an expected violation would hide the failed check.
     ("found", "missed"): (4, "2 checks, 1 not as expected"),
 }
-"""Checks that run together: the exit code, and what the page has as its title."""
+"""Checks that run together, their exit code, and the title of the page."""
 
 
 def page(folder: Path, spec: str, *words: str) -> tuple[int, str]:
@@ -53,18 +53,18 @@ def test_the_page_of_a_run(checks: tuple[str, ...], tmp_path: Path) -> None:
     assert (
         page(tmp_path, SPEC, *chosen, "--format", "html=page.html", "--format", "text")[0] == code
     )
-    made = (tmp_path / "page.html").read_text("utf-8")
-    assert f"<h1>{title}</h1>" in made
+    html = (tmp_path / "page.html").read_text("utf-8")
+    assert f"<h1>{title}</h1>" in html
     steps = "steps" in title
-    assert (made.count('<li id="step-'), "<main><pre>" in made) == (4 if steps else 0, not steps)
+    assert (html.count('<li id="step-'), "<main><pre>" in html) == (4 if steps else 0, not steps)
     elements = Elements()
-    elements.feed(made)
+    elements.feed(html)
     assert elements.open == []
     for name in checks:
-        assert steps or f"\n{name}  " in made or f"<pre>s.fence, {name}" in made or name == "fine"
+        assert steps or f"\n{name}  " in html or f"<pre>s.fence, {name}" in html or name == "fine"
 
 
-def test_one_command_makes_what_two_made(tmp_path: Path) -> None:
+def test_check_prints_the_same_page_as_trace_show(tmp_path: Path) -> None:
     printed = page(tmp_path, SPEC, "--check", "found", "--format", "html", "--trace", "t.itf.json")[
         1
     ]
@@ -73,17 +73,17 @@ def test_one_command_makes_what_two_made(tmp_path: Path) -> None:
 
 def test_a_trace_too_long_to_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "MOST_DRAWN", 3)
-    made = page(tmp_path, SPEC, "--check", "found", "--format", "html")[1]
-    assert "<h1>1 check, all as expected</h1>" in made
-    assert "invariant I is violated after 3 steps" in made
+    html = page(tmp_path, SPEC, "--check", "found", "--format", "html")[1]
+    assert "<h1>1 check, all as expected</h1>" in html
+    assert "invariant I is violated after 3 steps" in html
 
 
 def test_a_spec_that_cannot_be_used(tmp_path: Path) -> None:
-    code, made = page(tmp_path, f"{SPEC}var y: <b> = 0\n", "--format", "html")
+    code, html = page(tmp_path, f"{SPEC}var y: <b> = 0\n", "--format", "html")
     assert code == 150
-    assert "<h1>not every spec could be checked: " in made
-    assert "var y: &lt;b&gt; = 0" in made
+    assert "<h1>not every spec could be checked: " in html
+    assert "var y: &lt;b&gt; = 0" in html
 
 
-def test_it_stands_alone(tmp_path: Path) -> None:
+def test_html_excludes_text_on_the_same_output(tmp_path: Path) -> None:
     assert page(tmp_path, SPEC, "--format", "html", "--format", "text") == (151, "")

@@ -1,4 +1,4 @@
-"""The report for programs: keys, their order, and natural values."""
+"""The JSON report: keys, their order, and natural values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The JSON report is what its published schema says: in every golden file and page of the
-documentation that has one, and for the checks of every golden spec.
+"""JSON reports conform to the published schema: those in golden files and in documentation pages,
+and those of the checks of all golden specs.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ check c:
 
 
 def reports(text: str) -> Iterator[Any]:
-    """The JSON reports in a file that holds other things, too."""
+    """The JSON reports in a file with other content."""
     # Golden files have no number of workers.
     text = text.replace('"workers": 0', '"workers": 1')
     for begin in BEGIN.finditer(text):
-        found, _ = json.JSONDecoder().raw_decode(text, begin.start())
-        if '"as_expected"' in json.dumps(found):
-            yield found
+        value, _ = json.JSONDecoder().raw_decode(text, begin.start())
+        if '"as_expected"' in json.dumps(value):
+            yield value
 
 
 WRITTEN = [
@@ -60,9 +60,9 @@ SPECS = sorted(path for path in GOLDEN.glob("*.fence") if "\ncheck " in path.rea
 
 @cache
 def validator() -> Any:
-    made: Any = import_module("jsonschema").Draft202012Validator
-    made.check_schema(SCHEMA)
-    return made(SCHEMA)
+    draft_report: Any = import_module("jsonschema").Draft202012Validator
+    draft_report.check_schema(SCHEMA)
+    return draft_report(SCHEMA)
 
 
 @pytest.mark.parametrize("report", WRITTEN)
@@ -71,29 +71,32 @@ def test_reports_that_are_committed(report: Any) -> None:
 
 
 def test_there_are_reports_that_are_committed() -> None:
-    assert {str(one.id).rpartition("-")[0] for one in WRITTEN} == {"ci.md", "json.expect"}
+    assert {str(parameters.id).rpartition("-")[0] for parameters in WRITTEN} == {
+        "ci.md",
+        "json.expect",
+    }
 
 
-def made(*words: str, folder: Path) -> Any:
-    """A report of the command."""
+def json_report(*words: str, folder: Path) -> Any:
+    """The JSON report of a run."""
     ran = run("check", *words, "--engine", "interpreter", "--format", "json", folder=folder)
     return json.loads(ran.stdout)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.stem)
 def test_reports_of_golden_specs(spec: Path) -> None:
-    validator().validate(made(spec.name, "--path", ".", "--continue", folder=GOLDEN))
+    validator().validate(json_report(spec.name, "--path", ".", "--continue", folder=GOLDEN))
 
 
 def test_the_report_of_several_specs() -> None:
-    report = made("deadlock.fence", "error.fence", folder=GOLDEN)
-    assert [one["spec"] for one in report] == ["deadlock.fence", "error.fence"]
+    report = json_report("deadlock.fence", "error.fence", folder=GOLDEN)
+    assert [entry["spec"] for entry in report] == ["deadlock.fence", "error.fence"]
     validator().validate(report)
 
 
 def test_symbolic_constants(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(SYMBOLIC, encoding="utf-8")
-    report = made("s.fence", folder=tmp_path)
+    report = json_report("s.fence", folder=tmp_path)
     assert report["checks"][0]["regions"]
     validator().validate(report)
 
@@ -109,27 +112,27 @@ def test_every_verdict_has_its_word() -> None:
 
 
 def wrong(report: Any) -> Iterator[Any]:
-    """Reports in which one thing is missing, too much, or of another kind."""
-    places: list[tuple[str | int, ...]] = [(), ("checks", 0), ("checks", 0, "trace", 0)]
-    for place in places:
-        for key in _at(report, place):
+    """Reports with one key missing, added, or with a value of the wrong type."""
+    paths: list[tuple[str | int, ...]] = [(), ("checks", 0), ("checks", 0, "trace", 0)]
+    for path in paths:
+        for key in _at(report, path):
             less, other = deepcopy(report), deepcopy(report)
-            del _at(less, place)[key]
-            _at(other, place)[key] = [{"other": 1.5}]
+            del _at(less, path)[key]
+            _at(other, path)[key] = [{"other": 1.5}]
             yield from (less, other)
         more = deepcopy(report)
-        _at(more, place)["more"] = 1
+        _at(more, path)["more"] = 1
         yield more
 
 
-def _at(report: Any, place: tuple[str | int, ...]) -> Any:
-    for step in place:
+def _at(report: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
         report = report[step]
     return report
 
 
 def test_the_schema_can_fail() -> None:
-    report = made("deadlock.fence", folder=GOLDEN)
+    report = json_report("deadlock.fence", folder=GOLDEN)
     validator().validate(report)
     ways = [*wrong(report)]
     assert len(ways) == 2 * (3 + 17 + 3) + 3

@@ -1,4 +1,4 @@
-"""What the report of several checks says by default, and what options make of it."""
+"""The default report of several checks, and the effect of options on it."""
 
 from __future__ import annotations
 
@@ -52,28 +52,28 @@ def checked(folder: Path, expected: str, *words: str) -> Ran:
 
 
 def lines(ran: Ran) -> list[str]:
-    """What was printed, without figures and the line that says what ran."""
-    found = [re.sub(r"   +(depth |\d)\S*.* s$", "", line) for line in ran.stdout.splitlines()]
-    return [line for line in found if not line.startswith("fencepost ")]
+    """The printed lines, without figures and the line about the run."""
+    printed = [re.sub(r"   +(depth |\d)\S*.* s$", "", line) for line in ran.stdout.splitlines()]
+    return [line for line in printed if not line.startswith("fencepost ")]
 
 
-def has(every: list[str], part: list[str]) -> bool:
-    """Whether some lines follow one another."""
-    return any(every[at : at + len(part)] == part for at in range(len(every)))
+def has(whole: list[str], part: list[str]) -> bool:
+    """Whether the lines of ``part`` occur consecutively."""
+    return any(whole[at : at + len(part)] == part for at in range(len(whole)))
 
 
-def test_a_line_each_where_all_is_as_expected(tmp_path: Path) -> None:
+def test_one_line_per_check_if_all_is_as_expected(tmp_path: Path) -> None:
     ran = checked(tmp_path, GOOD)
     assert lines(ran) == [*AS_EXPECTED, "3 checks, all as expected", REMARKS]
 
 
-def test_what_is_not_as_expected_is_shown_whole_and_last(tmp_path: Path) -> None:
+def test_unexpected_results_are_shown_in_full_and_last(tmp_path: Path) -> None:
     ran = checked(tmp_path, BAD)
-    found = lines(ran)
-    assert (ran.code, found[:5]) == (12, SURPRISING)
-    assert has(found, ["s.fence", "small  violated Small, NOT as expected"])
-    assert has(found, TRACE)
-    assert found[-3:] == ["3 checks, 1 not as expected", REMARKS, FAILING]
+    printed = lines(ran)
+    assert (ran.code, printed[:5]) == (12, SURPRISING)
+    assert has(printed, ["s.fence", "small  violated Small, NOT as expected"])
+    assert has(printed, TRACE)
+    assert printed[-3:] == ["3 checks, 1 not as expected", REMARKS, FAILING]
     assert ran.stdout.endswith(f"{FAILING}\n")
 
 
@@ -95,12 +95,12 @@ def test_what_is_not_as_expected_is_shown_whole_and_last(tmp_path: Path) -> None
 def test_options(
     tmp_path: Path, expected: str, words: list[str], there: list[str], not_there: list[str]
 ) -> None:
-    found = lines(checked(tmp_path, expected, *words))
-    assert has(found, there)
-    assert not has(found, not_there)
+    printed = lines(checked(tmp_path, expected, *words))
+    assert has(printed, there)
+    assert not has(printed, not_there)
 
 
-def test_quiet_says_one_line_where_all_is_as_expected(tmp_path: Path) -> None:
+def test_quiet_prints_one_line_if_all_is_as_expected(tmp_path: Path) -> None:
     assert lines(checked(tmp_path, GOOD, "--quiet")) == ["3 checks, all as expected"]
 
 

@@ -1,4 +1,4 @@
-"""What --strict makes of remarks, in every format, and specs of a folder without checks."""
+"""The effect of --strict on remarks in every format, and specs without checks in a folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ terminal: x == 3
 CHECK = "check c:\n    expect ok\n"
 
 STRICT = [
-    # A spec; what --strict names of it, empty for nothing.
+    # A spec, and the remark that --strict names, or an empty string.
     (COUNTER + CHECK, ""),
     (COUNTER, "the spec declares no checks"),
     (COUNTER + "action never:\n    require x > 3\n    x = 0\n" + CHECK, "never taken: never"),
@@ -31,7 +31,7 @@ STRICT = [
         "never entered: back",
     ),
     ("var x: 0..1 in {n for n in 0..1 if n > 1}\naction up: x = 1\n" + CHECK, "no initial state"),
-    # What the spec itself asks for.
+    # Remarks that the spec itself causes.
     (COUNTER + "constraint Few: x < 2\n" + CHECK, ""),
     (COUNTER + "check c:\n    expect ok within 1\n", ""),
     (
@@ -43,7 +43,7 @@ STRICT = [
         "check c:\n    expect violated Small\n",
         "",
     ),
-    # How the search ran.
+    # Remarks about how the search ran.
     (
         "symmetric type T = {a, b, c, d, e, f}\nvar s: set[T] = {}\n"
         "action put(t in T):\n    require t not in s\n    s.add(t)\nterminal: s == T\n" + CHECK,
@@ -54,15 +54,17 @@ STRICT = [
 
 @pytest.mark.parametrize(("text", "reason"), STRICT)
 @pytest.mark.parametrize("engine", ["local", "interpreter"])
-def test_what_strict_fails_on(text: str, reason: str, engine: str, tmp_path: Path) -> None:
+def test_remarks_that_fail_a_strict_run(
+    text: str, reason: str, engine: str, tmp_path: Path
+) -> None:
     (tmp_path / "s.fence").write_text(text, "utf-8")
     lenient = run("check", "s.fence", "--engine", engine, folder=tmp_path)
     assert (lenient.code, lenient.stderr) == (0, "")
     strict = run("check", "s.fence", "--engine", engine, "--strict", folder=tmp_path)
     assert strict.code == (4 if reason else 0), strict.stdout + strict.stderr
-    said = " ".join(strict.stdout.split())
-    assert ("--strict allows no remarks" in said) == bool(reason)
-    assert reason in said
+    printed = " ".join(strict.stdout.split())
+    assert ("--strict allows no remarks" in printed) == bool(reason)
+    assert reason in printed
 
 
 def test_strict_changes_no_other_code(tmp_path: Path) -> None:
@@ -85,7 +87,7 @@ def test_python(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A spec with a check, a module that it imports, and a spec that nothing checks."""
+    """A spec with a check, a module that it imports, and a spec without checks."""
     (tmp_path / "a.fence").write_text("import lib\n" + COUNTER + CHECK, "utf-8")
     (tmp_path / "lib.fence").write_text("def two: int = 2\n", "utf-8")
     (tmp_path / "alone.fence").write_text(COUNTER, "utf-8")
@@ -107,12 +109,12 @@ def test_a_folder_with_a_spec_without_checks(
         form: run("check", ".", *options, "--format", form, folder=folder)
         for form in ("json", "junit", "sarif", "github", "html")
     }
-    assert {one.code for one in ran.values()} == {code}
+    assert {entry.code for entry in ran.values()} == {code}
     objects = json.loads(ran["json"].stdout)
-    assert [one.get("unchecked", False) for one in objects] == [False, True]
+    assert [entry.get("unchecked", False) for entry in objects] == [False, True]
     assert (objects[1]["spec"], objects[1]["checks"]) == ("alone.fence", [])
     errors = ElementTree.fromstring(ran["junit"].stdout).findall(".//error")
-    assert [one.get("message") for one in errors] == ([MISSED] if code else [])
+    assert [entry.get("message") for entry in errors] == ([MISSED] if code else [])
     (result,) = json.loads(ran["sarif"].stdout)["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("F049", kind)
     assert f"::{kind} title=fencepost F049::{MISSED}" in ran["github"].stdout

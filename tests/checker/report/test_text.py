@@ -1,4 +1,4 @@
-"""The report for people, whole, on a model built by hand."""
+"""The complete text report, on a hand-built model."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ c  ok, as expected                                     180 distinct, 346 generat
     ("seconds", "decided", "head", "took"),
     [
         (60.0, 50.0, "60.00 s (searched 10.00, decided 50.00)", "18 states/s, 1 kB of memory"),
-        # A search of less than five seconds says nothing of the rate.
+        # If the search took less than five seconds, no rate is shown.
         (60.0, 58.0, "60.00 s (searched 2.00, decided 58.00)", "interpreter, 1 kB of memory"),
         (9.0, 0.9, "depth 15, 9.00 s\n", "22 states/s, 1 kB of memory"),
         (9.0, None, "depth 15, 9.00 s\n", "20 states/s, 1 kB of memory"),
     ],
 )
-def test_the_decision_of_properties_is_told_apart(
+def test_the_time_of_the_decision_is_shown_separately(
     seconds: float, decided: float | None, head: str, took: str
 ) -> None:
     result = judge(job(check()), outcome())
@@ -161,7 +161,7 @@ def test_an_evaluation_error_shows_place_and_calls() -> None:
     assert "  3  Server.serve\n     this step fails\n" in shown
 
 
-def test_what_never_happened() -> None:
+def test_remarks_about_coverage() -> None:
     coverage = Coverage((1, 0), frozenset(), {2: 4}, 5, stuck=Stuck(2, TRACE))
     shown = report(judge(job(check("violated", "Short")), outcome(coverage=coverage)))
     assert "NOT as expected" in shown
@@ -176,7 +176,7 @@ def test_what_never_happened() -> None:
         "  the way to a stuck state, in 2 steps\n    1  initial state\n",
     ):
         assert line in shown
-    assert "if retry" not in shown  # A branch of an action that was never taken says nothing more.
+    assert "if retry" not in shown  # Branches of actions never taken are not listed.
 
 
 def test_a_branch_never_entered() -> None:
@@ -242,7 +242,7 @@ VALUES: list[tuple[types.Value, types.Type]] = [
 
 
 @pytest.mark.parametrize(("value", "kind"), VALUES)
-def test_shapes_read_as_the_language_writes_values(value: types.Value, kind: types.Type) -> None:
+def test_values_are_written_as_in_the_language(value: types.Value, kind: types.Type) -> None:
     assert text(tree(value, kind)) == show(value, kind)
 
 
@@ -295,7 +295,7 @@ def test_small_items_share_lines() -> None:
     ]
 
 
-def test_a_large_collection_shows_what_came_and_went() -> None:
+def test_a_large_collection_shows_added_and_removed_elements() -> None:
     result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
     assert """\
   3  Server[2].serve(retry: true) on Ping
@@ -321,7 +321,7 @@ WIRE = "enum M: Ping\nchannel net: M capacity 2\naction get on Ping from net: sk
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "name"),
     [
         ("var x: 0..3 = 0\naction up: x += 1\nconstraint C: x <= 3", "x"),
         ("var x: 0..3 = 0\naction up: x += 1\nconstraint C: x <= 2", None),
@@ -337,10 +337,10 @@ WIRE = "enum M: Ping\nchannel net: M capacity 2\naction get on Ping from net: sk
         ("var x: 0..3 = 0\naction up: x += 1 // x\nconstraint C: x <= 3", None),
     ],
 )
-def test_a_constraint_needs_room_behind_it(tmp_path: Path, spec: str, told: str | None) -> None:
+def test_a_constraint_at_the_limit_of_a_type(tmp_path: Path, spec: str, name: str | None) -> None:
     (tmp_path / "s.fence").write_text(spec + "\n", encoding="utf-8")
     result = api.check(tmp_path / "s.fence", engine="interpreter").first
-    found = [one.text for one in remarks(result) if one.topic == "constraint"]
-    assert len(found) == (told is not None)
-    if told is not None:
-        assert f"{told} needs room for a value or element more" in found[0].replace("[*]", "")
+    messages = [remark.text for remark in remarks(result) if remark.topic == "constraint"]
+    assert len(messages) == (name is not None)
+    if name is not None:
+        assert f"{name} needs room for a value or element more" in messages[0].replace("[*]", "")

@@ -1,4 +1,4 @@
-"""The HTML page of a trace in a browser: real clicks, real key presses, nothing from a network."""
+"""The HTML page of a trace in a real browser, with real clicks and keys and without a network."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def drawn(trace: Path) -> Path:
 
 
 def current(tab: Browser) -> str:
-    """The number of the step that is chosen."""
-    found = tab.ask("document.querySelector('#steps > li[aria-current] .select').textContent")
+    """The number of the selected step."""
+    number = tab.ask("document.querySelector('#steps > li[aria-current] .select').textContent")
     assert tab.ask("document.querySelectorAll('#steps > li[aria-current]').length") == 1
-    return str(found)
+    return str(number)
 
 
 def shown(tab: Browser, selector: str) -> list[str]:
-    """The texts of the elements of a kind that can be seen."""
+    """The texts of the visible elements that match the selector."""
     script = (
         f"[...document.querySelectorAll({selector!r})]"
         ".filter(e => e.getClientRects().length).map(e => e.textContent)"
@@ -58,7 +58,7 @@ def test_keys_step_through_the_trace(tab: Browser, page: Path) -> None:
     assert tab.log() == []
 
 
-def test_keys_go_round_where_steps_repeat_for_ever(tab: Browser, tmp_path: Path) -> None:
+def test_keys_repeat_the_steps_of_a_lasso(tab: Browser, tmp_path: Path) -> None:
     tab.open(drawn(saved(tmp_path, ENDLESS)))
     seen: list[tuple[str, str]] = []
     for key in ("End", "j", "ArrowDown", "j", "j", "k", "k", "k", "k", "k"):
@@ -75,7 +75,7 @@ def test_keys_go_round_where_steps_repeat_for_ever(tab: Browser, tmp_path: Path)
     assert (current(tab), shown(tab, "#onward output")) == ("5", [""])
     again = tab.ask("[...document.querySelectorAll('li.again')].map(e => e.dataset.step)")
     assert again == ["2", "3", "4"]
-    # The way back leads from the last box to the first that comes again, beside all boxes.
+    # The arrow back leads from the last box to the first repeated one, to the left of all boxes.
     way = "document.querySelector('.back path').getBoundingClientRect()"
     boxes = "[...document.querySelectorAll('.step rect')].map(e => e.getBoundingClientRect())"
     (back, (_, first, _, last)) = tab.ask(way), tab.ask(boxes)
@@ -118,7 +118,7 @@ def test_state_and_source_are_beside_the_step(tab: Browser, page: Path) -> None:
         ".map(s => document.querySelector(s).getBoundingClientRect())"
     )
     assert boxes[0]["right"] <= boxes[1]["left"], "the source stands beside the state"
-    # Any state can be open, also when another step is chosen, and by key.
+    # Any state can be opened, also if another step is selected, and by key.
     tab.press("j", "s")
     assert len(shown(tab, "table.state")) == 2
     tab.press("s")
@@ -138,7 +138,7 @@ def test_light_and_dark(tab: Browser, page: Path) -> None:
     assert dark == "rgb(20, 24, 29)"
 
 
-def test_keys_are_told(tab: Browser, page: Path) -> None:
+def test_the_help_for_keys(tab: Browser, page: Path) -> None:
     tab.open(page)
     tab.press("?")
     assert tab.ask("document.getElementById('keys').open")
@@ -151,7 +151,7 @@ def test_keys_are_told(tab: Browser, page: Path) -> None:
 
 
 def test_on_a_phone(tab: Browser, page: Path) -> None:
-    """Nothing but the diagram is wider than the screen, and a finger can choose a step."""
+    """Only the diagram is wider than the screen, and buttons are large enough for a finger."""
     tab.size(500, 800)
     tab.open(page)
     assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
@@ -174,7 +174,7 @@ def _wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="small")
 def _small(tab: Browser) -> Generator[Browser]:
-    """A tab whose screen the test makes small."""
+    """A tab with a small screen."""
     yield tab
     tab.tell("Emulation.clearDeviceMetricsOverride")
 
@@ -190,7 +190,7 @@ def test_the_names_of_lifelines_stay_in_sight(small: Browser, wide: Path, width:
         small.press(key)
         box = small.ask(names)
         assert 0 <= box["top"] < box["bottom"] < 844
-        # They stand above their lifelines, wherever the diagram was scrolled to.
+        # The names are above their lifelines, even if the diagram is scrolled.
         lanes = "[...document.querySelectorAll('.lane')].map(e => e.getBoundingClientRect())"
         centres = "[...document.querySelectorAll('.names g')].map(e => e.getBoundingClientRect())"
         for lane, name in zip(small.ask(lanes), small.ask(centres), strict=True):
@@ -205,7 +205,7 @@ def test_the_names_of_lifelines_stay_in_sight(small: Browser, wide: Path, width:
 
 
 def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
-    """By the pointer, and by the focus, also where that has to be scrolled to."""
+    """By the pointer and by the focus, also if the label must be scrolled into view."""
     small.screen(800, 844)
     small.open(wide)
     label = "document.getElementById('label')"
@@ -226,8 +226,8 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
         assert small.ask(f"{label}.hidden")
     small.ask("document.activeElement.blur()")
     small.press("Home")
-    found = small.call("POST", "/element", {"using": "css selector", "value": ".step[data-full]"})
-    move = {"type": "pointerMove", "origin": found, "x": 0, "y": 0}
+    element = small.call("POST", "/element", {"using": "css selector", "value": ".step[data-full]"})
+    move = {"type": "pointerMove", "origin": element, "x": 0, "y": 0}
     pointer = {"type": "pointer", "id": "mouse", "actions": [move]}
     small.call("POST", "/actions", {"actions": [pointer]})
     assert small.ask(f"{label}.textContent").startswith("Node[1].on_append")
@@ -238,7 +238,7 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
 
 
 def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
-    """Of messages that are still on their way, too, on whichever lifeline."""
+    """This includes labels of messages still in flight, on every lifeline."""
     small.screen(800, 844)
     for roles in range(2, 7):
         sent = {
@@ -266,7 +266,7 @@ def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_values_break_between_words(small: Browser, wide: Path, width: int) -> None:
-    """No line begins inside a word that would fit into a line."""
+    """No line starts inside a word that would fit into one line."""
     small.screen(width, 844)
     small.open(wide)
     small.press("s")
@@ -305,8 +305,8 @@ def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
     assert "<img src=x onerror=alert(2)>" in "".join(shown(tab, "#property pre"))
 
 
-def test_what_gets_past_the_escaping_is_still_not_run(tab: Browser, page: Path) -> None:
-    """The policy of the page forbids every script but its own, by its hash."""
+def test_injected_scripts_are_blocked(tab: Browser, page: Path) -> None:
+    """The policy of the page forbids every script except its own, identified by its hash."""
     text = page.read_text("utf-8")
     broken = page.with_name("broken.html")
     evil = "<script>document.title = 'evil'</script><img src=x onerror=\"document.title='evil'\">"
@@ -373,7 +373,7 @@ constraint Most: x < 3
 
 
 def vertex(tab: Browser) -> str:
-    """The values of the state that is shown, which is the one that is marked."""
+    """The values of the shown state, which is also the marked one."""
     number = tab.ask("document.querySelector('.vertex.on text').textContent")
     assert shown(tab, "#panel h2")[0].startswith(f"state {number}: ")
     return " ".join(shown(tab, "#panel td"))

@@ -1,4 +1,4 @@
-"""Expected against found: the verdict on the verdict, and exit codes."""
+"""Expected and actual outcomes: judgements and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is kept between runs is what would be made again, and of nothing else."""
+"""Cached models and code equal newly built ones, and belong to the same spec, check and
+constants.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +78,10 @@ def program(folder: Path, name: str = "one") -> Program:
     return load(folder / name / "s.fence")
 
 
-def named(folder: Path, place: str = "one", check: int = 0, **constants: str) -> str:
-    read = program(folder, place)
-    given = {name.replace("_", "."): text for name, text in constants.items()}
-    return KeptModels(read).model(read.checks[check], given)[1]
+def model_name(folder: Path, folder_name: str = "one", check: int = 0, **constants: str) -> str:
+    read = program(folder, folder_name)
+    overrides = {name.replace("_", "."): text for name, text in constants.items()}
+    return KeptModels(read).model(read.checks[check], overrides)[1]
 
 
 def unwanted(*_: object) -> None:
@@ -97,52 +99,52 @@ def test_a_model_is_read_as_it_was_built(
     expected = build(read, check)
     assert KeptModels(read).model(check, {})[0] == expected
     monkeypatch.setattr(kept_models, "build", unwanted)
-    # By another process, which has read the files anew.
+    # Simulates another process, which reads the files again.
     monkeypatch.setattr("fencepost.spec.elaborate.base.files._SHIPPED", {})
     again = load(ROOT / path)
     model, _ = KeptModels(again).model(again.checks[0], {})
-    # Places are equal where they are in the same text, that of the program that was read now.
+    # Spans refer to the source of the program read last.
     assert model == build(again, again.checks[0])
     assert model != expected
 
 
 def changed(folder: Path) -> str:
     (folder / "one" / "counting.fence").write_text(COUNTING + "# a remark\n", encoding="utf-8")
-    return named(folder)
+    return model_name(folder)
 
 
 OTHERS: list[Callable[[Path], str]] = [
-    lambda folder: named(folder, "two"),
-    lambda folder: named(folder, check=2),
-    lambda folder: named(folder, check=3),
-    lambda folder: named(folder, check=4),
-    lambda folder: named(folder, Unused="2"),
-    lambda folder: named(folder, c_Most="4"),
-    lambda folder: named(folder, c_Most="5"),
+    lambda folder: model_name(folder, "two"),
+    lambda folder: model_name(folder, check=2),
+    lambda folder: model_name(folder, check=3),
+    lambda folder: model_name(folder, check=4),
+    lambda folder: model_name(folder, Unused="2"),
+    lambda folder: model_name(folder, c_Most="4"),
+    lambda folder: model_name(folder, c_Most="5"),
     changed,
 ]
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_what_a_name_depends_on(folder: Path, other: Callable[[Path], str]) -> None:
-    first = named(folder)
-    assert named(folder) == first
+def test_the_inputs_of_a_name(folder: Path, other: Callable[[Path], str]) -> None:
+    first = model_name(folder)
+    assert model_name(folder) == first
     assert other(folder) != first
 
 
 def test_checks_that_differ_in_properties_share_a_model(folder: Path) -> None:
     read = program(folder)
     kept = KeptModels(read)
-    one, other, further = (kept.model(check, {})[0] for check in read.checks[:3])
-    assert one is other
-    assert one is not further
-    assert named(folder, check=1) == named(folder)
+    first, second, third = (kept.model(check, {})[0] for check in read.checks[:3])
+    assert first is second
+    assert first is not third
+    assert model_name(folder, check=1) == model_name(folder)
 
 
 def test_another_version_of_this_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = named(folder)
+    first = model_name(folder)
     monkeypatch.setattr(kept_models, "_package", lambda: "changed")
-    assert named(folder) != first
+    assert model_name(folder) != first
 
 
 def test_a_program_that_may_have_been_changed_has_no_name(folder: Path) -> None:
@@ -156,10 +158,10 @@ def job(folder: Path) -> Job:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_code_is_kept(compressed: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_is_cached(compressed: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = ENGINE.run(job(folder).request(ignored))
     monkeypatch.setattr(search, "translated", unwanted)
-    # However slow this machine is, better code is not worth its time.
+    # Prevents better code, however slow this machine is.
     monkeypatch.setattr(build_code, "WORTH", 1e9)
     monkeypatch.setattr(build_code, "WORTH_BESIDE", 1e9)
     with canaries(1 if compressed else COMPRESSED_FROM) as sets:
@@ -194,12 +196,12 @@ def test_code_of_one_text_has_one_digest(folder: Path) -> None:
         model = build(read, read.checks[0], constants)
         compilation, _ = search.translated(model, Layout(model), frozenset({0}))
         digests += (digest(compilation.quick()), digest(compilation.best()))
-    one, of_best, other, of_other_best = digests
-    assert one == of_best != other == of_other_best
+    quick, best, other_quick, other_best = digests
+    assert quick == best != other_quick == other_best
 
 
 class Payload:
-    """Makes a file, where somebody unpickles it."""
+    """Creates a file when unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -208,11 +210,11 @@ class Payload:
         return Path.touch, (self.path,)
 
 
-def test_what_is_no_model_is_not_run(
+def test_a_pickle_is_not_loaded(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = tmp_path / "made"
-    harm = zlib.compress(pickle.dumps(Payload(made)))
+    touched = tmp_path / "made"
+    harm = zlib.compress(pickle.dumps(Payload(touched)))
 
     def read_harm(*_: object) -> bytes:
         return harm
@@ -220,9 +222,9 @@ def test_what_is_no_model_is_not_run(
     monkeypatch.setattr(Cache, "read", read_harm)
     read = program(folder)
     assert KeptModels(read).model(read.checks[0], {})[0] == build(read, read.checks[0])
-    assert not made.exists()
+    assert not touched.exists()
     pickle.loads(zlib.decompress(harm))
-    assert made.exists()
+    assert touched.exists()
 
 
 # ---------------------------------------------------------------- entries under other names
@@ -238,18 +240,18 @@ terminal: n > 1
 
 
 def entries(folder: Path, step: int) -> dict[str, Path]:
-    """The cache entries that a check of a spec leaves, by what they hold."""
+    """The cache entries left by a check of a spec, by their content."""
     (folder / "pair.fence").write_text(PAIR.format(step=step), encoding="utf-8")
     cache = folder / f"cache-{step}"
     ran = run(*PAIR_CHECK, folder=folder, environment={"XDG_CACHE_HOME": str(cache)})
     assert ran.code in (Exit.OK, Exit.INVARIANT)
     kinds = {"model": b"\x78", "code": b"\x7fELF"}
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in (cache / "fencepost" / "code").iterdir():
         image = path.read_bytes()[code_cache.HEAD_BYTES :]
-        found[next((k for k, start in kinds.items() if image.startswith(start)), "sizes")] = path
-    assert len(found) == 3
-    return found
+        paths[next((k for k, start in kinds.items() if image.startswith(start)), "sizes")] = path
+    assert len(paths) == 3
+    return paths
 
 
 PAIR_CHECK = ("check", "pair.fence", "--no-progress", "--workers", "1", "--format", "json")
@@ -261,15 +263,15 @@ SWAPPED = [
 
 
 def test_entries_under_the_names_of_others(tmp_path: Path) -> None:
-    """The check is violated, and that of the other spec is not: no entry of it may be used, nor one
-    of another kind; and each that was put there is replaced.
+    """This check is violated, the check of the other spec is not: none of its entries may be used,
+    nor an entry of another kind, and every swapped entry is rewritten.
     """
     by_step = {step: entries(tmp_path, step) for step in (2, 1)}
     names = by_step[1]
     contents = {
         (kind, step): path.read_bytes()
-        for step, found in by_step.items()
-        for kind, path in found.items()
+        for step, paths in by_step.items()
+        for kind, path in paths.items()
     }
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache-1")}
     for swap in SWAPPED:
@@ -288,11 +290,11 @@ def test_entries_of_another_users_key(tmp_path: Path) -> None:
     names = entries(tmp_path, 1)
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache-1"), "XDG_DATA_HOME": str(tmp_path / "data")}
     before = {path: path.read_bytes() for path in names.values()}
-    said = run("doctor", folder=tmp_path, environment=cache).stdout
-    assert "another key has written 3 of 3 cache entries" in " ".join(said.split())
+    printed = run("doctor", folder=tmp_path, environment=cache).stdout
+    assert "another key has written 3 of 3 cache entries" in " ".join(printed.split())
     ran = run(*PAIR_CHECK, folder=tmp_path, environment=cache)
     assert ran.code == Exit.INVARIANT
     assert all(path.read_bytes() != content for path, content in before.items())
     names["model"].write_bytes(names["model"].read_bytes()[:-1])
-    said = run("doctor", folder=tmp_path, environment=cache).stdout
-    assert "another key has written 1 of 3 cache entries" in " ".join(said.split())
+    printed = run("doctor", folder=tmp_path, environment=cache).stdout
+    assert "another key has written 1 of 3 cache entries" in " ".join(printed.split())

@@ -1,4 +1,4 @@
-"""Workers that are killed at any moment: the run tells, or has every result already."""
+"""Workers killed at any moment: either the run reports it, or all results are complete."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ HISTORIES_READ = 400
 def checked(output: str) -> object:
     """The counts and verdicts of a report, without times."""
     kept = ("name", "verdict", "distinct", "generated", "depth", "as_expected")
-    return [[one[name] for name in kept] for one in json.loads(output)["checks"]]
+    return [[entry[name] for name in kept] for entry in json.loads(output)["checks"]]
 
 
 def conformed(output: str) -> object:
-    """The verdicts of a report of `conform`."""
+    """The report of `conform` without time and version."""
     report = json.loads(output)
     return {name: value for name, value in report.items() if name not in ("seconds", "version")}
 

@@ -1,6 +1,6 @@
-"""A limit holds wherever the search is when it is met, and nothing is lost that was found by then.
+"""Limits take effect wherever the search is, and problems found before are kept.
 
-What is found under a limit on states is compared in `test_agreement`.
+Results under a limit on states are compared in `test_agreement`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fencepost.spec.text.problem import Rejected
 
 
 def built(text: str) -> Model:
-    """The model of a spec as it stands."""
+    """The model of a spec without a check."""
     read = loaded(text)
     return program.build(read, Check(""))
 
@@ -56,7 +56,7 @@ VIOLATED = MANY + "invariant Small: a != 1\n"
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A problem that the second step of a very wide level shows."""
+    """A problem in the second step of a very wide level."""
 
     name: str
     text: str
@@ -85,7 +85,7 @@ ENGINES = [("interpreter", None), ("local", 1), ("local", 2), ("local", 3)]
 
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.name)
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
-def test_the_problem_of_a_level_is_the_one_also_if_it_reaches_a_limit_on_states(
+def test_a_level_that_exceeds_the_limit_on_states_has_the_same_problem(
     cut: Cut, engine: str, workers: int | None
 ) -> None:
     text = cut.text.format(most=4_999)
@@ -115,7 +115,7 @@ def test_a_constraint_without_a_value_in_one_state_too_many(
     ("cut", "engine", "workers"),
     [(cut, *ran_by) for cut, ran_by in zip(CUTS, [*ENGINES[:3], *ENGINES[:2]], strict=True)],
 )
-def test_what_was_found_is_reported_when_time_is_over(
+def test_problems_found_before_the_timeout_are_reported(
     cut: Cut, engine: str, workers: int | None
 ) -> None:
     text = cut.text.format(most=99_999_999)
@@ -126,7 +126,7 @@ def test_what_was_found_is_reported_when_time_is_over(
 
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES[:3])
-def test_what_was_seen_of_a_level_is_counted_when_time_is_over(
+def test_states_of_a_partial_level_are_counted_after_the_timeout(
     engine: str, workers: int | None
 ) -> None:
     text = MANY.format(most=99_999_999, body="a = k")
@@ -137,8 +137,8 @@ def test_what_was_seen_of_a_level_is_counted_when_time_is_over(
     assert outcome.statistics.distinct == sum(outcome.statistics.levels)
 
 
-def test_a_problem_of_the_states_before_a_cut_level_is_the_one() -> None:
-    # State 1 is a deadlock, and state 2 has too many successors: they do not count.
+def test_a_deadlock_takes_precedence_over_the_next_level() -> None:
+    # State 1 is a deadlock, and state 2 has too many successors, which do not count.
     text = """
 var a: 0..9 = 1
 var b: 0..2 in {1, 2}
@@ -154,7 +154,7 @@ action go(k in 3..9):
 
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
-def test_what_a_first_level_too_large_has_met_is_met_by_its_first_states_only(
+def test_coverage_of_a_cut_first_level_is_that_of_its_first_states(
     engine: str, workers: int | None
 ) -> None:
     text = """
@@ -182,16 +182,16 @@ action right:
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
 @pytest.mark.parametrize(
-    ("most", "levels"),
+    ("limit", "levels"),
     [(1, (1, 2)), (2, (1, 2)), (3, (1, 2, 4)), (10, (1, 2, 4, 8)), (126, (1, 2, 4, 8, 16, 32, 64))],
 )
 def test_a_limit_on_states_ends_the_search_with_the_level_that_exceeds_it(
-    engine: str, workers: int | None, most: int, levels: tuple[int, ...]
+    engine: str, workers: int | None, limit: int, levels: tuple[int, ...]
 ) -> None:
-    outcome = run(engine, TREE, Limits(max_states=most, workers=workers))
-    assert (outcome.verdict, str(outcome.cut)) == (Verdict.INCONCLUSIVE, f"--max-states {most}")
+    outcome = run(engine, TREE, Limits(max_states=limit, workers=workers))
+    assert (outcome.verdict, str(outcome.cut)) == (Verdict.INCONCLUSIVE, f"--max-states {limit}")
     assert outcome.statistics.levels == levels
-    assert outcome.statistics.distinct == sum(levels) > most
+    assert outcome.statistics.distinct == sum(levels) > limit
 
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
@@ -202,9 +202,9 @@ def test_initial_states_are_cut_at_the_limit(
     begun: list[Successor] = []
     begin = Visitor.begin
 
-    def counted(visitor: Visitor, made: Successor) -> None:
-        begun.append(made)
-        begin(visitor, made)
+    def counted(visitor: Visitor, successor: Successor) -> None:
+        begun.append(successor)
+        begin(visitor, successor)
 
     monkeypatch.setattr(Visitor, "begin", counted)
     text = f"var a: 0..1000000 = any\naction stay: a = a\n{constraint}"
@@ -236,11 +236,11 @@ INSIDE_ONE_STATE = {
 }
 
 
-@pytest.mark.parametrize("place", INSIDE_ONE_STATE)
+@pytest.mark.parametrize("part", INSIDE_ONE_STATE)
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
-def test_a_limit_on_time_holds_within_one_state(engine: str, place: str) -> None:
+def test_a_limit_on_time_holds_within_one_state(engine: str, part: str) -> None:
     started = time.monotonic()
-    outcome = run(engine, INSIDE_ONE_STATE[place], Limits(timeout=0.3, workers=1))
+    outcome = run(engine, INSIDE_ONE_STATE[part], Limits(timeout=0.3, workers=1))
     assert time.monotonic() - started < 10
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
 
@@ -288,7 +288,7 @@ def test_a_limit_on_time_is_a_number_of_seconds(seconds: float, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
-def test_any_limit_on_time_can_be_waited_for(engine: str, workers: int | None) -> None:
+def test_a_very_long_timeout(engine: str, workers: int | None) -> None:
     outcome = run(engine, "var x: 0..1 = 0\nterminal: true\n", Limits(timeout=1e300))
     assert outcome.verdict is Verdict.OK
 
@@ -310,7 +310,7 @@ def test_too_few_addresses_are_too_little_memory(
     words = [str(path), "--engine", engine, "--timeout", "60"]
     line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli.main check "$@"'
     done = finished("/bin/sh", "-c", line, sys.executable, *words)
-    # It is done, cut, or cannot even load its libraries, and says so.
+    # The run completes, is cut, or reports that it cannot load its libraries.
     assert done.returncode in (0, 3, 151), done.stderr
     assert done.stdout + done.stderr
     assert "Traceback" not in done.stderr

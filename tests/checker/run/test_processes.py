@@ -1,4 +1,4 @@
-"""Checks in processes of their own find what they find one after the other, and end cleanly."""
+"""Checks in separate processes give the results of a sequential run, and end cleanly."""
 
 from __future__ import annotations
 
@@ -81,26 +81,26 @@ def _jobs(tmp_path: Path) -> tuple[Job, ...]:
 
 
 def report(folder: Path, *words: str) -> list[dict[str, Any]]:
-    """The report of a run by the command, without what differs from run to run."""
+    """The report of a run of the command, without the values that vary."""
     done = finished(*COMMAND, "check", *words, "--format", "json", folder=folder)
     assert not done.stderr
     text = done.stdout if done.stdout.startswith("[") else f"[{done.stdout}]"
-    found: list[dict[str, Any]] = json.loads(text)
-    for spec in found:
+    specs: list[dict[str, Any]] = json.loads(text)
+    for spec in specs:
         for check in spec["checks"]:
             for name in ("seconds", "states_per_second", "peak_bytes", "workers"):
                 del check[name]
-    return found
+    return specs
 
 
-def test_the_command_finds_the_same(tmp_path: Path) -> None:
+def test_the_command_gives_the_same_report(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
     assert report(tmp_path, "s.fence", "--jobs", "3") == report(tmp_path, "s.fence", "--jobs", "1")
 
 
 SAMPLE = ["classics/die_hard", "classics/peterson", "classics/transaction_commit", "classics/raft"]
 DIGEST = "bf03686db3cc5861"
-"""Of what these checks find one after the other (`--jobs 1`)."""
+"""The digest of the results of a sequential run (`--jobs 1`)."""
 
 
 def test_the_figures_of_a_sample_stay() -> None:
@@ -113,23 +113,23 @@ def test_the_figures_of_a_sample_stay() -> None:
     assert hashlib.sha256(json.dumps(figures).encode()).hexdigest()[:16] == DIGEST, figures
 
 
-def test_results_are_about_the_models_of_this_process(jobs: tuple[Job, ...]) -> None:
+def test_results_refer_to_the_models_of_this_process(jobs: tuple[Job, ...]) -> None:
     crew = Crew(2, performed)
     try:
         crew.add(jobs)
         # In any order.
-        found = {job.check.name: crew.result(job, ignored) for job in reversed(jobs)}
+        results = {job.check.name: crew.result(job, ignored) for job in reversed(jobs)}
     finally:
         crew.close()
     for job in jobs:
-        there, here = found[job.check.name], performed(job, ignored)
+        there, here = results[job.check.name], performed(job, ignored)
         assert isinstance(there, CheckResult)
         assert isinstance(here, CheckResult)
         assert there.job is job
         assert (there.explanation, there.exit) == (here.explanation, here.exit)
         assert there.outcome.findings == here.outcome.findings
         assert there.outcome.coverage == here.outcome.coverage
-    failing = found["overflow"].finding
+    failing = results["overflow"].finding
     assert failing is not None
     assert failing.site is not None
     assert failing.site.span.source is jobs[0].check.span.source  # type: ignore[union-attr]
@@ -153,7 +153,7 @@ def _answer(job: Job, run: Callable[[Job, Callable[[Progress], None]], Any]) -> 
 
 def _killed(number: int) -> Callable[[Job, object], None]:
     def run(job: Job, progress: object) -> None:
-        # Its output would be mixed with that of the tests.
+        # A traceback would mix with the output of the tests.
         faulthandler.disable()
         os.kill(os.getpid(), number)
 
@@ -172,7 +172,7 @@ def _leaving(job: Job, progress: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "error", "said"),
+    ("run", "error", "message"),
     [
         (_killed(signal.SIGKILL), WorkerKilled, "was killed by signal 9 (SIGKILL)"),
         (_killed(signal.SIGSEGV), Died, "check good: its process ended: -11"),
@@ -183,11 +183,11 @@ def _leaving(job: Job, progress: object) -> None:
     ],
 )
 def test_a_process_that_fails(
-    jobs: tuple[Job, ...], run: Any, error: type[BaseException], said: str
+    jobs: tuple[Job, ...], run: Any, error: type[BaseException], message: str
 ) -> None:
     with pytest.raises(error) as raised:
         _answer(jobs[0], run)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def _copies(jobs: tuple[Job, ...], count: int) -> list[Job]:
@@ -195,10 +195,12 @@ def _copies(jobs: tuple[Job, ...], count: int) -> list[Job]:
 
 
 @pytest.mark.parametrize("patience", [0.0, 1000.0])
-def test_checks_in_turn(
+def test_a_process_takes_several_checks(
     jobs: tuple[Job, ...], patience: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where many wait, a process takes several, and gives back what it does not come to."""
+    """Of a long queue, a worker process takes several checks, and returns those that it does not
+    start.
+    """
     monkeypatch.setattr(processes, "TURN_SECONDS", patience)
     many = _copies(jobs, 30)
 
@@ -208,12 +210,12 @@ def test_checks_in_turn(
     crew = Crew(2, numbered)
     try:
         crew.add(many)
-        found = [crew.result(job, ignored) for job in many]
+        results = [crew.result(job, ignored) for job in many]
     finally:
         crew.close()
-    assert [title for title, _ in found] == [job.title for job in many]
-    workers = len({number for _, number in found})
-    # Numbers of processes may come again.
+    assert [title for title, _ in results] == [job.title for job in many]
+    workers = len({number for _, number in results})
+    # Process ids may be reused.
     assert workers > 25 if patience == 0 else workers < 25
 
 
@@ -225,7 +227,7 @@ def test_checks_in_turn(
         (_raising(MemoryError()), MemoryError),
     ],
 )
-def test_a_process_that_fails_takes_no_other_check_with_it(
+def test_a_failing_process_affects_no_other_check(
     jobs: tuple[Job, ...], run: Any, error: type[BaseException]
 ) -> None:
     many = _copies(jobs, 16)
@@ -256,7 +258,10 @@ def test_engines_that_differ(jobs: tuple[Job, ...]) -> None:
 
     with pytest.raises(Disagreement) as raised:
         _answer(jobs[0], differing)
-    assert [one.outcome.verdict for one in raised.value.results] == [Verdict.ERROR, Verdict.ERROR]
+    assert [result.outcome.verdict for result in raised.value.results] == [
+        Verdict.ERROR,
+        Verdict.ERROR,
+    ]
 
 
 def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
@@ -267,7 +272,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
         while len(_children(process.pid)) < 2 and time.monotonic() < until:
             time.sleep(0.05)
         children = _children(process.pid)
-        # They have begun to search by then.
+        # Wait until they search.
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
@@ -283,7 +288,7 @@ def _children(number: int) -> list[int]:
         text = Path(f"/proc/{number}/task/{number}/children").read_text(encoding="ascii")
     except OSError:
         return []
-    return [int(one) for one in text.split()]
+    return [int(child) for child in text.split()]
 
 
 test_an_interrupt_ends_every_process = pytest.mark.skipif(
@@ -292,7 +297,7 @@ test_an_interrupt_ends_every_process = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("limits", "jobs", "most"),
+    ("limits", "jobs", "expected"),
     [
         (Limits(), 3, 3),
         (Limits(workers=2), None, 1),
@@ -301,10 +306,10 @@ test_an_interrupt_ends_every_process = pytest.mark.skipif(
         (Limits(), None, 2),
     ],
 )
-def test_how_many(
-    limits: Limits, jobs: int | None, most: int, monkeypatch: pytest.MonkeyPatch
+def test_the_number_of_processes(
+    limits: Limits, jobs: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "processors", lambda: 8)
     monkeypatch.setattr(processes, "memory_bytes", lambda: (5 << 30) // 2)
     monkeypatch.setattr(processes, "_possible", lambda: True)
-    assert processes.most(Settings(limits=limits), jobs) == most
+    assert processes.most(Settings(limits=limits), jobs) == expected

@@ -1,5 +1,5 @@
-"""Scenarios as they are played: engines agree with the plainest search, and with what is written
-down.
+"""Scenarios as they are played: engines agree with a minimal search, and with the expected
+counts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ TABLE = tables(WRITTEN)["right"]
 
 
 def played(read: Program, engine: str, name: str = "s") -> CheckResult:
-    (check,) = (one for one in read.scenarios if one.name == name)
+    (check,) = (scenario for scenario in read.scenarios if scenario.name == name)
     return perform(prepare(read, check, Settings(engine=engine)), ignored)
 
 
-def said(result: CheckResult) -> tuple[str, str]:
-    """The verdict, and how many steps there are in the run, or behind in the scenario."""
+def summary(result: CheckResult) -> tuple[str, str]:
+    """The verdict, and the number of steps of the run, or of missing steps of the scenario."""
     (finding,) = result.outcome.findings
     assert finding.fit is not None
     assert finding.trace is not None
@@ -55,15 +55,18 @@ def test_engines_agree(tmp_path: Path, number: int, row: tuple[str, ...]) -> Non
     steps, verdict, count = row
     model, scenario, read = staged(tmp_path / "m.fence", f"{SPEC}scenario s: {steps}\n")
     assert problems(product(model, scenario).model) == []
-    met, found = plainly(model, scenario)
-    assert (verdict, count) == ("ok" if met else "unreached", f"{found}{'' if met else ' behind'}")
+    met, steps_found = plainly(model, scenario)
+    assert (verdict, count) == (
+        "ok" if met else "unreached",
+        f"{steps_found}{'' if met else ' behind'}",
+    )
     first = played(read, "interpreter")
-    assert said(first) == (verdict, count)
+    assert summary(first) == (verdict, count)
     if number % 3:
         return
     other = played(read, "local")
     assert other.outcome.findings == first.outcome.findings
-    counted = [one.outcome.statistics for one in (first, other)]
+    counted = [result.outcome.statistics for result in (first, other)]
     assert counted[0].distinct == counted[1].distinct
     assert counted[0].generated == counted[1].generated
 
@@ -115,8 +118,8 @@ def check(folder: Path, *words: str) -> Ran:
 def test_report_of_a_scenario_that_no_run_fits(folder: Path) -> None:
     ran = check(folder, "--check", "unmet")
     lines = PLAYED.splitlines()
-    line = 1 + next(n for n, one in enumerate(lines) if "unmet" in one)
-    serve = 1 + next(n for n, one in enumerate(lines) if one.startswith("action serve"))
+    line = 1 + next(n for n, text in enumerate(lines) if "unmet" in text)
+    serve = 1 + next(n for n, text in enumerate(lines) if text.startswith("action serve"))
     shown = re.sub(r"\d\.\d\d s", "N s", ran.stdout).split("\n", 1)[1]
     gap = " " * (shown.index("2 distinct") - len("unmet  unreached, NOT as expected"))
     wanted = NEVER.format(gap=gap, line=line, serve=serve)
@@ -125,7 +128,7 @@ def test_report_of_a_scenario_that_no_run_fits(folder: Path) -> None:
 
 
 def test_a_run_has_checks_and_scenarios_in_file_order(folder: Path) -> None:
-    """The spec as it stands, which has no check, comes first."""
+    """The spec itself, which has no check, comes first."""
     ran = check(folder)
     rows = [line.split("  ")[0] for line in ran.stdout.splitlines()[:6]]
     assert rows == [
@@ -158,7 +161,7 @@ def test_forms_of_a_report(folder: Path) -> None:
     ]
 
 
-def test_a_limit_leaves_it_open(folder: Path) -> None:
+def test_a_limit_is_inconclusive(folder: Path) -> None:
     ran = check(folder, "--check", "met", "--max-states", "2")
     assert ran.code == Exit.INCONCLUSIVE
     assert "a longer run may fit" in ran.stdout
@@ -189,7 +192,7 @@ def test_its_trace_is_replayed_with_its_constants(tmp_path: Path) -> None:
         (("--checkpoint", "there", "--engine", "local"), "--checkpoint is about the properties"),
     ],
 )
-def test_what_is_for_checks_is_refused(folder: Path, words: tuple[str, ...], phrase: str) -> None:
+def test_options_for_checks_are_refused(folder: Path, words: tuple[str, ...], phrase: str) -> None:
     ran = run("check", "m.fence", "--check", "met", *words, folder=folder)
     assert ran.code == Exit.USAGE
     assert f"error[F854]: scenario met: {phrase}" in ran.stderr
@@ -213,20 +216,22 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
     text += "scenario within: up; up; up; expect x == 3\nscenario out: ...; expect x == 4\n"
     model, scenario, read = staged(tmp_path / "m.fence", text, "out")
     assert plainly(model, scenario) == (False, 0)
-    assert said(played(read, "interpreter", "out")) == ("unreached", "0 behind")
-    assert said(played(read, "interpreter", "within")) == ("ok", "3")
+    assert summary(played(read, "interpreter", "out")) == ("unreached", "0 behind")
+    assert summary(played(read, "interpreter", "within")) == ("ok", "3")
 
 
 def test_steps_that_do_not_fit_are_outside_no_constraint(tmp_path: Path) -> None:
-    """What asks which actions are enabled has them lead behind the end; no report says so."""
+    """Actions that do not fit lead beyond the end only to evaluate `enabled`; no report mentions
+    it.
+    """
     text = "var x: 0..3 = 0\naction a: require x < 3; x += 1\n"
     for end in ("not enabled(a)", "enabled(a)"):
         spec = f"{text}scenario s: a; a; a; expect {end}\n"
         (tmp_path / "m.fence").write_text(spec, encoding="utf-8")
-        said = run("check", "m.fence", folder=tmp_path).stdout
-        assert ("ok, as expected" in said) == (end == "not enabled(a)")
-        assert "constraint" not in said
-        assert "outside" not in said
+        printedary = run("check", "m.fence", folder=tmp_path).stdout
+        assert ("ok, as expected" in printedary) == (end == "not enabled(a)")
+        assert "constraint" not in printedary
+        assert "outside" not in printedary
 
 
 def test_an_initial_state_that_fails(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An exception at a certain time."""
+"""An exception raised at a certain time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fencepost.checker.search import alarm
 
 
 class Over(Exception):
-    """The time is over."""
+    """The time limit has passed."""
 
 
-def test_a_time_that_is_over_at_once_does_not_break_the_start_of_the_timer(
+def test_an_immediate_timeout_does_not_break_the_start_of_the_timer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun: list[bool] = []
@@ -36,7 +36,7 @@ def idle() -> None:
 
 
 class Slow:
-    """Takes its time to go away."""
+    """A destructor that takes its time."""
 
     def __del__(self) -> None:
         until = time.monotonic() + 0.02
@@ -44,7 +44,7 @@ class Slow:
             pass
 
 
-def test_what_a_destructor_loses_is_raised_again() -> None:
+def test_an_exception_lost_in_a_destructor_is_raised_again() -> None:
     with pytest.raises(Over), alarm.raised_after(0.05, Over):
         dropping()
 

@@ -1,4 +1,4 @@
-"""The estimate of the decision phase, and the property and phase that its progress names."""
+"""The estimate of the decision phase, and the property and phase named in its progress."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Clock:
 @pytest.mark.parametrize(
     ("steps", "left"),
     [
-        # Each step: a phase, its total, how much of it is done, and after how many seconds.
+        # Each step: a phase, its total, the part done, and the seconds it took.
         ([("graph", 10, 0, 5.0)], None),
         ([("graph", 10, 1, 0.5)], None),
-        # A tenth in 2 s: 18 s for the rest; all takes 100 s, of which 20 s are for the graph.
+        # A tenth took 2 s, so the rest takes 18 s; the graph is 20 s of 100 s in total.
         ([("graph", 10, 1, 2.0)], (18.0, 98.0)),
         ([("graph", 10, 10, 2.0)], (0.0, 8.0)),
         ([("graph", 10, 10, 2.0), ("product", 0, 0, 1.0)], (0.0, 7.0)),
         ([("graph", 10, 10, 2.0), ("product", 8, 4, 2.0)], (2.0, 6.0)),
         ([("graph", 10, 10, 2.0), ("product", 8, 8, 4.0), ("components", 0, 0, 1.0)], (0.0, 3.0)),
-        # It takes longer than expected, so nothing is known.
+        # Without an estimate, since the phase takes longer than expected.
         ([("graph", 10, 10, 2.0), ("product", 8, 8, 4.0), ("components", 0, 0, 9.0)], None),
     ],
 )
@@ -53,11 +53,11 @@ def test_the_estimate(
         decision.enter(phase, total)
         decision.advance(done)
         clock.now += seconds
-    found = decision.seconds_left()
-    assert (found and tuple(round(end, 6) for end in found)) == left
+    estimate = decision.seconds_left()
+    assert (estimate and tuple(round(end, 6) for end in estimate)) == left
 
 
-def test_the_next_property_starts_anew() -> None:
+def test_the_next_property_starts_over() -> None:
     clock, model = Clock(), model_of(SPEC)
     first, second = (n for n, p in enumerate(model.properties) if p.kind.of_behaviours)
     decision = Decision(model, shares=SHARES, clock=clock)

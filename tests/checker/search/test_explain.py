@@ -1,4 +1,4 @@
-"""Which part of a violated property is blamed, and for which values it fails."""
+"""The blamed part of a violated property, and the values that make it fail."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ terminal: true
         ("forall n in 0..3: over(n)", "x > n", "n = 1"),
         ("forall n in 0..3: n == 3 or n < x", "n == 3 or n < x", "n = 1"),
         ("exists n in 2..3: x == n", "exists n in 2..3: x == n", ""),
-        # Below a negation what is true is wrong: the negation is blamed, never a part of it.
+        # Inside a negation the true part is wrong, so the negation is blamed, not a part of it.
         ("not done", "not done", ""),
         ("not both", "not both", ""),
         ("not (done and x == 1)", "not (done and x == 1)", ""),
         ("not (x == 2 or done)", "not (x == 2 or done)", ""),
         ("done implies not both", "not both", ""),
         ("not exists n in 0..3: n == x", "not exists n in 0..3: n == x", "n = 1"),
-        # Below two it is something false again.
+        # Inside two negations a part is blamed again.
         ("not not (done and x == 2)", "x == 2", ""),
         ("not (both and not (x == 2))", "not (both and not (x == 2))", ""),
         ("not (done implies x == 1)", "not (done implies x == 1)", ""),

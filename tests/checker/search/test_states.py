@@ -1,5 +1,5 @@
-"""The protocol of engines: its size, its smallest engine, and what an engine without `Stoppable`
-can and cannot do.
+"""The protocol of engines: its size, its smallest engine, and the limits of an engine without
+`Stoppable`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def searched(engine: Any, model: Model, deadlock: bool = True, **limits: Any) ->
 
 
 def measured(outcome: Outcome) -> Outcome:
-    """The outcome without what differs from run to run."""
+    """The outcome without the values that vary from run to run."""
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0.0, peak_bytes=0))
 
 
@@ -71,8 +71,8 @@ def test_the_smallest_engine_is_complete(example: Example, smallest: Any) -> Non
     model = model_of(example.text)
     properties = frozenset(range(len(model.properties)))
     wanted = engines.load("interpreter").run(Request(model, properties, example.deadlock))
-    found = searched(smallest, model, example.deadlock)
-    assert measured(found) == measured(wanted)
+    outcome = searched(smallest, model, example.deadlock)
+    assert measured(outcome) == measured(wanted)
 
 
 def test_a_limit_on_time_cuts_an_engine_that_is_not_stoppable(smallest: Any) -> None:
@@ -104,5 +104,5 @@ def test_problems_of_initial_states_beyond_the_limit_do_not_count(engine: str) -
 
 
 def stoppable(engine: LocalStates | SparkStates) -> Stoppable:
-    """The engines in machine code are `Stoppable`: mypy checks it here."""
+    """The machine-code engines are `Stoppable`; mypy checks it here."""
     return engine

@@ -1,5 +1,5 @@
-"""`fencepost simulate`: what it finds, how it chooses, the same runs for every number of workers,
-and what it refuses.
+"""`fencepost simulate`: problems found, random choices, the same runs for any number of workers,
+and rejected arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def simulated(
     weights: tuple[int, ...] = (),
     deadlock: bool = True,
 ) -> Simulated:
-    """Runs of a spec as it stands."""
+    """Random runs of a spec without a check."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), deadlock, Limits(workers=workers))
     weights = weights or (USUAL_WEIGHT,) * len(model.actions)
@@ -57,23 +57,25 @@ def simulated(
 
 
 @pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
-def test_finds_what_a_search_finds(example: Example) -> None:
-    """The examples are so small that the runs see everything; and a trace can be taken again."""
+def test_simulation_finds_the_problems_of_a_search(example: Example) -> None:
+    """The examples are small enough for random runs to visit all states; traces must be
+    replayable.
+    """
     model = build(loaded(example.text), None, {})
     if model.symbols:
         pytest.skip("a symbolic constant")
     try:
-        found = simulated(example.text, deadlock=example.deadlock)
+        result = simulated(example.text, deadlock=example.deadlock)
     except Unsupported:
         pytest.skip("the engine local does not run it either")
-    outcome = found.outcome
+    outcome = result.outcome
     if example.verdict not in FOUND:
         assert outcome.verdict.value == "inconclusive"
         return
     (finding,) = outcome.findings
     number = finding.property
     name = "" if number is None else model.properties[number].name
-    # A problem that lies deeper may be met first.
+    # A problem at a greater depth may be found first.
     assert finding.depth >= example.depth
     if finding.depth == example.depth:
         assert (outcome.verdict.value, name) == (example.verdict, example.property)
@@ -143,43 +145,45 @@ WEAK, STRONG = LOCK.replace("FAIR", "fair"), LOCK.replace("FAIR", "strongly fair
 
 
 def test_a_lasso_among_the_states_of_runs(tmp_path: Path) -> None:
-    found = ran(tmp_path, WEAK, "--runs", "5")
-    assert found.code == 13
-    assert "violated Served   5 runs" in found.stdout
-    assert "Steps 3 to 5 repeat for ever." in found.stdout
-    assert "behaviours    those that go round among 8 states of 5 runs" in found.stdout
+    printed = ran(tmp_path, WEAK, "--runs", "5")
+    assert printed.code == 13
+    assert "violated Served   5 runs" in printed.stdout
+    assert "Steps 3 to 5 repeat for ever." in printed.stdout
+    assert "behaviours    those that go round among 8 states of 5 runs" in printed.stdout
     fair = ran(tmp_path, STRONG, "--runs", "5")
     assert fair.code == 3
     assert "behaviours    those that go round among 8 states of 5 runs" in fair.stdout
 
 
 def test_behaviours_when_something_else_is_wrong(tmp_path: Path) -> None:
-    found = ran(tmp_path, f"{WEAK}invariant Free: lock == 0\n", "--runs", "5")
-    assert "violated Free" in found.stdout
-    assert "so they were not" in found.stdout
+    printed = ran(tmp_path, f"{WEAK}invariant Free: lock == 0\n", "--runs", "5")
+    assert "violated Free" in printed.stdout
+    assert "so they were not" in printed.stdout
     text = WEAK.replace("waits[c] leads", "waits[2 // lock] leads")
-    found = ran(tmp_path, text, "--runs", "5")
-    assert found.code == 75, "what a formula is made of has a value in every state"
+    printed = ran(tmp_path, text, "--runs", "5")
+    assert printed.code == 75, "what a formula is made of has a value in every state"
 
 
 def test_half_of_the_time_is_for_behaviours(tmp_path: Path) -> None:
-    found = ran(tmp_path, WEAK, "--timeout", "0.6")
-    assert "violated Served" in found.stdout
+    printed = ran(tmp_path, WEAK, "--timeout", "0.6")
+    assert "violated Served" in printed.stdout
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_lassos_of_random_specs(seed: int) -> None:
-    """They are real; and where the runs saw every state they are those of a search."""
+    """Each lasso is genuine. If the runs visited all states, there is one exactly if a search finds
+    one.
+    """
     run = random_behaviours(seed)
     wanted = run.outcome("interpreter")
     request = Request(run.model, frozenset([behaviour_number(run)]), False, Limits(workers=1))
     weights = (USUAL_WEIGHT,) * len(run.model.actions)
-    found = simulate(request, Plan(seed, 30, 20, "actions", weights))
-    outcome = found.outcome
+    result = simulate(request, Plan(seed, 30, 20, "actions", weights))
+    outcome = result.outcome
     searched = replace(outcome, verdict=Verdict.VIOLATED) if outcome.findings else wanted
     lasso_is_genuine(run, searched)
     if not outcome.findings:
-        complete = found.judged is not None and found.judged.states == wanted.statistics.distinct
+        complete = result.judged is not None and result.judged.states == wanted.statistics.distinct
         assert not complete or wanted.verdict is not Verdict.VIOLATED
     elif wanted.verdict is not Verdict.ERROR:
         assert wanted.verdict is Verdict.VIOLATED
@@ -197,14 +201,14 @@ def ran(tmp_path: Path, text: str, *words: str) -> Ran:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_codes(tmp_path: Path, name: str) -> None:
     text, code = PROBLEMS[name]
-    found = ran(tmp_path, text)
-    assert found.code == code, found
-    assert "Traceback" not in found.stderr
+    printed = ran(tmp_path, text)
+    assert printed.code == code, printed
+    assert "Traceback" not in printed.stderr
 
 
 def test_a_trace_is_shortened() -> None:
-    """Of 60 steps those that the problem needs: three, and no other order is shorter."""
-    found = simulated(
+    """From 60 steps to those that the problem needs: three, the minimum."""
+    result = simulated(
         "var x: 0..9 = 0\nvar noise: 0..99 = 0\naction n: noise = (noise * 7 + 3) % 100\n"
         "action m: noise = (noise + 1) % 100\naction a:\n    require x < 3\n    x += 1\n"
         "invariant I: x < 3",
@@ -212,8 +216,8 @@ def test_a_trace_is_shortened() -> None:
         weights=(1000, 1000, 10),
         depth=1000,
     )
-    assert found.outcome.findings[0].depth == 4
-    assert found.walked > 20
+    assert result.outcome.findings[0].depth == 4
+    assert result.walked > 20
 
 
 # ---------------------------------------------------------------- how steps are chosen
@@ -241,9 +245,9 @@ terminal: at == Over
 
 
 def shares(choosing: Choosing, weights: tuple[int, ...] = ()) -> Counter[str]:
-    """How many of 4,000 runs went by which way: what they could do next shows it."""
-    found = simulated(FORK, runs=4000, choosing=choosing, weights=weights)
-    taken = found.outcome.coverage.taken
+    """The number of runs, of 4,000, that took each way, counted by their second action."""
+    result = simulated(FORK, runs=4000, choosing=choosing, weights=weights)
+    taken = result.outcome.coverage.taken
     assert taken[2] + taken[3] == 4000
     return Counter(one=taken[2], many=taken[3])
 
@@ -259,19 +263,21 @@ def shares(choosing: Choosing, weights: tuple[int, ...] = ()) -> Counter[str]:
         ("steps", (7, 0, 1, 1), 1.0),
     ],
 )
-def test_shares(choosing: Choosing, weights: tuple[int, ...], share: float) -> None:
+def test_the_share_of_each_choice(
+    choosing: Choosing, weights: tuple[int, ...], share: float
+) -> None:
     assert shares(choosing, weights)["one"] == pytest.approx(4000 * share, abs=150)
 
 
 def test_steps_of_one_action_are_alike() -> None:
     text = FORK.replace("action by_many(n in 1..3):", "action by_many(n in 1..1):")
-    found = simulated(text, runs=3000, deadlock=False)
-    # The others stand still: about half of the runs, two thirds of them.
-    assert found.outcome.coverage.taken[3] == pytest.approx(500, abs=70)
+    result = simulated(text, runs=3000, deadlock=False)
+    # The other runs cannot continue: two thirds of the half that took this action.
+    assert result.outcome.coverage.taken[3] == pytest.approx(500, abs=70)
 
 
 def test_rare_actions_are_preferred() -> None:
-    """Each `climb` has to be chosen before the next `fall`, which throws back: a rare event."""
+    """Between two `climb` steps no `fall` may be chosen, which makes `late` a rare event."""
     text = (
         "var x: 0..30 = 0\naction climb:\n    require x < 30\n    x += 1\n"
         "action fall(n in 0..1): x = 0\naction late:\n    require x > 6\n    x = 0"
@@ -285,13 +291,15 @@ def test_rare_actions_are_preferred() -> None:
 # ---------------------------------------------------------------- the same runs again
 
 
-def described(found: Simulated) -> dict[str, object]:
-    statistics = found.outcome.statistics
+def described(result: Simulated) -> dict[str, object]:
+    statistics = result.outcome.statistics
     return {
-        "runs": (found.runs, found.steps, found.left, found.run, found.walked),
+        "runs": (result.runs, result.steps, result.left, result.run, result.walked),
         "counts": (statistics.distinct, statistics.generated),
-        "coverage": found.outcome.coverage,
-        "found": [(one.verdict, one.depth, one.trace) for one in found.outcome.findings],
+        "coverage": result.outcome.coverage,
+        "found": [
+            (finding.verdict, finding.depth, finding.trace) for finding in result.outcome.findings
+        ],
     }
 
 
@@ -308,7 +316,7 @@ invariant I: x < 9 or y != 7
 
 
 @pytest.mark.parametrize("choosing", ["actions", "steps", "rare"])
-def test_any_number_of_workers_finds_the_same(choosing: Choosing) -> None:
+def test_the_number_of_workers_does_not_change_the_result(choosing: Choosing) -> None:
     first = described(simulated(LADDER, workers=1, runs=5000, choosing=choosing))
     assert first["found"]
     for workers in (2, 3):
@@ -322,7 +330,7 @@ def test_any_number_of_workers_finds_the_same(choosing: Choosing) -> None:
 def test_runs_that_end_out_of_turn_count_in_their_order(
     monkeypatch: pytest.MonkeyPatch, slow: int
 ) -> None:
-    """Every other portion comes back late, with and behind the problem."""
+    """Every second batch is delayed, both the one with the problem and the one after it."""
     first = described(simulated(LADDER, workers=1, runs=5000))
     walk = Simulation.walk
     turns = count()
@@ -341,14 +349,14 @@ def test_the_number_of_states_is_estimated() -> None:
         "var x: 0..99 = 0\nvar y: 0..99 = 0\naction a(n in 0..99): x = n\n"
         "action b(n in 0..99): y = n"
     )
-    found = simulated(text, runs=100, depth=100)
-    assert found.outcome.statistics.distinct == pytest.approx(10_000, rel=0.03)
+    result = simulated(text, runs=100, depth=100)
+    assert result.outcome.statistics.distinct == pytest.approx(10_000, rel=0.03)
 
 
 def test_estimates() -> None:
     assert estimated_count(bytes(1 << 14)) == 0
-    one, other = bytes([1, 0, 3, 0]), bytes([0, 0, 4, 2])
-    assert merge_sketches(one, other) == bytes([1, 0, 4, 2])
+    left, right = bytes([1, 0, 3, 0]), bytes([0, 0, 4, 2])
+    assert merge_sketches(left, right) == bytes([1, 0, 4, 2])
 
 
 # ---------------------------------------------------------------- the command
@@ -373,23 +381,23 @@ check fine:
 
 
 def test_text(tmp_path: Path) -> None:
-    found = run("simulate", "s.fence", "--check", "small", folder=folder_with(tmp_path, COUNTER))
-    assert found.code == 12
-    assert "small  violated Small in run 1" in found.stdout
-    assert "invariant Small is violated after 3 steps" in found.stdout
-    assert "not checked   reachable Nine; property Up; deadlock" in found.stdout
+    printed = run("simulate", "s.fence", "--check", "small", folder=folder_with(tmp_path, COUNTER))
+    assert printed.code == 12
+    assert "small  violated Small in run 1" in printed.stdout
+    assert "invariant Small is violated after 3 steps" in printed.stdout
+    assert "not checked   reachable Nine; property Up; deadlock" in printed.stdout
     again = "fencepost simulate s.fence --check small --seed 1 --depth 100 --timeout 10"
-    assert again in found.stdout
+    assert again in printed.stdout
 
 
 def test_json_and_trace(tmp_path: Path) -> None:
     words = ("--check", "small", "--format", "json", "--output", "o.json", "--trace", "t.itf.json")
-    found = ran(tmp_path, COUNTER, *words)
-    assert (found.code, found.stdout) == (12, "")
-    made: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
-    assert (made["verdict"], made["property"], made["run"]) == ("violated", "Small", 1)
-    assert [step["state"]["x"] for step in made["trace"]] == [0, 1, 2, 3]
-    assert made["taken"].keys() == {"Hand.up", "Hand.rest"}
+    printed = ran(tmp_path, COUNTER, *words)
+    assert (printed.code, printed.stdout) == (12, "")
+    report_: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
+    assert (report_["verdict"], report_["property"], report_["run"]) == ("violated", "Small", 1)
+    assert [step["state"]["x"] for step in report_["trace"]] == [0, 1, 2, 3]
+    assert report_["taken"].keys() == {"Hand.up", "Hand.rest"}
     replayed = run("trace", "replay", "t.itf.json", "s.fence", folder=tmp_path)
     assert "invariant Small is violated at its end, as it was" in replayed.stdout
 
@@ -397,10 +405,10 @@ def test_json_and_trace(tmp_path: Path) -> None:
 def test_no_problem(tmp_path: Path) -> None:
     words = ("--check", "fine", "--invariant", "Small", "--trace", "t.itf.json")
     text = COUNTER.replace("        x += 1\n", "        x = 1 - x\n")
-    found = ran(tmp_path, text, *words)
-    assert found.code == 3
-    assert "inconclusive: no problem was met" in found.stdout
-    assert "no run met a problem" in found.stderr
+    printed = ran(tmp_path, text, *words)
+    assert printed.code == 3
+    assert "inconclusive: no problem was met" in printed.stdout
+    assert "no run met a problem" in printed.stderr
     assert not (tmp_path / "t.itf.json").exists()
 
 
@@ -413,16 +421,16 @@ def test_refinements(tmp_path: Path, jump: str, states: int) -> None:
         "    require x + Jump <= 9\n    x += Jump\naction back:\n    require x > 5\n    x = 0\n"
         "terminal: true\nrefinement R: up where n = x"
     )
-    found = ran(tmp_path, text, "--const", f"Jump={jump}", "--format", "json")
-    made: dict[str, Any] = json.loads(found.stdout)
-    assert (found.code, made["property"], len(made["trace"])) == (13, "R", states)
+    printed = ran(tmp_path, text, "--const", f"Jump={jump}", "--format", "json")
+    report_: dict[str, Any] = json.loads(printed.stdout)
+    assert (printed.code, report_["property"], len(report_["trace"])) == (13, "R", states)
 
 
 def test_time_is_limited(tmp_path: Path) -> None:
     text = "var x: 0..3 = 0\naction a: x = 3 - x"
     folder = folder_with(tmp_path, text)
-    found = run("simulate", "s.fence", "--timeout", "0.3s", folder=folder)
-    assert (found.code, "cut by --timeout 0.3" in found.stdout) == (3, True)
+    printed = run("simulate", "s.fence", "--timeout", "0.3s", folder=folder)
+    assert (printed.code, "cut by --timeout 0.3" in printed.stdout) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -444,10 +452,10 @@ def test_time_is_limited(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_misuse(tmp_path: Path, words: str, message: str) -> None:
-    found = run("simulate", "s.fence", *words.split(), folder=folder_with(tmp_path, COUNTER))
-    assert message in found.stderr
-    assert found.code in (150, 151)
-    assert (found.stdout, "Traceback" in found.stderr) == ("", False)
+    printed = run("simulate", "s.fence", *words.split(), folder=folder_with(tmp_path, COUNTER))
+    assert message in printed.stderr
+    assert printed.code in (150, 151)
+    assert (printed.stdout, "Traceback" in printed.stderr) == ("", False)
 
 
 def test_symbolic_constants_are_refused(tmp_path: Path) -> None:
@@ -455,6 +463,6 @@ def test_symbolic_constants_are_refused(tmp_path: Path) -> None:
         "const N: int\nvar x: 0..3 = 0\naction a:\n    require x < N\n    x = 1\n"
         "check c:\n    expect ok"
     )
-    found = ran(tmp_path, text)
-    assert found.code in (150, 151)
-    assert "N" in found.stderr
+    printed = ran(tmp_path, text)
+    assert printed.code in (150, 151)
+    assert "N" in printed.stderr
