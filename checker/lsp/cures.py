@@ -1,4 +1,4 @@
-"""Changes that cure a problem: what its message proposes, done."""
+"""Quick fixes: edits that apply the suggestion of a problem's message."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _Make: TypeAlias = "Callable[[View, Problem, Span], Iterator[Cure]]"
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """A change of the file, and what it is called."""
+    """An edit of the file, and its title."""
 
     title: str
     edits: Edits
 
 
 def cures(view: View, problem: Problem) -> Iterator[Cure]:
-    """What would cure a problem of the view's own file, the likeliest first."""
+    """The quick fixes for a problem of the view's own file, the most likely first."""
     span = problem.span
     if span is None or span.source is not view.source:
         return
@@ -47,7 +47,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 def _suggested(problem: Problem, span: Span) -> Iterator[Cure]:
-    """The word that the message proposes in the place of the one that it complains of."""
+    """The suggested word in place of the wrong one."""
     proposed = _PROPOSED.search(problem.message)
     if proposed is None:
         return
@@ -58,17 +58,17 @@ def _suggested(problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _word(message: str, span: Span) -> tuple[int, int] | None:
-    """Where in a span the word is that a message quotes."""
+    """The range in a span of a word that a message quotes."""
     for quoted in _QUOTED.findall(message):
-        found = re.search(rf"(?<![\w.]){re.escape(quoted)}(?![\w.])", span.text)
-        found = found or re.search(rf"(?<!\w){re.escape(quoted)}(?!\w)", span.text)
-        if found is not None:
-            return span.start + found.start(), span.start + found.end()
+        match = re.search(rf"(?<![\w.]){re.escape(quoted)}(?![\w.])", span.text)
+        match = match or re.search(rf"(?<!\w){re.escape(quoted)}(?!\w)", span.text)
+        if match is not None:
+            return span.start + match.start(), span.start + match.end()
     return None
 
 
 def _another_sign(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """What the message says to write, in the place of a sign or word of another notation."""
+    """The suggested notation in place of a foreign sign or word."""
     written = re.search(r'(?:; |to compare, |here )write "([^"]+)"$', problem.message)
     if written is None:
         return
@@ -86,7 +86,7 @@ def _colon(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     line_end = span.source.text.find("\n", span.start)
     end = len(span.source.text) if line_end < 0 else line_end
     start = span.source.text.rfind("\n", 0, span.start) + 1
-    tokens = [one for one in scan(span.source.text[start:end]) if one.kind != COMMENT]
+    tokens = [token for token in scan(span.source.text[start:end]) if token.kind != COMMENT]
     if tokens:
         at = start + tokens[-1].end
         yield Cure('Write ":" at the end of the line', [(at, at, ":")])
@@ -96,7 +96,7 @@ def _colon(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _converted(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """``int(...)`` around a machine integer, ``!`` behind an option."""
+    """``int(...)`` around a machine integer, ``!`` after an option."""
     if "int(...) converts" in problem.message:
         yield Cure(
             "Convert with int(...)", [(span.start, span.start, "int("), (span.end, span.end, ")")]
@@ -125,13 +125,13 @@ def _unwrapped(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 def _qualified(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     """``E.A`` for a member of several types."""
-    _, found, behind = problem.message.partition("; write ")
-    for name in re.findall(r"[\w.]+\.\w+", behind) if found else ():
+    _, separator, behind = problem.message.partition("; write ")
+    for name in re.findall(r"[\w.]+\.\w+", behind) if separator else ():
         yield Cure(f"Write {name}", [(span.start, span.end, name)])
 
 
 def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """The fields of a variant, with `_` for values that nobody knows."""
+    """The fields of a variant, with `_` for unknown values."""
     written = re.search(r"write (\w+\(.*\))$", problem.message)
     if written is not None:
         yield Cure(f"Write {written[1]}", [(span.start, span.end, written[1])])
@@ -141,7 +141,7 @@ def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """A case for each member that has none."""
+    """A case for each missing member."""
     node = _node(view, span, syntax.Match)
     kind = _type(view, span)
     if not isinstance(node, syntax.Match) or not isinstance(kind, Enum | Union):
@@ -149,7 +149,7 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     source = span.source
     last = node.cases[-1]
     at = last.body[-1].span.end if last.body else last.span.end
-    # Behind the comment that may follow on the same line.
+    # After a comment on the same line.
     line_end = source.text.find("\n", at)
     at = len(source.text) if line_end < 0 else line_end
     column = source.position(node.cases[0].span.start)[1] - 1
@@ -158,7 +158,7 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     names = (
         [(name, 0) for name in kind.members]
         if isinstance(kind, Enum)
-        else [(one.name, len(one.fields)) for one in kind.variants]
+        else [(variant.name, len(variant.fields)) for variant in kind.variants]
     )
     heads = [
         f"{name}({', '.join('_' * fields)})" if fields else name
@@ -179,8 +179,8 @@ def _named(member: syntax.Expr | None) -> str:
 
 
 def _partial(pattern: syntax.Pattern) -> bool:
-    """Whether a pattern covers a part of the values of its member only."""
-    return any(isinstance(one, syntax.Equals) for one in pattern.arguments or ())
+    """Whether a pattern covers only some values of its member."""
+    return any(isinstance(argument, syntax.Equals) for argument in pattern.arguments or ())
 
 
 def _without_node(kind: type[syntax.Node], title: str) -> _Make:
@@ -193,12 +193,12 @@ def _without_node(kind: type[syntax.Node], title: str) -> _Make:
 
 
 def _without_item(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """A check without the line that says something twice."""
+    """A check without the line that repeats an item."""
     yield Cure("Remove this line", [(*_lines(span), "")])
 
 
 def _lines(span: Span) -> tuple[int, int]:
-    """The whole lines that a span is on."""
+    """The complete lines of a span."""
     text = span.source.text
     start = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.end)
@@ -212,11 +212,11 @@ def _capacity(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _closed(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """The bracket that is missing, at the end of the line."""
+    """The missing bracket, at the end of the line."""
     text = span.source.text
     line_end = text.find("\n", span.start)
     end = len(text) if line_end < 0 else line_end
-    tokens = [one for one in scan(text[span.start : end]) if one.kind != COMMENT]
+    tokens = [token for token in scan(text[span.start : end]) if token.kind != COMMENT]
     depth: list[str] = []
     for token in tokens:
         if token.kind in OPENING:
@@ -231,7 +231,7 @@ def _closed(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """Something to stand in a block that is missing."""
+    """A statement for a missing block."""
     text = span.source.text
     line_end = text.find("\n", span.start)
     end = len(text) if line_end < 0 else line_end
@@ -243,17 +243,17 @@ def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
         yield Cure("Write `skip`", [(end, end, f"\n{indent}skip")])
 
 
-# ---------------------------------------------------------------- what is at a place
+# ---------------------------------------------------------------- lookup in a view
 
 
 def _node(view: View, span: Span, kind: type[syntax.Node]) -> syntax.Node | None:
     """The innermost node of a kind around a span."""
-    found = [
+    around = [
         node
         for node in walk(() if view.tree is None else view.tree.declarations)
         if isinstance(node, kind) and node.span.start <= span.start and span.end <= node.span.end
     ]
-    return min(found, key=lambda node: node.span.end - node.span.start, default=None)
+    return min(around, key=lambda node: node.span.end - node.span.start, default=None)
 
 
 def _type(view: View, span: Span) -> Type | None:
@@ -280,4 +280,4 @@ _BY_CODE: dict[str, _Make] = {
     "F412": _capacity,
     "F823": _without_item,
 }
-"""What can be done about problems of a code, beside the word that a message proposes."""
+"""The quick fixes by problem code, in addition to suggested words."""

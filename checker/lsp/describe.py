@@ -1,4 +1,4 @@
-"""What is said of a declared name: how its declaration begins, its type, its comment."""
+"""The description of a declared name: the head of its declaration, its type, and its comment."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 MOST_LINES = 12
-"""Of a longer declaration the beginning is shown."""
+"""Longer declarations are cut after this many lines."""
 
 
-def heading(one: Declaration) -> str:
-    """The declaration as it is written, without bodies of actions, roles, defs and procedures."""
-    node = one.node
+def heading(declaration: Declaration) -> str:
+    """The declaration as written, without the bodies of actions, roles, defs and procedures."""
+    node = declaration.node
     match node:
         case None:
-            return f"module {one.name}"
-        case syntax.EnumDecl() | syntax.SymmetricType() if one.kind == "enum member":
-            return f"{one.name}: {node.name.text}"
+            return f"module {declaration.name}"
+        case syntax.EnumDecl() | syntax.SymmetricType() if declaration.kind == "enum member":
+            return f"{declaration.name}: {node.name.text}"
         case syntax.DefDecl():
             return _joined(node.span, node.result.span.end)
         case syntax.ActionDecl(receive=syntax.Receive() as receive):
@@ -34,7 +34,11 @@ def heading(one: Declaration) -> str:
         case syntax.Binder() | syntax.Parameter():
             return " ".join(node.span.text.split())
         case syntax.Let() | syntax.LetIn() | syntax.Bind() | syntax.Pattern():
-            return one.name if not one.types else f"{one.name}: {' or '.join(one.types)}"
+            return (
+                declaration.name
+                if not declaration.types
+                else f"{declaration.name}: {' or '.join(declaration.types)}"
+            )
         case _:
             lines = node.span.text.split("\n")
             more = ["    …"] if len(lines) > MOST_LINES else []
@@ -45,29 +49,29 @@ def _joined(span: Span, end: int) -> str:
     return " ".join(span.source.text[span.start : end].split())
 
 
-def in_markdown(one: Declaration) -> str:
-    """All that is known of a name."""
-    parts = [f"```fence\n{heading(one)}\n```"]
-    types = " or ".join(f"`{kind}`" for kind in one.types)
-    place = Path(one.span.source.name).stem
-    where = "" if one.node is None else f", in {place}, line {one.span.line}"
-    parts.append(f"{one.kind}{f' of type {types}' if types else ''}{where}")
-    if one.docstring:
-        parts.append(one.docstring)
+def in_markdown(declaration: Declaration) -> str:
+    """The complete description of a name."""
+    parts = [f"```fence\n{heading(declaration)}\n```"]
+    types = " or ".join(f"`{kind}`" for kind in declaration.types)
+    module = Path(declaration.span.source.name).stem
+    where = "" if declaration.node is None else f", in {module}, line {declaration.span.line}"
+    parts.append(f"{declaration.kind}{f' of type {types}' if types else ''}{where}")
+    if declaration.docstring:
+        parts.append(declaration.docstring)
     return "\n\n".join(parts)
 
 
-def signature(one: Declaration) -> tuple[str, tuple[str, ...]] | None:
-    """How a call is written, and its parameters; None for what is not called."""
-    match one.node:
+def signature(declaration: Declaration) -> tuple[str, tuple[str, ...]] | None:
+    """The text of a call, and its parameters; None for a name that cannot be called."""
+    match declaration.node:
         case syntax.DefDecl() as node:
             texts = tuple(" ".join(part.span.text.split()) for part in node.parameters)
             result = " ".join(node.result.span.text.split())
-            return f"{one.name}({', '.join(texts)}): {result}", texts
+            return f"{declaration.name}({', '.join(texts)}): {result}", texts
         case syntax.ProcedureDecl(parameters=parts):
             texts = tuple(" ".join(part.span.text.split()) for part in parts)
         case syntax.RecordDecl(fields=fields) | syntax.VariantDecl(fields=fields):
             texts = tuple(" ".join(part.span.text.split()) for part in fields)
         case _:
             return None
-    return f"{one.name}({', '.join(texts)})", texts
+    return f"{declaration.name}({', '.join(texts)})", texts

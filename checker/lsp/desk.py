@@ -1,7 +1,7 @@
-"""What lies on an editor's desk: the open texts, and what was found out about them.
+"""The open texts of an editor, and the surveys of their specs.
 
-A survey of a spec takes a fraction of a second, in a thread of its own, and is kept until one of
-its texts changes. Nothing here speaks the protocol.
+A survey takes a fraction of a second, in a separate thread, and is kept until one of its texts
+changes. This module is independent of the protocol.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 LONGEST = 20.0
-"""The seconds after which a survey ends without an answer."""
+"""The seconds after which a survey is given up."""
 MOST_FILES = 2_000
-"""The number of specs of the open folders that are searched for uses of a name."""
+"""The number of specs in the open folders that are searched for uses of a name."""
 
 
 Place: TypeAlias = tuple[Path, int, int]
-"""A file, and where in it a name begins and ends: the same for every survey that has the file."""
+"""A file, and the start and end of a name in it; independent of the survey."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a survey by place: what each use means, and every declaration."""
+    """The names of a survey by place: the meaning of each use, and every declaration."""
 
     uses: Mapping[Place, frozenset[Place]]
     declarations: Mapping[Place, Declaration]
@@ -49,8 +49,8 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that is open in the editor. ``path`` is the resolved one, of a text that is in no file
-    the one that it would have in the first folder.
+    """A text that is open in the editor. ``path`` is resolved; for a text without a file, it is a
+    path in the first folder.
     """
 
     uri: str
@@ -61,9 +61,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A file and what is known of it. ``survey`` is None where the file could not be read at all;
-    ``problems`` are then why. ``texts`` are the open ones, as they were then; ``stamps`` are those
-    of the files that were not open.
+    """A file and its survey. ``survey`` is None if the file could not be read; ``problems`` then
+    tell why. ``texts`` are the texts open at the time; ``stamps`` belong to the files that were not
+    open.
     """
 
     path: Path
@@ -87,18 +87,20 @@ class View:
         return _NOTHING if self.survey is None else self.survey.references
 
     def meant(self, offset: int) -> tuple[Declaration, ...]:
-        """What the name at an offset means, or declares."""
+        """The declarations of the name at an offset, which is a use or a declaration."""
         return () if self.source is None else self.references.definition_at(self.source, offset)
 
     def name_at(self, offset: int) -> Span | None:
-        """The name around an offset, a use or a declaration."""
-        found = [
+        """The span of the name around an offset."""
+        around = [
             span
             for spans in (self.references.uses, self.references.declarations)
             for span in spans
             if span.source is self.source and span.start <= offset <= span.end > span.start
         ]
-        return min(found, key=lambda one: (one.end == offset, one.end - one.start), default=None)
+        return min(
+            around, key=lambda span: (span.end == offset, span.end - span.start), default=None
+        )
 
     def path_of(self, source: Source) -> Path | None:
         """The file of a source."""
@@ -111,12 +113,12 @@ _NAMELESS = Names({}, {})
 
 
 class Stale(Exception):
-    """A survey was given up, because a text has changed since it was asked for."""
+    """A survey was given up, since a text has changed after it was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A survey under way, and the texts that it is of."""
+    """A survey in progress, and its texts."""
 
     texts: Mapping[Path, str]
     unwanted: Event
@@ -125,9 +127,9 @@ class _Work:
 
 @dataclass(slots=True)
 class Desk:
-    """The open texts by resolved path, and the surveys of those files that were asked about.
+    """The open texts by resolved path, and the surveys of requested files.
 
-    ``search`` are more folders to look for modules in, ``folders`` those that are open.
+    ``search`` has further folders for modules, ``folders`` the open ones.
     """
 
     search: tuple[Path, ...] = ()
@@ -144,32 +146,34 @@ class Desk:
     # ------------------------------------------------------------ texts
 
     def put(self, document: Document) -> None:
-        """Opens a document, or changes its text: surveys of other texts are given up."""
+        """Opens a document or changes its text; surveys of older texts are given up."""
         self.documents[document.path] = document
         for work in self._under_way.values():
             work.unwanted.set()
 
     def take(self, path: Path) -> None:
-        """Closes a document: its file counts again."""
+        """Closes a document: the file on disk counts again."""
         self.documents.pop(path, None)
 
     def forget(self) -> None:
-        """There may be new files: what lacked one is found out anew when it is wanted."""
+        """Drops incomplete surveys, since new files may exist."""
         self._known = {path: view for path, view in self._known.items() if _whole(view)}
 
     def texts(self) -> dict[Path, str]:
-        """The texts that stand for those of files."""
-        return {path: one.text for path, one in self.documents.items()}
+        """The texts that replace the content of files."""
+        return {path: document.text for path, document in self.documents.items()}
 
     def text(self, path: Path, text: str) -> Text:
-        """A text with places as the client counts them; of an open document, its own."""
+        """A text with positions in the client's encoding; for an open document, its current
+        text.
+        """
         document = self.documents.get(path)
         return Text(text if document is None else document.text, self.encoding)
 
     def current(self, view: View) -> bool:
-        """Whether every text that a view is of is still the same."""
+        """Whether all texts of a view are unchanged."""
         if not _whole(view):
-            # Any text may be what was missing.
+            # Any text may have been missing.
             return view.texts == self.texts()
         files = {view.path} if view.survey is None else view.survey.files.files.keys()
         if any(view.texts.get(p) != d.text for p, d in self.documents.items() if p in files):
@@ -180,8 +184,8 @@ class Desk:
         )
 
     def writable(self, path: Path) -> bool:
-        """Whether a file may be changed: not one that came with Fencepost, nor one that the system
-        protects.
+        """Whether a file may be changed: it did not come with Fencepost, and the file system allows
+        it.
         """
         ours = [real(package_root() / name) for name in ("models", "invariants")]
         shipped = any(path.is_relative_to(folder) for folder in ours)
@@ -192,10 +196,10 @@ class Desk:
     # ------------------------------------------------------------ surveys
 
     async def view(self, path: Path) -> View:
-        """What is known of a file as it is now."""
-        known = self.known(path)
-        if known is not None:
-            return known
+        """The survey of a file in its current state."""
+        cached = self.known(path)
+        if cached is not None:
+            return cached
         texts = self.texts()
         work = self._under_way.get(path)
         if work is None or work.unwanted.is_set() or work.texts != texts:
@@ -208,18 +212,18 @@ class Desk:
         if view is None:
             if self.texts() != texts:
                 raise Stale
-            # Something more urgent went before.
+            # A more urgent survey took its place.
             return await self.view(path)
         self._known[path] = view
         return view
 
     def known(self, path: Path) -> View | None:
-        """What is known of a file without looking, if it is still right."""
+        """The cached survey of a file, if it is still valid."""
         view = self._known.get(path)
         return view if view is not None and self.current(view) else None
 
     async def with_texts(self, path: Path, changes: Mapping[Path, str]) -> View:
-        """What would be known of a file if some texts were others. What is under way gives way."""
+        """The survey of a file with other texts. Surveys in progress are given up."""
         for work in self._under_way.values():
             work.unwanted.set()
         view = await self._started(path, {**self.texts(), **changes}).view
@@ -234,11 +238,11 @@ class Desk:
         return _Work(texts, unwanted, view)
 
     async def files(self, path: Path) -> Mapping[Path, syntax.File]:
-        """The files of a spec, parsed; none where its own cannot be read."""
+        """The parsed files of a spec; none if its own file cannot be read."""
         texts = self.texts()
-        known = self.known(path)
-        if known is not None:
-            return {} if known.survey is None else known.survey.files.files
+        cached = self.known(path)
+        if cached is not None:
+            return {} if cached.survey is None else cached.survey.files.files
 
         def read() -> Mapping[Path, syntax.File]:
             try:
@@ -249,7 +253,7 @@ class Desk:
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 
     def specs(self) -> Iterator[tuple[Path, str]]:
-        """The specs of the open folders and the open texts, with what is in them."""
+        """The open texts and the specs of the open folders, with their content."""
         paths = [real(path) for folder in self.folders for path in specs_below(folder)]
         for path in dict.fromkeys([*self.documents, *paths[:MOST_FILES]]):
             if path in self.documents:
@@ -261,12 +265,12 @@ class Desk:
                 continue
 
     def close(self) -> None:
-        """Ends the thread; what is under way is not waited for."""
+        """Ends the thread without waiting for surveys in progress."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 def _whole(view: View) -> bool:
-    return view.survey is not None and not any(one.code == "F601" for one in view.problems)
+    return view.survey is not None and not any(problem.code == "F601" for problem in view.problems)
 
 
 def surveyed(
@@ -277,53 +281,56 @@ def surveyed(
     encoding: str,
     unwanted: Event,
 ) -> View | None:
-    """A survey of a file, with other texts for some files; None when it became unwanted."""
+    """A survey of a file, with other texts for some files; None if it became unwanted."""
     try:
         with limited(LONGEST, unwanted.is_set):
-            found = survey(path, search, texts, COUNTING, kept)
+            result = survey(path, search, texts, COUNTING, kept)
     except Rejected as rejected:
         problems = rejected.problems
     except TimeUp:
         if unwanted.is_set():
             return None
-        what = f"this spec could not be read and checked within {LONGEST:g} s"
-        problems = (Problem("F046", None, what),)
+        message = f"this spec could not be read and checked within {LONGEST:g} s"
+        problems = (Problem("F046", None, message),)
     else:
-        return _view(path, texts, encoding, found)
+        return _view(path, texts, encoding, result)
     return View(path, Text(texts.get(path, ""), encoding), texts, None, problems, _NAMELESS, {})
 
 
-def _view(path: Path, texts: Mapping[Path, str], encoding: str, found: Survey) -> View:
-    source = found.files.files[path].source
+def _view(path: Path, texts: Mapping[Path, str], encoding: str, surveyed_spec: Survey) -> View:
+    source = surveyed_spec.files.files[path].source
     text = Text(texts.get(path, source.text), encoding)
-    problems = Rejected(found.problems).problems
-    stamps = {one: stamp(one) for one in found.files.files if one not in texts}
-    return View(path, text, texts, found, problems, _names(found), stamps)
+    problems = Rejected(surveyed_spec.problems).problems
+    stamps = {file: stamp(file) for file in surveyed_spec.files.files if file not in texts}
+    return View(path, text, texts, surveyed_spec, problems, _names(surveyed_spec), stamps)
 
 
 def stamp(path: Path) -> int:
-    """What changes when a file does: the time of its last change, 0 where there is none."""
+    """The time of the last change of a file, or 0 if it does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
 
 
-def _names(found: Survey) -> Names:
-    paths = {id(tree.source): path for path, tree in found.files.files.items()}
+def _names(surveyed_spec: Survey) -> Names:
+    paths = {id(tree.source): path for path, tree in surveyed_spec.files.files.items()}
 
     def place(span: Span) -> Place:
         return paths[id(span.source)], span.start, span.end
 
     return Names(
         {
-            place(span): frozenset(place(one.span) for one in meant)
-            for span, meant in found.references.uses.items()
+            place(span): frozenset(place(declaration.span) for declaration in meant)
+            for span, meant in surveyed_spec.references.uses.items()
         },
-        {place(span): one for span, one in found.references.declarations.items()},
+        {
+            place(span): declaration
+            for span, declaration in surveyed_spec.references.declarations.items()
+        },
     )
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a text has a word in it."""
+    """Whether a text contains a word."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -1,4 +1,4 @@
-"""Problems as an editor shows them."""
+"""Problems as diagnostics of the protocol."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fencepost.spec.text.problem import Rejected
 
 SOURCE = "fencepost"
 PARAMETER = "F605"
-"""What a module with parameters is told that is opened by itself. It is right as it stands."""
+"""The code for a module with parameters that is opened on its own, which is not an error."""
 
 
-def shown(desk: Desk, view: View, found: Iterable[Mark]) -> dict[Path, list[lsp.Diagnostic]]:
-    """The diagnostics of a view, by file; its own file is always there."""
+def shown(desk: Desk, view: View, new_marks: Iterable[Mark]) -> dict[Path, list[lsp.Diagnostic]]:
+    """The diagnostics of a view by file, always including its own file."""
     result: dict[Path, list[lsp.Diagnostic]] = {view.path: []}
-    for mark in dict.fromkeys(found):
+    for mark in dict.fromkeys(new_marks):
         path = view.path if mark.path is None else Path(mark.path)
         result.setdefault(path, []).append(_diagnostic(desk, view, path, mark))
     return result

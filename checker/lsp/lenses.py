@@ -1,4 +1,4 @@
-"""The line over each check and scenario: run it, stop it, show its trace, what it found last."""
+"""The code lenses of checks and scenarios: run, stop, show the trace, and the last verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ RUN, STOP, TRACE = "fencepost.run", "fencepost.stop", "fencepost.trace"
 
 
 def lenses(view: View, uri: str, runs: Runs) -> Iterator[lsp.CodeLens]:
-    """The lenses of a file; over the first line of a spec without checks, of which all is run."""
+    """The lenses of a file. A spec without checks has them on its first line, for the whole
+    spec.
+    """
     tree = view.tree
     if tree is None:
         return
@@ -48,7 +50,7 @@ def _commands(view: View, uri: str, check: str, runs: Runs) -> Iterator[lsp.Comm
 
 
 def fresh(view: View, verdict: Verdict) -> bool:
-    """Whether the texts are still those of which a verdict speaks."""
+    """Whether the texts are those that a verdict was computed from."""
     return texts_of(view) == verdict.texts
 
 

@@ -1,7 +1,7 @@
-"""Problems as plain data, which one process can hand to another: also those of every check of a
-file, for which there is a process of its own.
+"""Problems as plain data that can be passed between processes, and a separate process that finds
+the problems of every check of a file.
 
-It knows nothing of the protocol, and loads nothing that does.
+Independent of the protocol: loads none of its libraries.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A problem by place: plain data, which a process can hand to another.
+    """A problem with its range, as plain data.
 
-    ``path`` is None where the problem has no place; ``notes`` are remarks, each with a path and a
-    range where it has a place.
+    ``path`` is None if the problem has no span; ``notes`` are remarks, each with a path and a range
+    if it has a span.
     """
 
     code: str
@@ -39,18 +39,20 @@ class Mark:
 
 
 def marks(problems: Iterable[Problem]) -> Iterator[Mark]:
-    """Problems, by the paths of their sources."""
-    for one in problems:
-        path, start, end = _place(one.span)
-        notes = tuple((*_place(span), printable(text)) for span, text in one.notes)
-        yield Mark(one.code, path, start, end, printable(one.message), one.warning, notes)
+    """Converts problems, with the paths of their sources."""
+    for problem in problems:
+        path, start, end = _place(problem.span)
+        notes = tuple((*_place(span), printable(text)) for span, text in problem.notes)
+        yield Mark(
+            problem.code, path, start, end, printable(problem.message), problem.warning, notes
+        )
 
 
 def _place(span: Span | None) -> tuple[str | None, int, int]:
     if span is None:
         return None, 0, 0
     path = Path(span.source.name)
-    # What came with Fencepost is named without its folder.
+    # Files that came with Fencepost have names without a folder.
     path = path if path.is_absolute() else package_root() / path
     return str(real(path)), span.start, span.end
 
@@ -59,7 +61,9 @@ def _place(span: Span | None) -> tuple[str | None, int, int]:
 
 
 def of_every_check(path: Path, search: tuple[Path, ...]) -> list[Mark]:
-    """All that `fencepost check` would refuse in a file as it is on the disk, slow checks too."""
+    """All problems that `fencepost check` would report for a file on disk, including its slow
+    checks.
+    """
     prepared = plan(Request((path,), slow=True, search=search))
     warnings = [
         problem
@@ -73,14 +77,14 @@ def of_every_check(path: Path, search: tuple[Path, ...]) -> list[Mark]:
 
 
 def command(path: Path, search: Iterable[Path]) -> list[str]:
-    """The words of the process that finds `of_every_check`: building a model for each check takes
-    a while, and would keep the editor waiting.
+    """The command of the process for `of_every_check`: building a model for each check takes a
+    while, and would block the editor.
     """
     return [sys.executable, "-m", __name__, str(path), *map(str, search)]
 
 
 def heard(output: bytes) -> list[Mark] | None:
-    """What that process said; None where it broke off."""
+    """Parses the output of this process; None if it is incomplete."""
     try:
         rows: list[Any] = json.loads(output)
     except ValueError:
@@ -93,7 +97,7 @@ def heard(output: bytes) -> list[Mark] | None:
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):
-        # It has time; the editor has not.
+        # The editor has priority.
         os.nice(10)
     rows = [
         [m.code, m.path, m.start, m.end, m.message, m.warning, m.notes]

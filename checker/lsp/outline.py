@@ -1,4 +1,4 @@
-"""The shape of a file: its symbols, and what can be folded."""
+"""The structure of a file: symbols and folding ranges."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ SYMBOLS: dict[Kind, lsp.SymbolKind] = {
     "check": lsp.SymbolKind.Event,
     "scenario": lsp.SymbolKind.Event,
 }
-"""How each kind of name shows; parameters and locals are no symbols of a file."""
+"""The symbol kind of each kind of name; parameters and locals are not listed."""
 
 
 def symbols(view: View) -> list[lsp.DocumentSymbol]:
-    """The declarations of a file, those of a role or type inside it."""
+    """The declarations of a file; those in a role or type are nested."""
     tree = view.tree
-    return [] if tree is None else [one for node in tree.declarations for one in _of(view, node)]
+    return (
+        [] if tree is None else [symbol for node in tree.declarations for symbol in _of(view, node)]
+    )
 
 
 def _of(view: View, node: syntax.Node) -> Iterator[lsp.DocumentSymbol]:
-    names = [one for one in declared_names(node) if one[1] in SYMBOLS]
+    names = [named for named in declared_names(node) if named[1] in SYMBOLS]
     if not names:
         return
     first, *members = names
@@ -74,12 +76,12 @@ def _symbol(
 
 
 def folds(text: Text) -> list[lsp.FoldingRange]:
-    """Blocks by their indentation, so that a mistake changes nothing; comments, and texts in triple
-    quotes. Told by the text alone.
+    """Folding ranges for blocks, by indentation, which is robust against syntax errors; for
+    comments; and for triple-quoted texts. Uses the text only.
     """
     source = Source("", text.text.removeprefix("\ufeff"))
-    found = [*_blocks(text, source), *_comments(text, source)]
-    return [one for one in found if one.end_line > one.start_line]
+    ranges = [*_blocks(text, source), *_comments(text, source)]
+    return [fold for fold in ranges if fold.end_line > fold.start_line]
 
 
 def _blocks(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
@@ -96,7 +98,7 @@ def _blocks(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
 
 
 def _comments(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
-    """Comments on lines that follow each other, each the only thing on its line."""
+    """Blocks of comment lines and docstrings."""
     first = last = -2
     for token in scan(source.text):
         if token.kind == DOCSTRING:

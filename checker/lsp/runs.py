@@ -1,6 +1,6 @@
-"""Checks that are run for the editor, each in a process of its own, and what became of them.
+"""Checks that run for the editor, each in a separate process, and their verdicts.
 
-A run is of the file on the disk. Its trace is kept in a folder of this server.
+A run reads the file on disk. Its trace is kept in a folder of this server.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected
 
 WIDTH = 100
-"""Columns of a trace that is shown as text."""
+"""The columns of a trace that is shown as text."""
 _START = "from fencepost.checker.cli.start import entry; entry()"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a run found, in a line; whether that was expected; the trace, where there is one; and
-    the texts of the spec's files, as they were.
+    """The result of a run in one line; whether it was expected; the trace, if any; and the texts of
+    the spec's files at the time.
     """
 
     line: str
@@ -43,7 +43,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of checks by file and name: those under way, and the last verdicts."""
+    """The runs of checks by file and name: those in progress, and the last verdicts."""
 
     search: tuple[Path, ...]
     verdicts: dict[tuple[Path, str], Verdict] = field(
@@ -62,8 +62,8 @@ class Runs:
         return Path(self._folder.name, f"{self._made}-{name}")
 
     async def run(self, path: Path, check: str, texts: Mapping[Path, str]) -> Verdict:
-        """Runs a check ("": the spec, which has none) and keeps the verdict. ``texts`` are those of
-        the files of the spec.
+        """Runs a check ("" for a spec without checks) and keeps the verdict. ``texts`` are the
+        texts of the spec's files.
         """
         trace = self._new("trace.itf.json")
         words = ["check", str(path), "--format", "json", "--trace", str(trace), "--no-progress"]
@@ -91,7 +91,7 @@ class Runs:
         return verdict
 
     def stop(self, path: Path, check: str) -> bool:
-        """Ends the run of a check; whether there was one."""
+        """Ends the run of a check; returns whether there was one."""
         process = self.under_way.pop((path, check), None)
         if process is not None:
             with suppress(ProcessLookupError):
@@ -99,11 +99,11 @@ class Runs:
         return process is not None
 
     def page(self, verdict: Verdict) -> Path:
-        """The trace of a verdict as a page, in a file. Raises `Rejected`."""
+        """The trace of a verdict as an HTML page, in a file. Raises `Rejected`."""
         return self._drawn(verdict, "trace.html")
 
     def text(self, verdict: Verdict) -> Path:
-        """The same as text."""
+        """The trace of a verdict as text, in a file. Raises `Rejected`."""
         return self._drawn(verdict, "trace.txt")
 
     def _drawn(self, verdict: Verdict, name: str) -> Path:
@@ -111,19 +111,19 @@ class Runs:
         document = itf.read(inputs.content(verdict.trace, inputs.Kind.TRACE), str(verdict.trace))
         if name.endswith(".html"):
             if len(document.steps) > MOST_DRAWN:
-                what = f"the trace has {len(document.steps):,} states, too many to be drawn"
-                raise Rejected([Problem("F040", None, what)])
-            made = html(document)
+                message = f"the trace has {len(document.steps):,} states, too many to be drawn"
+                raise Rejected([Problem("F040", None, message)])
+            content = html(document)
         else:
             page = Page(WIDTH)
             write_document(page, document)
-            made = page.text()
+            content = page.text()
         file = self._new(name)
-        file.write_text(made, encoding="utf-8")
+        file.write_text(content, encoding="utf-8")
         return file
 
     def close(self) -> None:
-        """Ends every run, and takes the traces away."""
+        """Ends every run and deletes the traces."""
         for path, check in list(self.under_way):
             self.stop(path, check)
         if self._folder is not None:
@@ -138,10 +138,10 @@ def _verdict(
     with suppress(ValueError, LookupError, TypeError):
         row = json.loads(out)["checks"][0]
     if row is None:
-        said = err.decode("utf-8", "replace").strip().partition("\n")[0]
-        return Verdict(said or f"ended with exit code {code}", False, None, texts)
-    found = f"{row['verdict']} {row['property'] or ''}".strip()
+        message = err.decode("utf-8", "replace").strip().partition("\n")[0]
+        return Verdict(message or f"ended with exit code {code}", False, None, texts)
+    result = f"{row['verdict']} {row['property'] or ''}".strip()
     expected = "as expected" if row["as_expected"] else f"expected {row['expected']}"
     counts = f"{row['distinct']:,} states, " if row["distinct"] is not None else ""
-    line = f"{found}, {expected}: {counts}depth {row['depth']}, {row['seconds']:.2f} s"
+    line = f"{result}, {expected}: {counts}depth {row['depth']}, {row['seconds']:.2f} s"
     return Verdict(line, row["as_expected"], trace if trace.exists() else None, texts)

@@ -1,6 +1,6 @@
-"""The server: which requests of the protocol it answers, and when a text is looked at again.
+"""The server: the requests of the protocol that it answers, and the events that update a document.
 
-What an answer is made of is in the modules beside this one.
+The other modules of this package compute the answers.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from fencepost.spec.text.library import SUFFIX, is_folder, read, real
 from fencepost.spec.text.problem import Rejected
 
 _REFUSED = -32803
-"""The protocol's RequestFailed: a request that is right, and cannot be done."""
+"""The protocol's RequestFailed: a valid request that cannot be fulfilled."""
 _CHANGED = -32801
-"""The protocol's ContentModified: the answer would be about a text that is no more."""
+"""The protocol's ContentModified: the text has changed since the request."""
 SELDOM = 1_000
-"""Old objects are looked through for garbage when nobody types; see `Watch`."""
+"""Collections of the oldest generation are made when the user pauses; see `Watch`."""
 
 
 def serve() -> None:
-    """Speaks the protocol on standard input and output until the client is done."""
-    # What goes wrong is said on standard error, which clients keep in a log; so is whatever else
-    # would be written on standard output, in between messages.
+    """Serves the protocol on standard input and output until the client ends the session."""
+    # Errors go to standard error, which clients log; so does anything else that would be written to
+    # standard output, between messages. would be written on standard output, in between messages.
     logging.basicConfig(level=logging.ERROR)
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, SELDOM)
-    said = os.dup(1)
+    output = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(said, "wb") as answered:
-        Service().server.start_io(asked, answered)
+    with os.fdopen(os.dup(0), "rb") as input_stream, os.fdopen(output, "wb") as output_stream:
+        Service().server.start_io(input_stream, output_stream)
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol, which also answers a request whose parameters are invalid."""
+    """The protocol, extended to answer requests with invalid parameters."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """The message in a JSON object. Raises `JsonRpcException`."""
@@ -69,7 +69,7 @@ class Protocol(LanguageServerProtocol):
 
 
 class Service:
-    """The state of a session: the desk, the runs, and what the client has been told."""
+    """The state of a session: the desk, the runs, and the published diagnostics."""
 
     def __init__(self) -> None:
         self.server = LanguageServer(
@@ -130,18 +130,18 @@ class Service:
     # ------------------------------------------------------------ the session
 
     def initialize(self, params: lsp.InitializeParams) -> None:
-        """Takes the folders and the options: ``path`` (more folders for modules), ``delay``
-        (milliseconds), ``everyCheck`` (see `Watch`), ``trace`` (how "show trace" shows it: page,
-        text, or client, which is given the file of the page).
+        """Reads the folders and the options: ``path`` (further folders for modules), ``delay``
+        (milliseconds), ``everyCheck`` (see `Watch`), ``trace`` (the form of "show trace": page,
+        text, or client, which receives the page's file).
         """
         options = _table(params.initialization_options)
-        uris = [one.uri for one in params.workspace_folders or ()]
+        uris = [folder.uri for folder in params.workspace_folders or ()]
         uris += [params.root_uri] if params.root_uri and not uris else []
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
         base = self.desk.folders[0] if self.desk.folders else Path.cwd()
-        given = options.get("path")
-        listed: list[Any] = [given] if isinstance(given, str) else _listed(given)
-        folders = [base / one for one in listed if isinstance(one, str)]
+        paths = options.get("path")
+        listed: list[Any] = [paths] if isinstance(paths, str) else _listed(paths)
+        folders = [base / folder for folder in listed if isinstance(folder, str)]
         self.desk.search = tuple(folder for folder in folders if is_folder(folder))
         self.runs.search = self.desk.search
         delay = options.get("delay")
@@ -152,13 +152,15 @@ class Service:
             self.trace_form = str(options["trace"])
 
     def shutdown(self, params: object) -> None:
-        """Ends all that is under way."""
+        """Ends all activity."""
         self.watch.close()
         self.runs.close()
         self.desk.close()
 
     def _path(self, uri: str) -> Path:
-        """The resolved path of a document; of one that is no file, one in the first folder."""
+        """The resolved path of a document; for a document without a file, a path in the first
+        folder.
+        """
         path = path_of(uri)
         if path is not None:
             return real(path)
@@ -169,7 +171,7 @@ class Service:
     # ------------------------------------------------------------ texts
 
     def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        """A document is open: it is looked at, with every check of it."""
+        """A document was opened: it is surveyed, and all of its checks are."""
         self.desk.encoding = str(self.server.workspace.position_encoding or "utf-16")
         document = params.text_document
         path = self._path(document.uri)
@@ -177,34 +179,36 @@ class Service:
         self.watch.opened(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """A text is another: it and those that import it are looked at when it has rested."""
+        """A text was changed: it and its importers are surveyed after a pause."""
         path = self._path(params.text_document.uri)
-        known = self.desk.documents.get(path)
-        if known is None:
+        document = self.desk.documents.get(path)
+        if document is None:
             return
         text = self.server.workspace.get_text_document(params.text_document.uri).source
         version = params.text_document.version
-        self.desk.put(Document(known.uri, path, text, version))
+        self.desk.put(Document(document.uri, path, text, version))
         self.watch.changed(path)
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """A file is as its text: every check of it is looked at."""
+        """A file was saved: all of its checks are surveyed."""
         self.watch.saved(self._path(params.text_document.uri))
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """The file counts again; the marks that its text has made are taken away."""
+        """A document was closed: the file on disk counts again, and its diagnostics are
+        withdrawn.
+        """
         path = self._path(params.text_document.uri)
         self.desk.take(path)
         self.watch.closed(path)
 
     def files_changed(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Files changed on the disk."""
+        """Files on disk changed."""
         self.desk.forget()
         self.watch.look()
 
     def folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         """Folders were opened or closed."""
-        uris = [one.uri for one in self.server.workspace.folders.values()]
+        uris = [folder.uri for folder in self.server.workspace.folders.values()]
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
 
     # ------------------------------------------------------------ requests
@@ -218,19 +222,19 @@ class Service:
         return hover.hover(view, view.text.offset(params.position))
 
     async def definition(self, params: lsp.DefinitionParams) -> list[lsp.Location]:
-        """Where the name at the cursor is declared, in whichever file."""
+        """The declarations of the name at the cursor, in any file."""
         view = await self._view(params.text_document.uri)
-        found: list[lsp.Location] = []
-        for one in view.meant(view.text.offset(params.position)):
-            path = view.path_of(one.span.source)
+        locations: list[lsp.Location] = []
+        for declaration in view.meant(view.text.offset(params.position)):
+            path = view.path_of(declaration.span.source)
             if path is not None:
-                text = self.desk.text(path, one.span.source.text)
-                where = text.range(one.span.start, one.span.end)
-                found.append(lsp.Location(self._uri(path), where))
-        return found
+                text = self.desk.text(path, declaration.span.source.text)
+                where = text.range(declaration.span.start, declaration.span.end)
+                locations.append(lsp.Location(self._uri(path), where))
+        return locations
 
     async def references(self, params: lsp.ReferenceParams) -> list[lsp.Location]:
-        """Where the name at the cursor is used, in the specs of the open folders."""
+        """The uses of the name at the cursor, in the specs of the open folders."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
         declared, places = await renaming.uses(self.desk, view, offset)
@@ -243,7 +247,7 @@ class Service:
         ]
 
     async def highlights(self, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        """The same in this file."""
+        """The uses of the name at the cursor in this file."""
         view = await self._view(params.text_document.uri)
         meant = view.meant(view.text.offset(params.position))
         spans = [one.span for one in meant if one.span.source is view.source]
@@ -259,7 +263,7 @@ class Service:
         ]
 
     async def prepare_rename(self, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
-        """The name at the cursor, or why it has no other."""
+        """The name at the cursor, or the reason why it cannot be renamed."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
         span = renaming.renamable(view, offset)
@@ -279,8 +283,8 @@ class Service:
         """See `completion.completions`."""
         path = self._path(params.text_document.uri)
         text = self.desk.text(path, "")
-        found = await completion.completions(self.desk, path, text, text.offset(params.position))
-        return lsp.CompletionList(False, found)
+        items = await completion.completions(self.desk, path, text, text.offset(params.position))
+        return lsp.CompletionList(False, items)
 
     async def signature_help(self, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         """See `hover.signatures`."""
@@ -302,17 +306,17 @@ class Service:
         return lsp.SemanticTokens(tokens(await self._view(params.text_document.uri)))
 
     def formatting(self, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        """The standard layout, as `fencepost fmt` makes it; nothing where the text is wrong."""
+        """The edits of `fencepost fmt`; none if the text has syntax errors."""
         document = self.desk.documents.get(self._path(params.text_document.uri))
         if document is None:
             return []
         return Text(document.text, self.desk.encoding).edits(layout(document.text))
 
     async def actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        """What cures the problems in a range."""
+        """The quick fixes for problems in a range."""
         view = await self._view(params.text_document.uri)
         start, end = view.text.offset(params.range.start), view.text.offset(params.range.end)
-        found: list[lsp.CodeAction] = []
+        fixes: list[lsp.CodeAction] = []
         for problem in view.problems:
             span = problem.span
             if span is None or span.source is not view.source:
@@ -322,7 +326,7 @@ class Service:
             own = shown(self.desk, view, marks([problem]))[view.path]
             for number, cure in enumerate(cures(view, problem)):
                 edits: Edits = cure.edits
-                found.append(
+                fixes.append(
                     lsp.CodeAction(
                         cure.title,
                         lsp.CodeActionKind.QuickFix,
@@ -331,7 +335,7 @@ class Service:
                         edit=lsp.WorkspaceEdit({params.text_document.uri: view.text.edits(edits)}),
                     )
                 )
-        return found
+        return fixes
 
     async def lenses(self, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         """See `lenses.lenses`."""
@@ -343,22 +347,22 @@ class Service:
         return uri_of(path) if document is None else document.uri
 
     def _texts(self, view: View, paths: set[Path]) -> Mapping[Path, Text]:
-        """The texts of files, as the client counts places in them."""
+        """The texts of files, with positions in the client's encoding."""
         files = {} if view.survey is None else view.survey.files.files
-        found: dict[Path, Text] = {}
+        texts: dict[Path, Text] = {}
         for path in paths:
-            known = files.get(path)
+            tree = files.get(path)
             try:
-                text = read(path, self.desk.texts()).text if known is None else known.source.text
+                text = read(path, self.desk.texts()).text if tree is None else tree.source.text
             except Rejected:
                 text = ""
-            found[path] = self.desk.text(path, text)
-        return found
+            texts[path] = self.desk.text(path, text)
+        return texts
 
     # ------------------------------------------------------------ commands
 
     async def run(self, uri: str, check: str) -> dict[str, Any] | None:
-        """Runs a check of a saved file and says what it found."""
+        """Runs a check of a saved file and reports the verdict."""
         path = self._path(uri)
         document = self.desk.documents.get(path)
         if document is not None and stored(path) != document.text.removeprefix("\ufeff"):
@@ -381,7 +385,7 @@ class Service:
         return stopped
 
     async def trace(self, uri: str, check: str) -> dict[str, str] | None:
-        """Shows the trace that a run of a check has found; the addresses of its files."""
+        """Shows the trace of the last run of a check; returns the addresses of its files."""
         verdict = self.runs.verdicts.get((self._path(uri), check))
         if verdict is None or verdict.trace is None:
             self._say(f"no run of {check or 'this spec'} has found a trace yet")
@@ -407,7 +411,7 @@ class Service:
         self.server.window_show_message(lsp.ShowMessageParams(kind, text))
 
     def _refresh(self) -> None:
-        """Asks the client for lenses again, where it can be asked."""
+        """Asks the client to reload lenses, if it supports that."""
         workspace = self.server.client_capabilities.workspace
         lens = None if workspace is None else workspace.code_lens
         if lens is not None and lens.refresh_support:
@@ -415,7 +419,7 @@ class Service:
 
 
 def _table(value: Any) -> dict[str, Any]:
-    """The settings of a client that sends any."""
+    """The settings of a client, or an empty table."""
     return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -424,7 +428,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method as a function: what is registered gets attributes, which a method cannot have."""
+    """A method as a function: registration sets attributes, which a method cannot have."""
     if not inspect.iscoroutinefunction(method):
         return lambda *arguments: method(*arguments)
 

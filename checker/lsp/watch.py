@@ -1,8 +1,7 @@
-"""When a text is looked at again, and what the client has been told is wrong.
+"""Decides when texts are surveyed, and publishes diagnostics.
 
-A text that rests is surveyed; a file that is opened or saved is looked at with every check of it;
-and while nobody types, so are the specs that import what is open, and those that import the same
-modules.
+A text is surveyed after a pause in typing; a file that is opened or saved is checked with all of
+its checks; and in longer pauses, specs that share modules with the open ones are surveyed.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Rejected
 
 DELAY = 0.15
-"""How many seconds a text must rest before it is looked at, unless a request wants it sooner."""
+"""The seconds without a change after which a text is surveyed, unless a request needs it sooner."""
 REST = 1.5
-"""The seconds without a change after which other specs are looked at."""
+"""The seconds without a change after which other specs are surveyed."""
 MOST_LOOKED_AT = 60
-"""The number of specs that are looked at before anyone asks about them."""
+"""The number of specs that are surveyed before they are requested."""
 
 Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
 
 
 @dataclass(slots=True)
 class Watch:
-    """What is to be looked at, and the diagnostics by the file that was looked at and the file that
-    they are in; ``publish`` sends those of a file. ``delay`` is in seconds; ``every_check``:
-    a file that is opened or saved is looked at with all of its checks.
+    """The surveys to make, and the diagnostics by surveyed file and by the file that they are in;
+    ``publish`` sends those of a file. ``delay`` is in seconds; ``every_check``: files that are
+    opened or saved are checked with all of their checks.
     """
 
     desk: Desk
@@ -57,45 +56,45 @@ class Watch:
     )
 
     def opened(self, path: Path) -> None:
-        """A document is open: it is looked at, with every check of it."""
+        """A document was opened: it is surveyed, and all of its checks are."""
         self._look(path, 0)
         self.saved(path)
         self._rest()
 
     def changed(self, path: Path) -> None:
-        """A text is another: it and those that may import it are looked at when it has rested."""
+        """A text was changed: it and its possible importers are surveyed after a pause."""
         _stop(self._thorough, path)
         self.look()
         self._rest()
 
     def look(self) -> None:
-        """Everything that is open is looked at after the delay."""
+        """Surveys every open document after the delay."""
         for path in self.desk.documents:
             self._look(path, self.delay)
 
     def saved(self, path: Path) -> None:
-        """A file is as its text: every check of it is looked at."""
+        """A file was saved: all of its checks are surveyed."""
         _stop(self._thorough, path)
         if self.every_check:
             self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
 
     def closed(self, path: Path) -> None:
-        """What the text of a document has made known is taken back."""
+        """A document was closed: its diagnostics are withdrawn."""
         _stop(self._timers, path)
         _stop(self._thorough, path)
         self._marks.pop(path, None)
-        for one in self._told.pop(path, {}):
-            self._publish(one)
+        for affected in self._told.pop(path, {}):
+            self._publish(affected)
         self.look()
 
     def close(self) -> None:
-        """Nothing is looked at any more."""
+        """Cancels all surveys."""
         for task in (*self._timers.values(), *self._thorough.values(), self._resting):
             if task is not None:
                 task.cancel()
 
     def _look(self, path: Path, delay: float) -> None:
-        """Looks at a document after a while, unless it is to be looked at again before."""
+        """Surveys a document after a delay, unless another call for it comes first."""
         _stop(self._timers, path)
         self._timers[path] = asyncio.ensure_future(self._looked(path, delay))
 
@@ -110,21 +109,23 @@ class Watch:
                 self._tell(view)
 
     def _tell(self, view: View) -> None:
-        """Publishes what is wrong with a view, and takes back what is no longer."""
+        """Publishes the problems of a view, and withdraws those that no longer exist."""
         text, more = self._marks.get(view.path, ("", []))
-        found = [*marks(view.problems), *(more if text == view.text.text else ())]
-        now = shown(self.desk, view, found)
+        all_marks = [*marks(view.problems), *(more if text == view.text.text else ())]
+        now = shown(self.desk, view, all_marks)
         before = self._told[view.path]
         self._told[view.path] = now
         for path in dict.fromkeys([*now, *before]):
             self._publish(path)
 
     def _publish(self, path: Path) -> None:
-        """The diagnostics of a file, whichever open document they come from."""
+        """Publishes the diagnostics of a file from all open documents."""
         rows: dict[str, lsp.Diagnostic] = {}
         for root in dict.fromkeys([path, *self._told]):
-            for one in self._told[root].get(path, []) if root in self._told else ():
-                rows.setdefault(f"{one.code} {one.range} {one.message}", one)
+            for diagnostic in self._told[root].get(path, []) if root in self._told else ():
+                rows.setdefault(
+                    f"{diagnostic.code} {diagnostic.range} {diagnostic.message}", diagnostic
+                )
         document = self.desk.documents.get(path)
         self.publish(
             lsp.PublishDiagnosticsParams(
@@ -135,9 +136,8 @@ class Watch:
         )
 
     def _rest(self) -> None:
-        """While nobody types, the specs that have a file in common with what is open are looked at,
-        so that uses of names in them are known when they are asked for; those first that import
-        what is open.
+        """Surveys, in a pause, the specs that share a file with the open ones, so that uses of
+        names in them are available when requested; importers of open files come first.
         """
         if self._resting is not None:
             self._resting.cancel()
@@ -145,8 +145,8 @@ class Watch:
 
     async def _rested(self) -> None:
         await asyncio.sleep(REST)
-        # The server itself never looks for garbage in old objects: it would do so in the middle of
-        # an answer, which then takes half as long again.
+        # The server never collects old garbage otherwise: this could happen within an answer, and
+        # make it half as slow again. an answer, which then takes half as long again.
         gc.collect()
         opened = set(self.desk.documents)
         shared = set(opened)
@@ -160,7 +160,7 @@ class Watch:
                         await self.desk.view(path)
 
     async def _looked_thoroughly(self, path: Path) -> None:
-        """Finds what is wrong with every check of a saved file, in a process of its own."""
+        """Checks a saved file with all of its checks, in a separate process."""
         document = self.desk.documents.get(path)
         if document is None or stored(path) != document.text.removeprefix("\ufeff"):
             return
@@ -176,15 +176,15 @@ class Watch:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
                     process.kill()
-        found = heard(out)
+        reported = heard(out)
         now = self.desk.documents.get(path)
-        if found is not None and now is not None and now.text == document.text:
-            self._marks[path] = (document.text, found)
+        if reported is not None and now is not None and now.text == document.text:
+            self._marks[path] = (document.text, reported)
             await self._looked(path, 0)
 
 
 def stored(path: Path) -> str | None:
-    """What is in a file; None where it cannot be read."""
+    """The content of a file, or None if it cannot be read."""
     try:
         return read(path).text
     except Rejected:
