@@ -89,8 +89,8 @@ def _measure(part: str, measurements: results.Results, settings: suite.Settings)
         rows += suite.ROW_PARTS[part](settings)
     if not rows and not searches:
         return
-    provenance = results.Made(part, when, load, time.monotonic() - began)
-    measurements.replace(provenance, rows, searches)
+    session = results.Session(part, when, load, time.monotonic() - began)
+    measurements.replace(session, rows, searches)
 
 
 def _parser() -> argparse.ArgumentParser:

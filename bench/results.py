@@ -111,7 +111,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Session:
     """The date, load and duration of a part's measurement."""
 
     part: str
@@ -125,7 +125,7 @@ class Results:
     """All measurements on one machine."""
 
     machine: Machine
-    made: list[Made] = field(default_factory=list[Made])
+    made: list[Session] = field(default_factory=list[Session])
     rows: list[Row] = field(default_factory=list[Row])
     searches: list[Search] = field(default_factory=list[Search])
 
@@ -141,12 +141,12 @@ class Results:
         matches = (s for s in self.searches if (s.case, s.workers, s.note) == wanted)
         return next(matches, None)
 
-    def replace(self, made: Made, rows: Sequence[Row], searches: Sequence[Search]) -> None:
+    def replace(self, session: Session, rows: Sequence[Row], searches: Sequence[Search]) -> None:
         """Replaces the results of a part, case by case."""
         cases = {(row.part, row.case) for row in rows}
         names = {(search.case, search.workers, search.note) for search in searches}
         kept = [row for row in self.rows if (row.part, row.case) not in cases]
-        self.made = [*(other for other in self.made if other.part != made.part), made]
+        self.made = [*(other for other in self.made if other.part != session.part), session]
         self.rows = sorted([*kept, *rows], key=lambda row: (row.part, _size(row.case)))
         others = [
             other for other in self.searches if (other.case, other.workers, other.note) not in names
@@ -198,7 +198,7 @@ def load(folder: Path, machine: Machine, anywhere: bool = False) -> Results:
         return Results(machine)
     return Results(
         before if anywhere else machine,
-        [Made(**fields) for fields in values["made"]],
+        [Session(**fields) for fields in values["made"]],
         [Row(**fields) for fields in values["rows"]],
         [Search(**fields) for fields in values["searches"]],
     )

@@ -1,4 +1,4 @@
-"""Options of the test suite, and what it may not do."""
+"""Options of the test suite, and restrictions on tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ collect_ignore = (
     if browser.WANTED
     else ["checker/report/test_trace_page.py", "checker/web/test_explorer_page.py"]
 )
-"""Pages are tried in a browser where there is one: see ``browser.py``."""
+"""Pages are tested in a browser if one is installed: see ``browser.py``."""
 if not tlc.WANTED:
     collect_ignore += ["checker/tla/test_tlc.py", "docs/test_tla_pairs.py"]
 
@@ -37,16 +37,16 @@ QUICK = (
         for engine in ("local", "bmc", "induction")
     ),
 )  # fmt: skip
-"""Where the tests of ``pytest -m quick`` are: files, folders and single tests below this folder."""
+"""The tests of ``pytest -m quick``: files, folders and single tests below this folder."""
 
 SLOW = ("spec/syntax/test_formatter.py",)
-"""Files in those folders whose tests take too long for the quick tier."""
+"""Files in these folders whose tests take too long for the quick tier."""
 
 COLLECT_AFTER = 100_000
-"""Garbage is looked for when this many objects are new, as it is by the command."""
+"""Garbage is collected after this number of new objects, as in the command."""
 
 collect_ignore_glob = ["*.fence"]
-"""Specs below this folder are the matter of tests; our plugin of pytest would run them."""
+"""Specs below this folder are data of tests; our plugin for pytest would run them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,20 +56,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header() -> list[str]:
-    """What is not collected on this machine."""
+    """Lists the tests that are not collected on this machine."""
     missing: list[str] = []
     if not browser.WANTED:
         missing.append("not installed: chromedriver; no page is tried in a browser")
     if not tlc.WANTED:
-        what = ", ".join(tlc.MISSING)
-        missing.append(f"not installed: {what}; TLC does not judge exported modules")
+        names = ", ".join(tlc.MISSING)
+        missing.append(f"not installed: {names}; TLC does not judge exported modules")
     return missing
 
 
 def pytest_configure() -> None:
-    """Tests interrupt what they start. A shell has what runs in its background ignore that, and so
-    would all that is started there. And a checkout that was not installed has no parse table:
-    that each of the many processes made its own would take longer than most tests.
+    """Tests interrupt their child processes. A shell makes background processes ignore SIGINT, and
+    their children would inherit that. A checkout that is not installed has no parse table:
+    generating it in each of the many processes would take longer than most tests.
     """
     parse_table.write()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -78,15 +78,15 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Every worker collects all tests: no spec is read while that goes on, and no model built."""
+    """Every worker collects all tests, so collection must not read specs or build models."""
     refused = AssertionError("a spec is read while tests are collected: do it in the test")
     with mock.patch.object(program, "read_files", side_effect=refused):
         return (yield)
 
 
 def pytest_collection_finish() -> None:
-    """Tests, modules and examples stay to the end, and the models that tests build are large:
-    looking for garbage as often as Python usually does takes a third of the time of the tests.
+    """Tests, modules and examples live until the end, and the models that tests build are large:
+    collecting garbage at Python's default rate takes a third of the time of the tests.
     """
     gc.collect()
     gc.freeze()
@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI every test runs: one that would be skipped fails there, with its reason."""
+    """In CI every test runs: a skipped test fails there, with its reason."""
     report = yield
     if "CI" in os.environ and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -128,8 +128,8 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """No test reads or leaves compiled code in the cache of the user. The workers of one run share
-    what they compile, as the checks of a user do who runs several at once.
+    """Prevents tests from using the cache of the user. The workers of one run share their compiled
+    code, like concurrent checks of a user.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

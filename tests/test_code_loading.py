@@ -1,7 +1,7 @@
-"""What may run code that it reads: every place in the package, each with the reason why it is safe.
+"""All uses of functions that may run the code they read, each with the reason why it is safe.
 
-What comes from a file, or from a user, is read as data: by JSON, by `struct`, by a parser of our
-own, each with limits. A new place has to be argued for here.
+Input from files and users is read as data: by JSON, by `struct`, or by our own parsers, each with
+limits. A new use needs a reason here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MODULES = {
     "cloudpickle", "code", "codeop", "copyreg", "dill", "imp", "jinja2", "joblib", "jsonpickle",
     "marshal", "mako", "pickle", "runpy", "shelve", "torch", "xmlrpc", "yaml",
 }  # fmt: skip
-"""Modules that make more of data than data, or run code."""
+"""Modules whose data formats can contain code, or that run code."""
 BUILT_IN = {"__import__", "compile", "eval", "exec"}
 METHODS = {
     "addPyFile", "add_object_file", "allow_pickle", "exec_module", "import_module", "loads_pickle",
@@ -24,7 +24,7 @@ METHODS = {
     "parse_bitcode", "pickleFile", "run_module", "run_path", "sequenceFile",
     "spec_from_file_location", "unpack_archive",
 }  # fmt: skip
-"""Functions, also of PySpark and llvmlite, that make code or objects of what they read."""
+"""Functions, also of PySpark and llvmlite, that turn their input into code or objects."""
 
 OWN = "the module is one of this package, by a name in a table of ours"
 DRIVEN = "the user names a program to be driven: to run it is what the command is for"
@@ -77,8 +77,8 @@ REASONS = {
         "bytes of the bytes, and PySpark pickles these itself on their way from Java"
     ),
 }
-"""Spark itself pickles what it ships between the driver and its executors, tasks above all: that
-are processes of one user and one search, who trust each other, and no file that a user names.
+"""Spark itself pickles the objects it sends between the driver and its executors, tasks above all.
+These are processes of one user and one search that trust each other, not files that a user names.
 """
 
 SOURCES = sorted(
@@ -89,7 +89,7 @@ SOURCES = sorted(
 
 
 def uses(text: str) -> Iterator[str]:
-    """What in a module may run code that it reads."""
+    """The uses in a module that may run code."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import(names=names):
@@ -105,7 +105,7 @@ def uses(text: str) -> Iterator[str]:
             case ast.Call(args=[_, ast.Constant(value=str(name)), *_]) if (
                 name in BUILT_IN | METHODS
             ):
-                yield name  # As `getattr` takes it.
+                yield name  # With the name as ``getattr`` takes it.
             case ast.keyword(arg="allow_pickle"):
                 yield "allow_pickle"
             case _:
@@ -113,14 +113,14 @@ def uses(text: str) -> Iterator[str]:
 
 
 def test_every_use_has_a_reason() -> None:
-    found = {
+    present = {
         (path.relative_to(ROOT).as_posix(), use)
         for path in SOURCES
         for use in uses(path.read_text(encoding="utf-8"))
     }
     assert len(SOURCES) > 150
-    assert found - REASONS.keys() == set(), "read it as data, or say why it is safe"
-    assert REASONS.keys() - found == set(), "this is gone"
+    assert present - REASONS.keys() == set(), "read it as data, or say why it is safe"
+    assert REASONS.keys() - present == set(), "this is gone"
 
 
 @pytest.mark.parametrize(

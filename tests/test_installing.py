@@ -1,4 +1,4 @@
-"""Machines that lack something: what needs it says so in a sentence, and the rest works."""
+"""Incomplete machines: a command with a missing dependency says so in a sentence, others work."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = {
     "simulate --help": (0, "random runs"),
     "doctor": (None, "engine interpreter  works"),
 }
-"""What works on every machine: the exit code (None: any), and what is said."""
+"""Commands that work on every machine: the exit code, or None for any, and a part of the output."""
 
 NO_LLVM = (
     'error[F030]: the engine "local" cannot run here (llvmlite is not installed: pip install'
@@ -109,10 +109,10 @@ def test_what_works_and_what_does_not(name: str, tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
     expected = [*PLAIN.items(), *special.items()]
     left = run_there(machine, tmp_path, [words for words, _ in expected])
-    for (words, (code, said)), ran in zip(expected, left, strict=True):
+    for (words, (code, phrase)), ran in zip(expected, left, strict=True):
         whole = ran.stdout + ran.stderr
         assert code is None or ran.code == code, f"{words}: {whole}"
-        assert said in whole, f"{words}: {whole}"
+        assert phrase in whole, f"{words}: {whole}"
         assert "Traceback" not in whole
         assert "internal error" not in whole
 
@@ -136,7 +136,7 @@ KINDS: dict[str, tuple[dict[str, str], set[str]]] = {
     "Mac of Intel": ({"sys_platform": "darwin", "platform_machine": "x86_64"}, {"z3-solver"}),
     "Windows": ({"sys_platform": "win32", "platform_machine": "AMD64"}, {"z3-solver"}),
 }
-"""Kinds of machines, and which libraries of engines come with the package there."""
+"""Kinds of machines, and the libraries of engines that the package installs there."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,10 +145,14 @@ def test_libraries_come_where_they_can(kind: str) -> None:
 
     environment, expected = KINDS[kind]
     asked = [Requirement(text) for text in project()["dependencies"]]
-    come = {one.name for one in asked if one.marker is None or one.marker.evaluate(environment)}
+    come = {
+        requirement.name
+        for requirement in asked
+        if requirement.marker is None or requirement.marker.evaluate(environment)
+    }
     assert come & {"llvmlite", "z3-solver"} == expected
     assert {"click", "lark", "markupsafe", "numpy", "platformdirs", "rich", "scipy"} <= come
-    # `doctor` counts an engine as broken where its library should have come, and only there.
+    # `doctor` reports a missing library as broken only where it should have been installed.
     machine = (environment["sys_platform"], environment["platform_machine"])
     assert ("llvmlite" in come) == (machine in ENGINES["local"].machines)
 
@@ -164,7 +168,7 @@ def test_extras_bring_the_libraries_that_are_named() -> None:
 
 
 def test_a_clone_without_symbolic_links(tmp_path: Path) -> None:
-    """Git writes a link as a file with its target where the system has none."""
+    """On systems without symbolic links, Git writes a link as a file with its target."""
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     package = tmp_path / ".dev" / "fencepost"

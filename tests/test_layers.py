@@ -63,12 +63,12 @@ FOLDERS = (
     "checker.pytest_specs",
     "checker.pytest_plugin",
 )
-"""Folders, and modules that stand alone, in the order of imports: each imports only from itself and
-from what stands above it in this list.
+"""Folders and single modules in the order of imports: each imports only from itself and from those
+above it in this list.
 """
 
 USERS = {"checker.kafka": ("checker.cli.record",)}
-"""Folders that nothing else imports, as each is of one command."""
+"""Folders that only one command uses, so nothing else imports them."""
 
 STRANGERS = {
     "checker.reference": ("checker.native", "checker.spark", "checker.symbolic"),
@@ -77,8 +77,8 @@ STRANGERS = {
     "checker.native": ("checker.reference",),
     "checker.report": ("checker.reference", "checker.native", "checker.spark", "checker.symbolic"),
 }
-"""Folders that do not know each other although the order would allow it: engines stand alone (but
-Spark runs the native kernels), and reports know results, not engines.
+"""Folders that are independent of each other although the order would allow imports: engines do not
+import each other (but Spark runs the native kernels), and reports depend on results, not engines.
 """
 
 HOMES = {
@@ -105,12 +105,12 @@ HOMES = {
     "pytest": ("checker.pytest_plugin", "checker.pytest_specs"),
     "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }
-"""Where a foreign library may be imported: modules whose names begin so."""
+"""The only modules that may import a foreign library, by prefixes of their names."""
 
 
 def imports(path: Path) -> set[str]:
-    """What a file imports: modules, and names that may be modules."""
-    found: set[str] = set()
+    """The imports of a file: modules, and names that may be modules."""
+    targets: set[str] = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         names: set[str] = set()
@@ -118,22 +118,22 @@ def imports(path: Path) -> set[str]:
             names = {f"{node.module}.{alias.name}" for alias in node.names} | {f"{node.module}"}
         elif isinstance(node, ast.Import):
             names = {alias.name for alias in node.names}
-        # A heavy library may be imported where it is needed; ours are imported at the top.
+        # Heavy libraries may be imported inside functions; our own modules only at the top.
         ours = any(name.startswith("fencepost") for name in names)
         assert node in tree.body or not ours, f"{path}: {names} are imported inside"
         assert not getattr(node, "level", 0), f"{path}: {names} are imported relatively"
-        found |= names
-    return {name.removeprefix("fencepost.") for name in found}
+        targets |= names
+    return {name.removeprefix("fencepost.") for name in targets}
 
 
 @cache
 def graph() -> dict[str, set[str]]:
-    """What each module imports."""
+    """The imports of each module."""
     return {".".join(path.relative_to(ROOT).with_suffix("").parts): imports(path) for path in FILES}
 
 
 def home(module: str) -> str:
-    """The entry of `FOLDERS` that a module belongs to, the innermost one."""
+    """The innermost entry of `FOLDERS` that contains a module."""
     inside = [folder for folder in FOLDERS if f"{module}.".startswith(f"{folder}.")]
     assert inside or module in ("spec.__init__", "checker.__init__"), f"{module} is in no folder"
     return max(inside, key=len, default="")
@@ -154,14 +154,16 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
 def test_strangers_do_not_import_each_other() -> None:
     for folder, others in STRANGERS.items():
         for name in (name for name in graph() if name.startswith(f"{folder}.")):
-            known = {t for t in graph()[name] if t.startswith(tuple(f"{one}." for one in others))}
-            assert not known, f"{name}: {known}"
+            imported = {
+                t for t in graph()[name] if t.startswith(tuple(f"{other}." for other in others))
+            }
+            assert not imported, f"{name}: {imported}"
 
 
 def test_folders_of_one_command_have_no_other_users() -> None:
     for folder, users in USERS.items():
-        found = {n for n, ts in graph().items() if any(t.startswith(f"{folder}.") for t in ts)}
-        assert {name for name in found if not name.startswith(f"{folder}.")} == set(users)
+        importers = {n for n, ts in graph().items() if any(t.startswith(f"{folder}.") for t in ts)}
+        assert {name for name in importers if not name.startswith(f"{folder}.")} == set(users)
 
 
 def test_foreign_libraries_have_homes() -> None:

@@ -1,7 +1,7 @@
-"""What is shipped: the sdist, the wheel built from it, and nothing but `fencepost` in it.
+"""The distributions: the sdist and the wheel built from it, which contains only `fencepost`.
 
-A wheel may come out empty without an error, so its contents are compared with the files that
-git knows (new ones included, so that a file can be tested before it is committed).
+An empty wheel would be built without an error, so its contents are compared with the files that Git
+tracks or would add (so that a file can be tested before it is committed).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.processes import finished
 from fencepost.spec.syntax import parse_table
 
 SHIPPED = ("spec", "checker", "models", "invariants")
-"""The folders of the package, as they stand at the top of the repository."""
+"""The folders of the package, at the top of the repository."""
 
 pytestmark = pytest.mark.skipif(
     "CI" not in os.environ and not (find_spec("hatchling") and (ROOT / ".git").exists()),
@@ -36,10 +36,10 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is built from the unpacked sdist, as an installer does it."""
+    """The wheel built from the unpacked sdist, as installers do it."""
     folder = tmp_path_factory.mktemp("wheel")
     with tarfile.open(sdist) as archive:
-        # The first releases of Python 3.11 know no filters, and later ones warn without.
+        # The first releases of Python 3.11 lack filters, and later ones warn without them.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder)
     return built("wheel", next(folder.iterdir()), folder / "dist")
@@ -54,7 +54,7 @@ def built(target: str, source: Path, folder: Path) -> Path:
 
 
 def tracked(*below: str) -> set[str]:
-    """The files below some folders that git knows or would add."""
+    """The files below some folders that Git tracks or would add."""
     command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *below)
     done = finished(*command, folder=ROOT)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 
 
 def test_wheel_has_the_parse_table_of_its_grammar(wheel: Path) -> None:
-    """So that no start of an installed command makes one; and the same build makes the same."""
+    """An installed command need not generate the table, and builds are reproducible."""
     with zipfile.ZipFile(wheel) as archive:
         table = archive.read("fencepost/spec/syntax/grammar.json")
     assert json.loads(table)["stamp"] == parse_table.stamp()

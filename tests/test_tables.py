@@ -34,10 +34,10 @@ hardly any time, and the reports do not list allowed histories or killed mutants
 def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
     """The tables of all modules: name (with the module if it is annotated), table, annotation."""
     seen = set[int]()
-    for found in walk_packages(fencepost.__path__, "fencepost."):
-        if found.name.endswith("__main__"):
+    for entry in walk_packages(fencepost.__path__, "fencepost."):
+        if entry.name.endswith("__main__"):
             continue
-        module = import_module(found.name)
+        module = import_module(entry.name)
         annotations: Mapping[str, str] = getattr(module, "__annotations__", {})
         for name, value in vars(module).items():
             if not isinstance(value, Mapping) or name.startswith("__"):
@@ -45,7 +45,7 @@ def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
             table = cast("Mapping[Any, object]", value)
             if name in annotations:
                 yield (
-                    f"{found.name}.{name}",
+                    f"{entry.name}.{name}",
                     table,
                     eval(annotations[name], vars(typing) | vars(module)),
                 )
@@ -101,5 +101,9 @@ def test_symmetry_has_a_case_for_each_node_that_it_examines() -> None:
         alternatives = (
             case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
         )
-        cases |= {ast.unparse(one.cls) for one in alternatives if isinstance(one, ast.MatchClass)}
+        cases |= {
+            ast.unparse(pattern.cls)
+            for pattern in alternatives
+            if isinstance(pattern, ast.MatchClass)
+        }
     assert cases == {f"ir.{kind.__name__}" for kind in symmetry.EXAMINED}

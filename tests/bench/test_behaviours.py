@@ -1,4 +1,4 @@
-"""The specs by which liveness is measured: each is shipped, changed as it says, and can be read."""
+"""The specs that measure liveness: each is a shipped model with edits, and loads."""
 
 from __future__ import annotations
 

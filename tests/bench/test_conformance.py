@@ -1,4 +1,4 @@
-"""A synthetic day: what is made so is allowed, and each kind of damage is found."""
+"""A synthetic day: undamaged histories are allowed, and each kind of damage is detected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fencepost.spec.elaborate.claims.program import load, mapped
 
 def mapping(**constants: str) -> Mapped:
     program = load(SPEC)
-    check = next(one for one in program.checks if one.name == CHECK)
+    check = next(item for item in program.checks if item.name == CHECK)
     model, recording = mapped(program, check, constants)
     assert recording is not None
     return Mapped(model, recording)
@@ -29,31 +29,39 @@ def test_the_page_has_what_was_measured() -> None:
 
 def test_what_is_damaged_is_found(tmp_path: Path) -> None:
     compared = mapping()
-    # Of a day of 40 every other one is damaged; the first of them have each kind of damage.
+    # Every other history of a day of 40 is damaged; the first of them have each kind of damage.
     for first, count in ((0, 16), (100, 4)):
         day = [history(n, 40, 3) for n in range(first, first + count)]
-        assert [one.hurt for one in day] == [first == 0 and n % 2 == 0 for n in range(count)]
-        found = read(compared.recording, write(tmp_path, first, day, 3))
-        events = sum(len(one.events) for one in day)
-        assert (found.problems, found.events, found.strays) == ([], events, 0)
+        assert [entries.hurt for entries in day] == [
+            first == 0 and n % 2 == 0 for n in range(count)
+        ]
+        recorded = read(compared.recording, write(tmp_path, first, day, 3))
+        events = sum(len(entries.events) for entries in day)
+        assert (recorded.problems, recorded.events, recorded.strays) == ([], events, 0)
         assert events >= count * (EVENTS - 3)
-        verdicts = {one.key: judge(compared, one, Effort()).verdict for one in found.histories}
-        assert verdicts == {one.key: "not allowed" if one.hurt else "allowed" for one in day}
+        verdicts = {
+            item.key: judge(compared, item, Effort()).verdict for item in recorded.histories
+        }
+        assert verdicts == {
+            entries.key: "not allowed" if entries.hurt else "allowed" for entries in day
+        }
 
 
 def test_four_under_way(tmp_path: Path) -> None:
-    """Requests come while as many as four messages are under way, and that is all that is known."""
+    """Requests arrive while up to four messages are in flight; the mapping has no other
+    information.
+    """
     day = [history(n, 10_000, 3, under_way=4) for n in range(1, 6)]
     compared = mapping(UnderWay="4")
     histories = read(compared.recording, write(tmp_path, 0, day, 3)).histories
-    found = [judge(compared, one, Effort(20_000)) for one in histories]
-    assert [(one.verdict, one.read) for one in found] == 5 * [("allowed", EVENTS)]
-    assert all(one.states < 5_000 for one in found)
+    results = [judge(compared, item, Effort(20_000)) for item in histories]
+    assert [(result.verdict, result.read) for result in results] == 5 * [("allowed", EVENTS)]
+    assert all(result.states < 5_000 for result in results)
 
 
 def test_a_day_is_made_again(tmp_path: Path) -> None:
-    """Whatever else was made before, and by whom."""
-    made = [write(tmp_path, 7, [history(n, 40, seed) for n in (7, 8)], 5) for seed in (3, 4)]
+    """Independent of earlier runs and of their seeds."""
+    paths = [write(tmp_path, 7, [history(n, 40, seed) for n in (7, 8)], 5) for seed in (3, 4)]
     (tmp_path / "again").mkdir()
     again = write(tmp_path / "again", 7, [history(n, 40, 4) for n in (7, 8)], 5)
-    assert [one.read_bytes() for one in made[1]] == [one.read_bytes() for one in again]
+    assert [path.read_bytes() for path in paths[1]] == [path.read_bytes() for path in again]

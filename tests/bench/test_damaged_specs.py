@@ -1,4 +1,6 @@
-"""What the campaign of damaged specs notices, with child processes that fail on purpose."""
+"""Failures that the campaign of damaged specs detects, with child processes that fail on
+purpose.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ KINDS = {
 
 
 def ran(body: str, patience: float) -> tuple[Row, Row]:
-    """The rows of two specs; each is the first of a child after the death of another."""
+    """The rows of two specs, each from a new child, since the previous one has died."""
     script = "import os, signal, sys, time\nfor line in sys.stdin:\n"
     script += f"""    print('{{"phase": "check"}}', flush=True)\n    {body}\n"""
     child = Child((sys.executable, "-c", script), patience)
@@ -43,8 +45,8 @@ def ran(body: str, patience: float) -> tuple[Row, Row]:
 def test_deaths_and_hangs_are_failures(body: str) -> None:
     patience = 2 if body == "hangs" else 60
     for row in ran(BODIES[body], patience):
-        found = [f"{one['phase']}: {one['kind']}" for one in row["failures"]]
-        assert found == ([] if KINDS[body] is None else [KINDS[body]])
+        kinds = [f"{failure['phase']}: {failure['kind']}" for failure in row["failures"]]
+        assert kinds == ([] if KINDS[body] is None else [KINDS[body]])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Changes to the layout and the generated code are noticed: a sample of `bench.engine_mutants`.
 
-``FENCEPOST_MUTANTS`` is how many of each module are tried.
+``FENCEPOST_MUTANTS`` is the number of trials for each module.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ CHANGES = [
 
 
 def test_every_change_of_a_text() -> None:
-    made = changes.mutants(SOURCE)
+    mutants = changes.mutants(SOURCE)
     expected = [(" ".join(a.split()), " ".join(b.split())) for a, b in CHANGES]
-    assert [(mutant.before, mutant.after) for mutant in made] == expected
+    assert [(mutant.before, mutant.after) for mutant in mutants] == expected
     values: list[int] = []
-    for mutant in made:
+    for mutant in mutants:
         names: dict[str, int] = {}
         code = changes.mutated(f"{SOURCE}\nfound = room(3, 5) + 100 * room(5, 5)", mutant, "x")
         exec(code, names)
         values.append(names["found"])
-    # As it is written: 24 and 5.
+    # The unchanged values are 24 and 5.
     assert values == [4_005, 4_024, 511, 527, 521]
 
 
@@ -94,16 +94,18 @@ shift: 2 -> 1
 
 
 def test_kinds_of_changes() -> None:
-    found = changes.mutants(FIELDS)
-    lines = [f"{mutant.kind}: {mutant.before} -> {mutant.after}" for mutant in found]
+    mutants = changes.mutants(FIELDS)
+    lines = [f"{mutant.kind}: {mutant.before} -> {mutant.after}" for mutant in mutants]
     for line, wanted in zip(lines, KINDS.strip().splitlines(), strict=True):
         assert line.startswith(wanted)
-    assert {mutant.function for mutant in found} == {"field"}
+    assert {mutant.function for mutant in mutants} == {"field"}
 
 
 @pytest.fixture(scope="module")
 def sample() -> list[dict[str, Any]]:
-    """What came of a few mutants. A process with one thread forks their children, not this one."""
+    """The results for a few mutants. A process with one thread forks their children, not this
+    one.
+    """
     command = (sys.executable, "-m", "bench.engine_mutants", "sample")
     done = finished(*command, "--most", str(SAMPLE), "--controls", str(CONTROLS), patience=250)
     assert done.returncode == 0, done.stderr
@@ -113,15 +115,15 @@ def sample() -> list[dict[str, Any]]:
 def test_a_sample_is_noticed(sample: list[dict[str, Any]]) -> None:
     asked, not_asked, *records = sample
     assert (asked["noticed"], asked["changed"]) == ("", CONTROLS)
-    # Without being asked for all the same, nobody finds other code.
-    found = (not_asked["noticed"], not_asked["changed"], not_asked["looked"])
-    assert found == ("", 0, CONTROLS)
+    # A run that does not ask for a change of code must not report one.
+    counts = (not_asked["noticed"], not_asked["changed"], not_asked["looked"])
+    assert counts == ("", 0, CONTROLS)
     assert {record["module"] for record in records} == set(MODULES)
-    # Where no code of the cheap part of the corpus is another one, nothing can be noticed.
+    # If no code of the cheap part of the corpus changes, nothing can be noticed.
     changed = [record for record in records if record["changed"] or record["noticed"]]
     assert len(changed) > len(records) // 3
     for name in MODULES:
-        tried = [one for one in changed if one["module"] == name]
+        tried = [record for record in changed if record["module"] == name]
         survivors = [record for record in tried if not record["noticed"]]
         assert len(survivors) <= max(1, len(tried) // 2), survivors
 

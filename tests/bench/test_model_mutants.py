@@ -1,4 +1,4 @@
-"""Mutation over several models: a campaign that goes on, and the table that is made of it."""
+"""Mutation of several models: resuming a campaign, and its table."""
 
 from __future__ import annotations
 
@@ -78,13 +78,15 @@ def test_a_campaign_goes_on_and_says_what_became_of_each_change(
     begun = rows(folder, "door")
     assert len(begun) == 4
     path = folder / "results" / "door.jsonl"
-    # It was stopped in the middle of a line.
+    # The campaign was interrupted while writing a line.
     path.write_text(path.read_text(encoding="utf-8") + '{"key":', encoding="utf-8")
     assert model_mutants.main(["door", "gate"]) == 0
     every = rows(folder, "door")
     assert {key: every[key] for key in begun} == begun
     results = model_mutants_page.read(folder / "results", ["door", "gate"])
-    assert [(one.model, one.changes, len(one.rows), one.earlier) for one in results] == [
+    assert [
+        (result.model, result.changes, len(result.rows), result.earlier) for result in results
+    ] == [
         ("door", len(every), len(every), 0),
         ("gate", results[1].changes, results[1].changes, 0),
     ]
@@ -92,7 +94,7 @@ def test_a_campaign_goes_on_and_says_what_became_of_each_change(
     classes = {row.get("change"): class_of(row, noticed) for row in every.values()}
     assert classes["remove `lamp = true`"] == "unseen"
     assert classes["drop `shut` from `shut and times < 3`"] == "different"
-    # `times > 3` is never true, so what is done then is never done.
+    # `times > 3` is never true, so its effect is never executed.
     assert sum(row["fate"] == "idle" for row in every.values()) == 2
     assert {row["file"] for row in every.values() if "file" in row} == {"door.fence", "lib.fence"}
     text = model_mutants_page.PAGE.read_text(encoding="utf-8")
@@ -108,18 +110,20 @@ def test_trials_of_an_earlier_text_are_counted_and_can_be_made_anew(folder: Path
     path = folder / "gate.fence"
     path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
     model_mutants.main(["gate"])
-    (one,) = model_mutants_page.read(folder / "results", ["gate"])
-    # Nothing was tried again, and the trials are of another text than the model has now.
-    assert one.earlier == 0
+    (result,) = model_mutants_page.read(folder / "results", ["gate"])
+    # Nothing was tried again, and the trials belong to an earlier text than the present one.
+    assert result.earlier == 0
     (now,) = model_mutants_page.read(folder / "results", ["gate"], folder)
     assert now.earlier == len(now.rows)
     remark = f"Tried with an earlier text of the model: {now.earlier} of gate."
     assert remark in model_mutants_page.PAGE.read_text(encoding="utf-8")
-    assert {row["text"] for row in one.rows.values()} == {next(iter(one.rows.values()))["text"]}
-    old = {row["text"] for row in one.rows.values()}
+    assert {row["text"] for row in result.rows.values()} == {
+        next(iter(result.rows.values()))["text"]
+    }
+    old = {row["text"] for row in result.rows.values()}
     model_mutants.main(["gate", "--anew"])
-    (one,) = model_mutants_page.read(folder / "results", ["gate"])
-    assert {row["text"] for row in one.rows.values()}.isdisjoint(old)
+    (result,) = model_mutants_page.read(folder / "results", ["gate"])
+    assert {row["text"] for row in result.rows.values()}.isdisjoint(old)
     (now,) = model_mutants_page.read(folder / "results", ["gate"], folder)
     assert now.earlier == 0
 
@@ -142,8 +146,8 @@ check live:
 def test_what_is_owed_is_judged_by_behaviours(folder: Path) -> None:
     (folder / "loop.fence").write_text(LOOP, encoding="utf-8")
     model_mutants.main(["loop"])
-    found = {row["check"] for row in rows(folder, "loop").values() if row["fate"] == "killed"}
-    assert found == {"c", "live"}
+    checks = {row["check"] for row in rows(folder, "loop").values() if row["fate"] == "killed"}
+    assert checks == {"c", "live"}
 
 
 TOWER = """\
@@ -189,10 +193,10 @@ def test_what_nothing_noticed_is_tried_with_a_new_text(folder: Path) -> None:
     before = rows(folder, "tower")
     (left,) = (row for row in before.values() if row["fate"] == "survived")
     del before[left["key"]]
-    # Of the same text nothing is tried again.
+    # Nothing is tried again with the same text.
     model_mutants.main(["tower", "--open"])
     assert rows(folder, "tower")[left["key"]] == left
-    # Another text, which does not notice it either: what was found stays.
+    # Another text, whose check does not notice the change either: the earlier result stays.
     path.write_text(f"{TOWER}# A remark.\n", encoding="utf-8")
     model_mutants.main(["tower", "--open"])
     still = rows(folder, "tower")[left["key"]]
@@ -229,7 +233,7 @@ def test_what_nothing_noticed_is_tried_in_models_that_share_it(folder: Path) -> 
         for row in rows(folder, "door").values()
         if class_of(row, noticed) == "different" and row["file"] == "lib.fence"
     )
-    # The gate is never off, so that it has to be switched to notice.
+    # The gate is never off, so noticing the change requires switching it.
     text = GATE.replace("times += 1", "times += 1\n    on = times < 2")
     text = text.replace("terminal: times == 3", "terminal: times == 2\ninvariant Off: times < 3")
     (folder / "gate.fence").write_text(text, encoding="utf-8")
@@ -261,7 +265,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("trial", "expected"),
     [
         (row("k", "killed"), "noticed"),
         (row("k", "same"), "same model"),
@@ -278,17 +282,17 @@ DIFFERENT = {
         (row("other", "survived", **DIFFERENT), "elsewhere"),
     ],
 )
-def test_classes(told: dict[str, Any], expected: str) -> None:
-    assert class_of(told, {"other": "gate c"}) == expected
+def test_classes(trial: dict[str, Any], expected: str) -> None:
+    assert class_of(trial, {"other": "gate c"}) == expected
 
 
 def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
     for name in model_mutants_page.READ:
         (tmp_path / f"{name}.md").write_text("", encoding="utf-8")
     page = tmp_path / "mutants_txn_core_v1.md"
-    told = r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |"
-    page.write_text(f"### lib.fence\n\n{told}\n", encoding="utf-8")
-    one = Results("one", 3, {"k": row("k", "survived", **DIFFERENT), "i": row("i", "idle")})
+    listed = r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |"
+    page.write_text(f"### lib.fence\n\n{listed}\n", encoding="utf-8")
+    first = Results("one", 3, {"k": row("k", "survived", **DIFFERENT), "i": row("i", "idle")})
     same = Results("two", 1, {"k": row("k", "survived", **DIFFERENT)})
     (reason,) = reasons(tmp_path, "mutants_txn_core_v1")
     assert reason == Reason(
@@ -304,7 +308,7 @@ def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
         "| [txn_core_v1](mutants_txn_core_v1.md) | 1 | 0 | 1 | 0 | 0 | 0 | 0 |",
         "| [txn_core_v2](mutants_txn_core_v2.md) | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
     ]
-    lines = [*left([one, same], tmp_path)]
+    lines = [*left([first, same], tmp_path)]
     assert lines[0] == "### lib.fence"
     assert lines[4] == (
         r"| `may_open` | drop `shut` from `shut \| x` | one, two | `one` `c`, after 2 steps,"
@@ -312,22 +316,22 @@ def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
         " | [F3: 7](mutants_txn_core_v1.md#reasons) |"
     )
     kills = Results("three", 1, {"k": row("k", "killed")})
-    assert [*left([one, same, kills], tmp_path)] == []
-    counts = [*table([one, kills])][2:]
+    assert [*left([first, same, kills], tmp_path)] == []
+    counts = [*table([first, kills])][2:]
     assert counts[0] == "| [one](one.md) | `t` | 3 | 2 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
     assert counts[-1] == "| all |  | 4 | 3 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
 
 
 def test_the_page_has_the_models_that_were_tried() -> None:
-    """It may be behind a campaign that is under way, and never before one."""
+    """The page may be older than a running campaign, but not newer."""
     names = model_mutants_page.names(model_mutants.MODELS)
     results = model_mutants_page.read(model_mutants.RESULTS, names)
-    made = model_mutants_page.PAGE.read_text(encoding="utf-8")
-    told = re.findall(r"^\| \[(\w+)\]\(\1\.md\) \|[^|]*\| ([\d,]+) \| ([\d,]+) \|", made, re.M)
-    known = {one.model: one for one in results}
-    assert told
-    for model, _, tried in told:
-        assert int(tried.replace(",", "")) <= len(known[model].rows)
+    text = model_mutants_page.PAGE.read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\w+)\]\(\1\.md\) \|[^|]*\| ([\d,]+) \| ([\d,]+) \|", text, re.M)
+    by_model = {result.model: result for result in results}
+    assert listed
+    for model, _, tried in listed:
+        assert int(tried.replace(",", "")) <= len(by_model[model].rows)
 
 
 def test_results_name_no_place_of_a_machine() -> None:

@@ -1,4 +1,4 @@
-"""A profiler is told what machine code is called, and where it is."""
+"""The names and addresses of machine code for a profiler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_functions_are_where_they_are_said_to_be(
     better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perf_map, "FOLDER", tmp_path)
-    # What is installed goes with the test.
+    # Restores the original after the test.
     monkeypatch.setattr(build, "load", vars(build)["load"])
     perf_map.install()
     model = model_of(EXAMPLES[0].text)
@@ -29,13 +29,13 @@ def test_functions_are_where_they_are_said_to_be(
     code = compilation.best() if better else compilation.quick()
     (path,) = tmp_path.iterdir()
     assert path.name == f"perf-{os.getpid()}.map"
-    told: dict[str, tuple[int, int]] = {}
+    symbols: dict[str, tuple[int, int]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         address, size, name = line.split()
-        told[name] = int(address, 16), int(size, 16)
+        symbols[name] = int(address, 16), int(size, 16)
     for name in ("expand", "merge", "examine"):
-        assert told[f"0:{name}"][0] == code.engine.get_function_address(name)
-    # A function that only this code can call, and none that reaches into another.
-    assert "0:emit_late" in told
-    places = sorted(told.values())
-    assert all(one + size <= other for (one, size), (other, _) in pairwise(places))
+        assert symbols[f"0:{name}"][0] == code.engine.get_function_address(name)
+    # A function that only this code calls; no function overlaps another.
+    assert "0:emit_late" in symbols
+    extents = sorted(symbols.values())
+    assert all(start + size <= other for (start, size), (other, _) in pairwise(extents))

@@ -1,4 +1,4 @@
-"""Bytes per state, what replaces what, and the tables and charts that are made of it."""
+"""Bytes per state, replacement of results, and the tables and charts of measurements."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from itertools import pairwise
 import pytest
 from bench.chart import COLOURS, curves
 from bench.machine import Machine
-from bench.results import FIXED_BYTES, MANY, SPILLED, Made, Results, Row, Search
+from bench.results import FIXED_BYTES, MANY, SPILLED, Results, Row, Search, Session
 from bench.tables import tables
 
 MACHINE = Machine("one", 2, 1, "none", "0", "3", "0", "none", "none")
-MADE = Made("searches", "2026-11-23T12:00+00:00", 0.0, 1.0)
+SESSION = Session("searches", "2026-11-23T12:00+00:00", 0.0, 1.0)
 
 
 def search(case: str, *levels: tuple[int, float, float], note: str = "") -> Search:
-    """A search; of each level its distinct states, the bytes held, the peak in bytes a state."""
-    made = [
+    """A search; ``levels`` are distinct states, bytes in use, and peak bytes per state."""
+    rows = [
         {"level": n, "distinct": d, "generated": d, "seconds": 1.0, "resident": r, "most": m}
         for n, (d, r, m) in enumerate(levels, 1)
     ]
     distinct = levels[-1][0]
-    return Search(case, 2, 1, distinct, 2 * distinct, 1.0, {}, {}, made, 0.0, note)
+    return Search(case, 2, 1, distinct, 2 * distinct, 1.0, {}, {}, rows, 0.0, note)
 
 
 def row(tool: str, user: float) -> Row:
@@ -41,28 +41,28 @@ def row(tool: str, user: float) -> Row:
 def test_bytes_that_grow_with_the_states(
     levels: list[tuple[int, float, float]], end: float, most: float
 ) -> None:
-    found = search("N = 9", *levels)
-    assert (found.growing, found.growing_most) == pytest.approx((end, most))
+    measured = search("N = 9", *levels)
+    assert (measured.growing, measured.growing_most) == pytest.approx((end, most))
 
 
 def test_a_case_that_is_measured_again_replaces_the_one_of_its_name_and_note() -> None:
-    told = Results(MACHINE)
+    results = Results(MACHINE)
     plain, away = search("N = 9", (5, 1, 1)), search("N = 9", (5, 1, 1), note=SPILLED)
-    told.replace(MADE, [], [plain, away])
+    results.replace(SESSION, [], [plain, away])
     again = search("N = 9", (6, 1, 1), note=SPILLED)
-    told.replace(MADE, [], [again])
-    assert told.search("N = 9", 2) is plain
-    assert told.search("N = 9", 2, SPILLED) is again
-    assert len(told.searches) == 2
+    results.replace(SESSION, [], [again])
+    assert results.search("N = 9", 2) is plain
+    assert results.search("N = 9", 2, SPILLED) is again
+    assert len(results.searches) == 2
 
 
 def test_bytes_on_disk_stand_beside_those_of_the_usual_search() -> None:
-    told = Results(MACHINE)
+    results = Results(MACHINE)
     whole = search("N = 9", (MANY, FIXED_BYTES + 9.0 * MANY, 20.0))
     away = search("N = 9", (MANY, FIXED_BYTES + 3.0 * MANY, 10.0), note=SPILLED)
-    told.replace(MADE, [], [whole, away, search("few", (9, 1, 1))])
-    (found,) = (one for one in tables(told) if one.name == "compressed")
-    assert found.rows == [["N = 9", "1", f"{MANY:,}", "9.0", "11.6", "3.0", "1.6"]]
+    results.replace(SESSION, [], [whole, away, search("few", (9, 1, 1))])
+    (compressed,) = (table for table in tables(results) if table.name == "compressed")
+    assert compressed.rows == [["N = 9", "1", f"{MANY:,}", "9.0", "11.6", "3.0", "1.6"]]
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_bytes_on_disk_stand_beside_those_of_the_usual_search() -> None:
     ],
 )
 def test_the_version_before_may_have_failed(rows: list[Row], ratios: list[str]) -> None:
-    told = Results(MACHINE)
-    told.replace(Made("before", MADE.when, 0.0, 1.0), rows, [])
-    (found,) = (one for one in tables(told) if one.name == "before")
-    assert [cells[-1] for cells in found.rows] == ratios
+    results = Results(MACHINE)
+    results.replace(Session("before", SESSION.when, 0.0, 1.0), rows, [])
+    (comparison,) = (table for table in tables(results) if table.name == "before")
+    assert [cells[-1] for cells in comparison.rows] == ratios
 
 
 def test_names_stand_in_the_order_in_which_curves_end() -> None:

@@ -1,4 +1,4 @@
-"""The tables of what the engines with a solver cost: how they are measured, and where they go."""
+"""The measurements of the engines with a solver, their tables, and the page."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ between
 
 
 def test_a_search_is_timed_step_by_step() -> None:
-    told = symbolic.searched(Bound("classics/peterson", "writes_swapped", 9), 60.0)
-    assert (told.found, told.cut, len(told.seconds)) == ("MutualExclusion after 6 steps", "", 7)
-    assert list(told.seconds) == sorted(told.seconds)
+    result = symbolic.searched(Bound("classics/peterson", "writes_swapped", 9), 60.0)
+    assert (result.found, result.cut, len(result.seconds)) == (
+        "MutualExclusion after 6 steps",
+        "",
+        7,
+    )
+    assert list(result.seconds) == sorted(result.seconds)
 
 
 def test_constants_are_named() -> None:
@@ -70,4 +74,4 @@ def test_the_page_is_made_from_what_is_kept() -> None:
     kept = symbolic.read(symbolic.KEPT)
     page = symbolic.PAGE.read_text(encoding="utf-8")
     assert kept is None or symbolic.filled(page, kept) == page
-    assert {place["table"] for place in symbolic.PLACE.finditer(page)} == {"bounded", "proved"}
+    assert {section["table"] for section in symbolic.PLACE.finditer(page)} == {"bounded", "proved"}

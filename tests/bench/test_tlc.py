@@ -1,4 +1,4 @@
-"""What is read of TLC's output, what counts as the same, and the table. No TLC is needed here."""
+"""Reading TLC's output, comparing results, and the table. No TLC is needed here."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TOLD = {
 }
 
 
-def said(*names: str) -> str:
+def output_of(*names: str) -> str:
     """The output of a run in the mode for tools."""
     blocks = [TOLD[name] for name in names]
     return "".join(
@@ -83,16 +83,16 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
 
 
 @pytest.mark.parametrize(
-    ("output", "code", "wanted"),
+    ("output", "code", "expected"),
     [
-        (said("success", "done", "depth"), 0, Answer("ok", 195, 1195, 2)),
+        (output_of("success", "done", "depth"), 0, Answer("ok", 195, 1195, 2)),
         (
-            said("invariant", "behaviour", "one", "two", "counts", "depth"),
+            output_of("invariant", "behaviour", "one", "two", "counts", "depth"),
             12,
             Answer("invariant", 195, 1195, 2, 2, "Low", "Invariant Low is violated."),
         ),
         (
-            said("initial"),
+            output_of("initial"),
             12,
             Answer(
                 "invariant", 0, 0, None, 1, "Low",
@@ -100,7 +100,7 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
         (
-            said("constant"),
+            output_of("constant"),
             151,
             Answer(
                 "invariant", 0, 0, None, 1, "Low", "The invariant of Low is equal to FALSE",
@@ -108,7 +108,7 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
         (
-            said("computing", "lazy", "counts"),
+            output_of("computing", "lazy", "counts"),
             75,
             Answer(
                 "error", 195, 1195, None, None, "",
@@ -117,39 +117,39 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
         (
-            said("step", "behaviour", "one", "two", "counts"),
+            output_of("step", "behaviour", "one", "two", "counts"),
             13,
             Answer("step", 195, 1195, None, 2, "Slow", "Action property Slow is violated."),
         ),
         (
-            said("refined", "behaviour", "one", "two", "counts"),
+            output_of("refined", "behaviour", "one", "two", "counts"),
             13,
             Answer("step", 195, 1195, None, 2, "m_R", TOLD["refined"].partition("\n")[2].strip()),
         ),
         (
-            said("part"),
+            output_of("part"),
             12,
             Answer("invariant", 0, 0, None, 1, "m", TOLD["part"].partition("\n")[2].strip()),
         ),
         (
-            said("start"),
+            output_of("start"),
             13,
             Answer("start", 0, 0, None, 1, "m_R", TOLD["start"].partition("\n")[2].strip()),
         ),
         (
-            said("deadlock", "behaviour", "one", "counts"),
+            output_of("deadlock", "behaviour", "one", "counts"),
             11,
             Answer("deadlock", 195, 1195, None, 1, "", "Deadlock reached."),
         ),
         (
-            said("computing", "tail", "behaviour", "one", "two", "counts"),
+            output_of("computing", "tail", "behaviour", "one", "two", "counts"),
             255,
             Answer(
                 "error", 195, 1195, None, 2, "", "Attempted to apply Tail to the empty sequence."
             ),
         ),
         (
-            said("computing") + NESTED + said("behaviour", "one", "counts"),
+            output_of("computing") + NESTED + output_of("behaviour", "one", "counts"),
             76,
             Answer(
                 "error", 195, 1195, None, 1, "",
@@ -160,35 +160,35 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
     ids=["ok", "invariant", "initial", "constant", "lazy", "step", "refined", "part", "start",
          "deadlock", "error", "nested"],
 )  # fmt: skip
-def test_what_tlc_says(output: str, code: int, wanted: Answer) -> None:
-    assert answer(output, code) == wanted
+def test_what_tlc_says(output: str, code: int, expected: Answer) -> None:
+    assert answer(output, code) == expected
 
 
 def test_what_an_assert_says() -> None:
-    found = answer(said("computing", "assert", "behaviour", "one", "counts"), 14)
-    assert (found.ended, found.asserted) == ("error", "evaluation error: too much")
+    parsed = answer(output_of("computing", "assert", "behaviour", "one", "counts"), 14)
+    assert (parsed.ended, parsed.asserted) == ("error", "evaluation error: too much")
 
 
 @pytest.mark.parametrize(
-    ("output", "code", "why"),
+    ("output", "code", "reason"),
     [
         ("", 0, "neither an error nor a success"),
-        (said("success", "done", "depth"), 1, "exit code 1"),
-        (said("success", "counts", "depth"), 0, "neither an error nor a success"),
-        (said("success", "done"), 0, "neither an error nor a success"),
-        (said("done", "depth"), 0, "neither an error nor a success"),
-        (said("invariant", "behaviour", "one", "three", "counts"), 12, "a trace"),
-        (said("invariant", "behaviour", "one", "counts"), 13, "after message 2110"),
-        (said("computing", "sorts", "behaviour", "one", "counts"), 75, "check equality"),
-        (said("unread"), 150, "after message 3002"),
-        (said("bug", "success", "done", "depth"), 0, "an error of its own"),
-        (said("tail", "counts"), 255, "after message 2184"),
+        (output_of("success", "done", "depth"), 1, "exit code 1"),
+        (output_of("success", "counts", "depth"), 0, "neither an error nor a success"),
+        (output_of("success", "done"), 0, "neither an error nor a success"),
+        (output_of("done", "depth"), 0, "neither an error nor a success"),
+        (output_of("invariant", "behaviour", "one", "three", "counts"), 12, "a trace"),
+        (output_of("invariant", "behaviour", "one", "counts"), 13, "after message 2110"),
+        (output_of("computing", "sorts", "behaviour", "one", "counts"), 75, "check equality"),
+        (output_of("unread"), 150, "after message 3002"),
+        (output_of("bug", "success", "done", "depth"), 0, "an error of its own"),
+        (output_of("tail", "counts"), 255, "after message 2184"),
         (UNFINISHED, 0, "a message without its end"),
-        (said("success") + "@!@!@ENDMSG 2193 @!@!@\n", 0, "not nested"),
+        (output_of("success") + "@!@!@ENDMSG 2193 @!@!@\n", 0, "not nested"),
     ],
 )
-def test_what_cannot_be_read_is_no_answer(output: str, code: int, why: str) -> None:
-    with pytest.raises(Broken, match=why):
+def test_what_cannot_be_read_is_no_answer(output: str, code: int, reason: str) -> None:
+    with pytest.raises(Broken, match=reason):
         answer(output, code)
 
 
@@ -215,22 +215,22 @@ FALSE_STEP = "action jump:\n    require x == 1\n    assert false\n"
 def ran(more: str) -> tuple[Job, Outcome]:
     program = loaded(COUNTER.format(more=more))
     job = prepare(program, program.checks[0], Settings(engine="interpreter"))
-    found = engines.load("interpreter").run(
+    outcome = engines.load("interpreter").run(
         Request(job.model, properties=job.properties, deadlock=job.deadlock, keep_going=True)
     )
-    return job, found
+    return job, outcome
 
 
 def violated(name: str, length: int) -> Answer:
     return Answer("invariant", 1, 1, 1, length, name)
 
 
-def stopped(said: str | None, length: int | None) -> Answer:
-    return Answer("error", 1, 1, 1, length, "", "", said)
+def stopped(message: str | None, length: int | None) -> Answer:
+    return Answer("error", 1, 1, 1, length, "", "", message)
 
 
 @pytest.mark.parametrize(
-    ("more", "found", "wanted"),
+    ("more", "reported", "expected"),
     [
         ("terminal: true", Answer("ok", 4, 4, 4), None),
         ("terminal: true", Answer("ok", 4, 5, 4), "counts: generated"),
@@ -238,7 +238,7 @@ def stopped(said: str | None, length: int | None) -> Answer:
         ("terminal: true", violated("Low", 3), "TLC finds a problem"),
         ("terminal: true", stopped(None, 1), "TLC finds a problem"),
         (LOW, violated("Low", 3), None),
-        # TLC meets another problem of the same depth first.
+        # TLC reports another problem of the same depth first.
         (LOW, violated("Lower", 3), None),
         (LOW, Answer("step", 1, 1, 1, 3, "Slow"), None),
         (LOW, violated("Low", 4), "lengths of the traces"),
@@ -246,7 +246,7 @@ def stopped(said: str | None, length: int | None) -> Answer:
         (LOW, Answer("ok", 4, 4, 4), "TLC finds no problem"),
         (LOW, Answer("assumption", 0, 0, None), "verdicts"),
         (LOW, stopped(None, 3), "verdicts"),
-        # Deadlock is met in the last state, behind the violation.
+        # TLC reports the deadlock in the last state, after the violation.
         (f"{LOW}{ENDS}", violated("NoDeadlock", 4), "which problem comes first"),
         (ENDS, violated("NoDeadlock", 4), None),
         (ENDS, violated("NoDeadlock", 3), "lengths of the traces"),
@@ -255,20 +255,20 @@ def stopped(said: str | None, length: int | None) -> Answer:
         (FALSE_STEP, stopped("assertion: false", 3), "lengths of the traces"),
         (FALSE_STEP, stopped("evaluation error: false", 2), "verdicts"),
         (FALSE_STEP, stopped(None, 2), "verdicts"),
-        # TLC may look for deadlocks by itself, and then meets what is one level on before them.
+        # TLC may check for deadlock itself, and then reports problems of the next level first.
         (HALTS, violated("Even", 3), None),
         (f"{HALTS}{ENDS}", violated("Even", 3), "which problem comes first"),
-        # An invariant that asks what is enabled meets an error one level early.
+        # An error in an invariant that uses `enabled` is reported one level early.
         (f"{LOW}action jump:\n    require x == 2\n    x = x + 8\n", stopped(None, 3), None),
     ],
 )
-def test_differences(more: str, found: Answer, wanted: str | None) -> None:
+def test_differences(more: str, reported: Answer, expected: str | None) -> None:
     job, ours = ran(more)
-    assert difference(job, ours, found, exported(job, "m")) == wanted
+    assert difference(job, ours, reported, exported(job, "m")) == expected
 
 
 class Overflowing(Tlc):
-    """A TLC that stops, whatever it is asked."""
+    """A TLC that always stops with an overflow."""
 
     def run(self, exported: Exported) -> Answer:
         return Answer("error", 1, 1, None, 1, "", "Overflow when computing 2147483647+1")
@@ -276,15 +276,15 @@ class Overflowing(Tlc):
 
 def test_an_overflow_is_no_difference() -> None:
     program = loaded(COUNTER.format(more="terminal: true"))
-    found = compare(program, program.checks[0], Overflowing("java", Path("none")), 9)
-    assert found == Comparison(refused=BEYOND)
-    # Three states are too many for one that may have two.
+    comparison = compare(program, program.checks[0], Overflowing("java", Path("none")), 9)
+    assert comparison == Comparison(refused=BEYOND)
+    # Three states exceed a limit of two.
     few = compare(program, program.checks[0], Overflowing("java", Path("none")), 2)
     assert few == Comparison(refused="more than 2 states")
 
 
 class Blind(Tlc):
-    """A TLC that finds nothing among the four states of the counter."""
+    """A TLC that finds no problem among the four states of the counter."""
 
     def run(self, exported: Exported) -> Answer:
         return Answer("ok", 4, 4, 4)
@@ -293,12 +293,12 @@ class Blind(Tlc):
 def test_a_reachable_is_compared_by_itself() -> None:
     """TLC does not evaluate it in the run of the check, where it is a comment."""
     program = loaded(COUNTER.format(more="reachable Far: 1 // x > 5\nterminal: true"))
-    found = compare(program, program.checks[0], Blind("java", Path("none")), 9)
-    assert [run.difference for run in found.runs] == [None, "TLC finds no problem"]
+    comparison = compare(program, program.checks[0], Blind("java", Path("none")), 9)
+    assert [run.difference for run in comparison.runs] == [None, "TLC finds no problem"]
 
 
 class Patient(Tlc):
-    """A TLC that knows the answer to one property at a time, and finds all of them satisfied."""
+    """A TLC that answers for one property at a time, and reports all of them as satisfied."""
 
     def run(self, exported: Exported) -> Answer:
         if len(exported.properties) > 1:
@@ -313,27 +313,30 @@ def test_formulas_are_compared_one_by_one_if_tlc_times_out() -> None:
     )
     program = loaded(COUNTER.format(more=formulas))
     tlc = Patient("java", Path("none"))
-    found = compare_formulas(program, program.checks[0], tlc, 9, "interpreter")
-    # Nothing is fair, so A is violated; the oracle says so, too.
-    assert found[0].refused == TLC_WRONG
-    assert [str(one.runs[0].ours).partition(":")[0] for one in found[1:]] == ["ok", "ok"]
-    assert [one.difference for one in found[1:]] == [None, None]
+    comparisons = compare_formulas(program, program.checks[0], tlc, 9, "interpreter")
+    # No action is fair, so A is violated; the oracle agrees.
+    assert comparisons[0].refused == TLC_WRONG
+    assert [str(comparison.runs[0].ours).partition(":")[0] for comparison in comparisons[1:]] == [
+        "ok",
+        "ok",
+    ]
+    assert [comparison.difference for comparison in comparisons[1:]] == [None, None]
     timed_out = compare(program, program.checks[0], Patient("java", Path("none")), 9)
     assert timed_out.refused == "TLC: no answer within 1 s"
 
 
 def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
-    """The same module is run once: here there is no Java to run it again."""
-    made = Exported("m", "module", "configuration")
+    """An equal module runs only once; Java is not available here for a second run."""
+    module = Exported("m", "module", "configuration")
     with pytest.raises(FileNotFoundError):
-        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made)
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(module)
 
     class Once(Tlc):
         def _run(self, exported: Exported) -> tuple[str, int]:
-            return said("success", "done", "depth"), 0
+            return output_of("success", "done", "depth"), 0
 
-    answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(made)
-    assert Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made) == answered
+    answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(module)
+    assert Tlc("no java", tmp_path / "none", tmp_path / "kept").run(module) == answered
     with pytest.raises(FileNotFoundError):
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
 
@@ -354,13 +357,13 @@ def test_what_the_system_killed_is_not_kept(tmp_path: Path) -> None:
 def test_the_table(tmp_path: Path) -> None:
     same = Side("ok", Counts(4, 5, 4))
     other = Side("ok", Counts(4, 1006, 4))
-    found = [
+    results = [
         ("k/m", "c", Comparison((Run("the check", same, same),))),
         ("k/m", "d", Comparison((Run("the check", same, other, "counts: generated"),))),
         ("k/m", "e", Comparison(refused="more than 9 states")),
         ("k/m", "f", Comparison(refused="something")),
     ]
-    text = table(found, 9)
+    text = table(results, 9)
     assert text.splitlines() == [
         "Of 4 shipped checks, 1 have more than 9 distinct states, and 1 are not exported.",
         "TLC agrees on 1 of the 2 others.",

@@ -1,4 +1,4 @@
-"""The jobs of docs/ci.md are what the systems read that they are for, by those systems' schemas."""
+"""The jobs of docs/ci.md are valid by the schemas of their systems."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.support.processes import finished
 PAGE = ROOT / "docs" / "ci.md"
 BLOCK = re.compile(r"^```yaml (?P<kind>[\w-]+)\n(?P<text>.*?)^```$", re.M | re.S)
 SCHEMAS = {"github-workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci"}
-BLOCKS = [(found["kind"], found["text"]) for found in BLOCK.finditer(PAGE.read_text("utf-8"))]
+BLOCKS = [(match["kind"], match["text"]) for match in BLOCK.finditer(PAGE.read_text("utf-8"))]
 
 
 def complaints(kind: str, text: str, folder: Path) -> str:
-    """What the schema says of a file; "" where it is valid."""
+    """The schema's complaints about a file; "" if it is valid."""
     path = folder / "job.yml"
     path.write_text(text, encoding="utf-8")
     checker = (sys.executable, "-m", "check_jsonschema", "--builtin-schema")

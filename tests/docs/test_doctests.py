@@ -1,4 +1,4 @@
-"""The examples in docstrings show what they say."""
+"""The examples in docstrings show their actual results."""
 
 from __future__ import annotations
 

@@ -1,24 +1,24 @@
-"""Every example of the documentation is run, and what a page shows as output is what is printed.
+"""Every example of the documentation runs, and the output on a page is the actual output.
 
 The info string of a fenced block says what the block claims:
 
-    fence check         a whole spec; each of its checks comes out as expected
+    fence check         a whole spec; each of its checks has the expected result
     fence error F401    a whole spec, refused with exactly these codes
     fence refused F811  a whole spec, which the engine that runs it refuses with these codes
     fence warning F420  a whole spec, usable, with exactly these warnings
-    fence fails F901    a whole spec whose run ends at a place of this code
-    fence module        a module for the specs below it to import
-    fence prelude       declarations that the blocks below share (a new prelude replaces them)
+    fence fails F901    a whole spec whose run ends in an error with this code
+    fence module        a module that the specs below it can import
+    fence prelude       declarations shared by the blocks below (a new prelude replaces them)
     fence declarations  declarations that may follow the prelude
-    fence statements    the body of an action behind the prelude
+    fence statements    the body of an action after the prelude
     fence true          lines that are true in the prelude's initial state
-    console             commands and exactly what they print; a line "..." stands for any lines
+    console             commands and their exact output; a line "..." matches any lines
     python              a program that runs to its end
     mermaid of=M.C      the diagram of the trace that check C of Kafka's model M finds
-    diff                a change to the file named by ``file=``, which later blocks see
+    diff                a change to the file named by ``file=``, visible to later blocks
 
-A block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
-that differ from run to run (times, memory, versions) are compared as if they were equal.
+A block with ``file=NAME`` is also a file for the commands of later blocks. Numbers that differ from
+run to run (times, memory, versions) are not compared.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ VARYING = [
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block, with the prelude and the files that the blocks above it have set up."""
+    """A fenced block, with the prelude and the files that the blocks above it define."""
 
     page: Path
     line: int
@@ -75,7 +75,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page that claim something, in order."""
+    """The blocks of a page with claims, in order."""
     text = page.read_text(encoding="utf-8")
     prelude = ""
     files: dict[str, str] = {}
@@ -95,7 +95,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def patched(text: str, diff: str, where: str) -> str:
-    """``text`` after a change; ``@@`` parts its hunks, and each must fit in exactly one place."""
+    """``text`` after a change; ``@@`` separates its hunks, and each must match exactly once."""
     for hunk in re.split(r"^@@\n", diff, flags=re.M):
         lines = hunk.splitlines()
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-", ""))
@@ -113,7 +113,7 @@ DIAGRAMS = [block for block in BLOCKS if block.words[0] == "mermaid"]
 
 
 def run(words: list[str], folder: Path) -> tuple[int, str]:
-    """The exit code of the command, and what it prints where there is no terminal."""
+    """The exit code of the command, and its output without a terminal."""
     printed = StringIO()
     with chdir(folder), redirect_stdout(printed), redirect_stderr(printed):
         code = main(words)
@@ -125,7 +125,7 @@ def indented(text: str) -> str:
 
 
 def spec_of(block: Block) -> str:
-    """The whole spec that a ``fence`` block stands for."""
+    """The complete spec of a ``fence`` block."""
     match block.words[1:2]:
         case ("check" | "error" | "refused" | "warning" | "fails" | "prelude" | "module",):
             return block.text
@@ -142,7 +142,7 @@ def spec_of(block: Block) -> str:
 
 
 def build_all(path: Path) -> list[Problem]:
-    """The warnings of a spec; raises `Rejected` for one that cannot be used."""
+    """The warnings of a spec; raises `Rejected` if it cannot be used."""
     program = load(path)
     models = [build(program, check) for check in program.checks]
     for model, check in zip(models, program.checks, strict=True):
@@ -151,7 +151,7 @@ def build_all(path: Path) -> list[Problem]:
 
 
 def problems(path: Path) -> list[Problem]:
-    """Everything that is told about a spec."""
+    """All problems of a spec."""
     try:
         return build_all(path)
     except Rejected as rejected:
@@ -160,7 +160,7 @@ def problems(path: Path) -> list[Problem]:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of the same width and abilities everywhere, on a machine that is never slow."""
+    """A terminal of the same width and capabilities everywhere, on a machine that is never slow."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -176,13 +176,13 @@ def test_spec(block: Block, tmp_path: Path) -> None:
     codes = [word for word in block.words[2:] if "=" not in word]
     match block.words[1]:
         case "error" | "warning" as kind:
-            told = problems(path)
-            assert sorted({problem.code for problem in told}) == codes, [*map(str, told)]
-            assert all(problem.warning == (kind == "warning") for problem in told)
+            reported = problems(path)
+            assert sorted({problem.code for problem in reported}) == codes, [*map(str, reported)]
+            assert all(problem.warning == (kind == "warning") for problem in reported)
         case "refused":
             assert not build_all(path)
-            found = plan(Request((path,))).problems
-            assert sorted({problem.code for problem in found}) == codes, [*map(str, found)]
+            refusals = plan(Request((path,))).problems
+            assert sorted({problem.code for problem in refusals}) == codes, [*map(str, refusals)]
         case "fails":
             finding = api.check(path).first.finding
             assert finding is not None
@@ -198,7 +198,7 @@ def test_spec(block: Block, tmp_path: Path) -> None:
 
 
 def set_up(block: Block, folder: Path) -> None:
-    """The folder as the reader of a page has it at this block."""
+    """The folder as a reader of the page has it at this block."""
     for shipped in ("models", "invariants", "docs"):
         (folder / shipped).symlink_to(ROOT / shipped)
     for name, text in block.files.items():
@@ -237,7 +237,7 @@ def test_session(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -
 
 
 def steady(text: str) -> str:
-    """``text`` without what differs from run to run, and without spaces at line ends."""
+    """``text`` without parts that differ from run to run, and without spaces at line ends."""
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
@@ -245,7 +245,7 @@ def steady(text: str) -> str:
 
 @pytest.mark.parametrize("block", DIAGRAMS, ids=str)
 def test_diagram(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The interpreter is asked, which has nothing to compile for these few thousand states."""
+    """Runs the interpreter, which needs no compilation for these few thousand states."""
     model, check = block.words[1].removeprefix("of=").split(".")
     words = ["check", f"kafka/{model}", "--check", check, "--engine", "interpreter", "--slow"]
     run([*words, "--trace", "trace.itf.json"], tmp_path)

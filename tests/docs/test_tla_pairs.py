@@ -1,8 +1,8 @@
-"""TLC and Fencepost count the same for each pair of docs/for-tla-users.md.
+"""TLC and Fencepost agree on the counts of each pair of docs/for-tla-users.md.
 
-A block ``tla`` is a module, and behind its last line what TLC reads as its configuration, so that
-the whole may be put into a file as it is. The spec is the next block ``fence check``. Where the
-block says ``orbits``, TLC counts these.
+A block ``tla`` is a module, followed after its last line by TLC's configuration, so that the block
+can be saved as one file. The spec is the next block ``fence check``. For blocks with ``orbits``,
+TLC counts orbits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A module of TLA+, its configuration, the spec beside it, and the modules that it imports."""
+    """A module of TLA+, its configuration, the corresponding spec, and the modules that it
+    imports.
+    """
 
     name: str
     module: str
@@ -39,7 +41,7 @@ class Pair:
 
 def pairs() -> list[Pair]:
     """The pairs of the page, in order."""
-    found: list[Pair] = []
+    collected: list[Pair] = []
     tla: tuple[bool, str] | None = None
     modules: dict[str, str] = {}
     for block in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
@@ -52,13 +54,13 @@ def pairs() -> list[Pair]:
                 orbits, text = tla
                 module, _, configuration = text.rpartition("====\n")
                 (name, *_) = re.findall(r"MODULE (\w+)", module)
-                found.append(
+                collected.append(
                     Pair(name, f"{module}====\n", configuration, block["text"], modules, orbits)
                 )
                 tla = None
             case _:
                 pass
-    return found
+    return collected
 
 
 PAIRS = pairs()

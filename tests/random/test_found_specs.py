@@ -1,4 +1,6 @@
-"""Specs that random ones led to: each once broke something, and says of itself what is right."""
+"""Regression specs from random generation: each once revealed a bug, and states its right
+result.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ def test_found_spec(name: str) -> None:
         assert problems(run.model) == []
         assert run.by("interpreter").verdict == "ok"
         if name != "membership in a wide interval":
-            # The second interpreter, and an interval with other ends, would count to 2^32.
+            # The second interpreter, or an interval with other bounds, would count to 2^32.
             naive_agrees(run, limited=False)
             for rule in RULES:
                 rewrite_agrees(text, rule)

@@ -1,4 +1,4 @@
-"""The oracle for properties of behaviours in `tests.naive`, compared with answers by hand."""
+"""The oracle for temporal properties in `tests.naive`, compared with answers by hand."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ property P: {3}
     ],
 )
 def test_what_the_oracle_says(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
-    """Worked out by hand."""
+    """Answers worked out by hand."""
     assert truth_of(behaviour_run(LOOP.format(*fairness, formula))) == verdict
 
 
 STRENGTH_MATTERS = (218, 255, 268, 292)
-"""Specs whose answer is another one if weak and strong fairness are exchanged; they are few."""
+"""The few specs with another answer if weak and strong fairness are exchanged."""
 
 
 def test_the_oracle_distinguishes_kinds_of_fairness() -> None:
@@ -73,7 +73,7 @@ def test_the_oracle_refuses_other_lassos() -> None:
             continue
         graph, states, loop = graph_of(spec.model), lasso.states, lasso.loop
         assert wrong_lasso(spec.model, graph, formula_of(spec), states, loop) is None
-        # It ends elsewhere, begins elsewhere, or violates something else.
+        # The lasso ends elsewhere, begins elsewhere, or violates something else.
         for others, formula in (
             (states[:-1], formula_of(spec)),
             (states[1:], formula_of(spec)),

@@ -1,4 +1,4 @@
-"""Random specs: each is understood, runs the same way every time, and can be shown."""
+"""Random specs: each elaborates, runs deterministically, and can be reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.source import Source
 
 FIXED = 300
-"""So many fixed specs show that growth is healthy."""
+"""Number of fixed specs that show a healthy distribution."""
 ENGINE = "interpreter"
 MOST = 400
 
@@ -54,13 +54,13 @@ def test_makes_well_formed_models(text: str) -> None:
 
 
 def test_fails_in_every_kind_of_place() -> None:
-    """Growth is healthy: every verdict occurs, and errors in all places where there can be some."""
+    """Every verdict occurs, and evaluation errors in every place where they are possible."""
     verdicts, places = growth(range(FIXED))
     wanted = {*PROPERTIES, "assume", "initially", "initial value", "where of an initial value"}
     wanted |= {"guard", "choice", "send", "change", "ghost change", LOOKED_AT}
     assert wanted - set(places) == set()
     assert {item.value for item in Verdict} - set(verdicts) == set()
-    # Most specs are searched beyond their first error.
+    # Most specs are searched past their first error.
     assert sum(verdicts.values()) == FIXED
     assert FIXED / 8 < verdicts["error"] < FIXED / 3
     assert verdicts["ok"] > FIXED / 8
@@ -75,7 +75,7 @@ def test_runs_the_same_way_twice(text: str) -> None:
 
 
 def unplaced(seen: Observed) -> Observed:
-    """What was observed, but for places in the text."""
+    """The observation without positions in the text."""
     return replace(
         seen,
         findings=tuple(
@@ -111,14 +111,14 @@ def test_can_be_reported(text: str) -> None:
         run = bounded(run_of(read, check), MOST)
         model = run.model
         job = Job(read, check, model, ENGINE, run.properties, run.deadlock, run.limits, Settings())
-        found = replace(run, keep_going=True).outcome(ENGINE)
-        result = judge(job, found)
+        outcome = replace(run, keep_going=True).outcome(ENGINE)
+        result = judge(job, outcome)
         page = Page()
         write_check(page, result)
         assert page.text()
         assert dumps(spec_object("random.fence", "0", [result]))
         runner = Runner(model)
-        for finding in found.findings:
+        for finding in outcome.findings:
             if finding.trace is None:
                 continue
             assert first_impossible(runner, finding.trace) is None
@@ -126,15 +126,15 @@ def test_can_be_reported(text: str) -> None:
             assert not why.spare, "a shortest trace has no step to spare"
             if not any(variable.kind == "channel" for variable in model.variables):
                 assert_all_needed(finding, why)
-            made = result_document(result, finding, "0", why)
-            data = itf.dumps(made)
+            document = result_document(result, finding, "0", why)
+            data = itf.dumps(document)
             again = itf.read(data.encode(), "trace.itf.json")
             assert itf.dumps(again) == data
-            assert rendered(again) == rendered(made)
+            assert rendered(again) == rendered(document)
 
 
 def rendered(document: TraceDocument) -> tuple[str, ...]:
-    """A trace in every form."""
+    """A trace in every format."""
     page = Page()
     write_trace(page, document)
     forms = (html(document), mermaid(document), dot(document), dumps(trace_json(document)))
@@ -142,8 +142,8 @@ def rendered(document: TraceDocument) -> tuple[str, ...]:
 
 
 def assert_all_needed(finding: Finding, why: Causes) -> None:
-    """Steps that the end does not need, directly or not, could be left out of the trace; where
-    the trace is a shortest one there are none.
+    """Requires that the end of a shortest trace depends on all its steps: a step without influence
+    on it, direct or indirect, could be left out.
     """
     if finding.property is None:
         return
@@ -154,8 +154,8 @@ def assert_all_needed(finding: Finding, why: Causes) -> None:
 @random
 @given(specs())
 def test_a_step_needs_only_what_it_is_said_to_need(text: str) -> None:
-    """The steps that a step needs, and those that they need, lead to it by themselves, and it does
-    there what it did. Channels are left out: in them it is room that would be missing.
+    """The causes of a step, direct and indirect, suffice to reach it, and it has the same effect
+    then. Channels are excluded, because leaving out a receive may leave too little room.
     """
     for model in (run.model for run in runs_of(text)):
         if any(variable.kind == "channel" for variable in model.variables):
@@ -171,65 +171,65 @@ def test_a_step_needs_only_what_it_is_said_to_need(text: str) -> None:
 
 
 def wandering(runner: Runner, most: int) -> list[Step]:
-    """Some way through a model; now and then it takes the last step of those that there are."""
+    """A walk through a model; now and then it takes the last of the enabled steps."""
     steps: list[Step] = []
     for turn in range(most):
         state = steps[-1].state if steps else None
-        tried = [*(runner.initial() if not steps else runner.successors(state or ()))]
-        if not tried or (steps and state is None):
+        options = [*(runner.initial() if not steps else runner.successors(state or ()))]
+        if not options or (steps and state is None):
             break
-        moving = [one for one in tried if one.state != state] or tried
-        one = moving[(turn * 5 + 3) % len(moving)]
-        steps.append(Step(one.action, one.choices, one.state))
-        if one.state is None:
+        moving = [choice for choice in options if choice.state != state] or options
+        choice = moving[(turn * 5 + 3) % len(moving)]
+        steps.append(Step(choice.action, choice.choices, choice.state))
+        if choice.state is None:
             break
     return steps if steps and steps[0].state is not None else []
 
 
 def closure(needs: Sequence[Sequence[int]], start: Sequence[int]) -> set[int]:
-    """The positions in ``start`` and all that they need, directly or not."""
-    found: set[int] = set()
+    """The positions in ``start`` and all their causes, direct and indirect."""
+    reached: set[int] = set()
     waiting = list(start)
     while waiting:
         position = waiting.pop()
-        if position not in found:
-            found.add(position)
+        if position not in reached:
+            reached.add(position)
             waiting += needs[position]
-    return found
+    return reached
 
 
 def same_effect(runner: Runner, steps: Sequence[Step], kept: Sequence[int]) -> bool:
-    """Whether the kept steps can be taken, and what the last one changed is the same there."""
+    """Whether the kept steps can be taken, and the last one has the same effect there."""
     state = steps[0].state
     for position in kept:
         assert state is not None
         wanted = steps[position]
-        found = next(
+        match = next(
             (
-                one
-                for one in runner.successors(state)
-                if (one.action, one.choices) == (wanted.action, wanted.choices)
-                and (one.state is None) == (wanted.state is None)
+                step
+                for step in runner.successors(state)
+                if (step.action, step.choices) == (wanted.action, wanted.choices)
+                and (step.state is None) == (wanted.state is None)
             ),
             None,
         )
-        if found is None:
+        if match is None:
             return False
         if position == kept[-1] and wanted.state is not None:
             before = steps[position - 1].state
             assert before is not None
-            assert found.state is not None
-            changed = zip(runner.model.variables, before, wanted.state, found.state, strict=True)
+            assert match.state is not None
+            changed = zip(runner.model.variables, before, wanted.state, match.state, strict=True)
             return all(
                 leaves(variable.type, old, new) <= everything(variable.type, here)
                 for variable, old, new, here in changed
             )
-        state = found.state
+        state = match.state
     return True
 
 
 def everything(kind: Type, value: Value, path: tuple[int, ...] = ()) -> set[object]:
-    """The values at the smallest places of a value: keys of maps and fields of records."""
+    """The values at the leaves of a value, below keys of maps and fields of records."""
     match kind, value:
         case types.Map(value=inner), tuple():
             parts = [(n, inner, item) for n, item in enumerate(value)]
@@ -243,5 +243,5 @@ def everything(kind: Type, value: Value, path: tuple[int, ...] = ()) -> set[obje
 
 
 def leaves(kind: Type, old: Value, new: Value) -> set[object]:
-    """What is new at the smallest places that changed."""
+    """The changed leaves."""
     return everything(kind, new) - everything(kind, old)
