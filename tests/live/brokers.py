@@ -1,4 +1,4 @@
-"""Real brokers on this machine, from the jars that Maven brings: KRaft nodes."""
+"""Real brokers on this machine, KRaft nodes from jars that Maven downloads."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ from fencepost.checker.kafka.requests import Connection, create_topic, find_coor
 
 POM = ROOT / "tests" / "live" / "pom.xml"
 JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost" / "kafka"))
-"""A folder for each release that was wanted so far."""
+"""A folder for each release that was needed so far."""
 RELEASE = "4.4.0"
 HOST = "127.0.0.1"
 CONTROLLER = "controller"
 PATIENCE = 150.0
-"""Seconds in which a broker has to be there, or to do what it was asked for, on a busy machine too.
-"""
+"""Timeout in seconds for the start of a broker or for a request, also on a busy machine."""
 _CLUSTER = "Zm9v0000000000000000AA"
 _FEATURE = "transaction.version"
 _taken: set[int] = set()
 
 
 def jars(release: str) -> Path:
-    """The folder with the jars of a release; Maven brings them if need be."""
+    """The folder with the jars of a release, which Maven downloads if necessary."""
     folder = JARS / release
     if not folder.is_dir():
         partial = JARS / f".{release}.{os.getpid()}"
@@ -52,17 +51,17 @@ def jars(release: str) -> Path:
 
 
 def free_port() -> int:
-    """A port that nobody has, below those that a system gives to outgoing connections, which might
-    take it before the broker does.
+    """An unused port, below the range of ports for outgoing connections, which could take it before
+    the broker does.
     """
     while True:
         port = random.randrange(20_000, 32_000)
         if port in _taken:
             continue
         _taken.add(port)
-        with socket.socket() as one:
+        with socket.socket() as probe:
             try:
-                one.bind((HOST, port))
+                probe.bind((HOST, port))
             except OSError:
                 continue
             return port
@@ -77,15 +76,15 @@ while :; do
     wait "$child"
 done
 """
-"""Starts a program again whenever it is killed, as what runs a broker usually does."""
+"""Restarts a program whenever it is killed, as a broker's service manager usually does."""
 
 
 class Broker:
-    """A node: broker and controller, or (``controller``: its port) a second broker.
+    """A node: broker and controller, or a second broker if ``controller`` is the first one's port.
 
-    One that is ``supervised`` is started again when something kills it; `killed_by` says how.
-    ``hosts`` is a file in which it finds the address of the controller, which is called
-    `CONTROLLER` then: so two brokers may reach it by different ways.
+    A ``supervised`` broker is restarted when something kills it; `killed_by` is the command for
+    that. ``hosts`` is a file with the address of the controller under the name `CONTROLLER`, so
+    that two brokers can reach it through different addresses.
     """
 
     def __init__(
@@ -153,7 +152,7 @@ class Broker:
         return self.folder / "data"
 
     def start(self) -> None:
-        """Starts the process, if it does not run, and waits until it takes requests."""
+        """Starts the process, unless it runs, and waits until it accepts requests."""
         if self._process is not None and self._process.poll() is None:
             return
         with (self.folder / "broker.log").open("ab") as log:
@@ -170,10 +169,10 @@ class Broker:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.folder / "broker.log").read_text()[-3000:]
-        # A process that is being killed may still accept a connection, and answers nothing.
+        # A process that is being killed may still accept a connection without answering.
         try:
-            with closing(Connection(HOST, self.port)) as one:
-                one.ask(requests.features())
+            with closing(Connection(HOST, self.port)) as connection:
+                connection.ask(requests.features())
         except Unreachable:
             return False
         return True
@@ -184,18 +183,18 @@ class Broker:
 
     @property
     def killed_by(self) -> str:
-        """A command that kills the broker, which is then started again."""
+        """A command that kills the broker, which is then restarted."""
         assert self._supervised
         return f"kill -KILL $(cat '{self._pid}')"
 
     def signalled_by(self, name: str) -> str:
-        """A command that sends the process a signal: STOP, CONT."""
+        """A command that sends a signal (STOP, CONT) to the process."""
         assert self._process is not None
         assert not self._supervised
         return f"kill -{name} {self._process.pid}"
 
     def kill(self) -> None:
-        """Kills the process. One that is supervised is there again when this is done."""
+        """Kills the process; a supervised one is running again on return."""
         assert self._process is not None
         if not self._supervised:
             self._process.kill()
@@ -208,9 +207,9 @@ class Broker:
         until(self._answers)
 
     def stop(self) -> None:
-        """Ends the process, whatever it is doing."""
-        for one in self._connections:
-            one.close()
+        """Ends the process in any state."""
+        for connection in self._connections:
+            connection.close()
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -220,21 +219,21 @@ class Broker:
             self.kill()
 
     def connection(self) -> Connection:
-        """A connection, which is closed when the broker is stopped."""
+        """A connection that is closed when the broker stops."""
         self._connections.append(Connection(HOST, self.port))
         return self._connections[-1]
 
 
 @contextmanager
 def running(*brokers: Broker) -> Generator[None]:
-    """Brokers that are over when the block is, with their data."""
+    """Runs brokers within the block; their data is deleted afterwards."""
     try:
-        for one in brokers:
-            one.start()
+        for broker in brokers:
+            broker.start()
         yield
     finally:
-        for one in reversed(brokers):
-            one.stop()
+        for broker in reversed(brokers):
+            broker.stop()
 
 
 def removed(broker: Broker) -> None:
@@ -242,7 +241,7 @@ def removed(broker: Broker) -> None:
 
 
 def until(done: Callable[[], bool]) -> None:
-    """Waits until something holds."""
+    """Waits until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < end, f"not within {PATIENCE:.0f} s: {done}"
@@ -250,7 +249,9 @@ def until(done: Callable[[], bool]) -> None:
 
 
 def accepted(connection: Connection, request: Callable[[], Any]) -> Any:
-    """Asks until the answer has no error, as a cluster that has just started says "not yet"."""
+    """Repeats a request until the answer has no error, since a cluster that has just started
+    refuses requests.
+    """
     answers: list[Any] = []
 
     def asked() -> bool:
@@ -263,20 +264,22 @@ def accepted(connection: Connection, request: Callable[[], Any]) -> Any:
 
 @contextmanager
 def with_level(broker: Broker, level: int) -> Generator[None]:
-    """``transaction.version`` is this one inside."""
+    """Sets ``transaction.version`` within the block."""
     connection = broker.connection()
 
-    def found() -> int:
+    def present() -> int:
         levels = connection.ask(requests.features()).finalized_features
-        return int(next(one.max_version_level for one in levels if one.name == _FEATURE))
+        return int(
+            next(feature.max_version_level for feature in levels if feature.name == _FEATURE)
+        )
 
     def change(wanted: int) -> None:
-        before = found()
+        before = present()
         if before != wanted:
             accepted(connection, lambda: requests.set_feature(_FEATURE, wanted, wanted < before))
-            until(lambda: found() == wanted)
+            until(lambda: present() == wanted)
 
-    before = found()
+    before = present()
     change(level)
     try:
         yield
@@ -285,7 +288,7 @@ def with_level(broker: Broker, level: int) -> Generator[None]:
 
 
 def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connection:
-    """A connection to a broker that has a topic, and a coordinator of transactions."""
+    """A connection to a broker with a topic and a coordinator of transactions."""
     connection = broker.connection()
     where = [[1]] * partitions
     accepted(connection, lambda: create_topic(topic, where))
@@ -294,7 +297,8 @@ def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connectio
 
 
 if __name__ == "__main__":
-    # What the tests need of Maven's repository, release by release. Code 3: Maven cannot bring it.
+    # Downloads the files that the tests need from Maven's repository, release by release. Exit code
+    # 3: Maven cannot download them.
     for wanted in sys.argv[1:]:
         try:
             print(jars(wanted))

@@ -1,4 +1,4 @@
-"""Clients of real brokers, and the words of the command line that recordings of them need."""
+"""Clients of real brokers, and the command-line arguments for recordings of them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def address(broker: Broker) -> tuple[str, str]:
 
 
 def driven(level: int, broker: Broker, *words: str, **options: str) -> int:
-    """Drives brokers, of which this one is known, by the rules of their release."""
-    said = {"bootstrap": f"{HOST}:{broker.port}", **options}
-    system = [word for name, value in said.items() for word in ("--option", f"{name}={value}")]
+    """Drives brokers, reached through this one, by the rules of their release."""
+    options_ = {"bootstrap": f"{HOST}:{broker.port}", **options}
+    system = [word for name, value in options_.items() for word in ("--option", f"{name}={value}")]
     spec = str(MODELS / f"conform_answers_v{level}.fence")
     return main(["drive", spec, "--check", "r4_4_0", "--system", "kafka", *system, *words])
 
 
 def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -> Path:
-    """A recording of what a broker answers where the trace of a check leads."""
+    """A recording of a broker's answers along the trace of a check."""
     trace, saved = folder / f"{check}.itf.json", folder / f"{check}.jsonl"
     assert main(["check", str(CHECKS), "--check", check, "--trace", str(trace)]) == 0
     words = ("--const", f"brokers.FirstEpoch={first_epoch}", "--follow", str(trace))
@@ -49,7 +49,7 @@ def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -
 
 
 class Producer:
-    """A client that does one thing after the other, in the protocol of a level."""
+    """A client that performs one operation at a time, in the protocol of a level."""
 
     def __init__(
         self, name: str, coordinator: Connection, leader: Connection, level: int = 2
@@ -60,8 +60,8 @@ class Producer:
         self.began()
 
     def began(self) -> None:
-        given = accepted(self.coordinator, lambda: requests.init_producer_id(self.name))
-        self.id, self.epoch = given.producer_id, given.producer_epoch
+        answer = accepted(self.coordinator, lambda: requests.init_producer_id(self.name))
+        self.id, self.epoch = answer.producer_id, answer.producer_epoch
 
     def writes(self, partition: int, sequence: int = 0) -> None:
         who = self.name, self.id, self.epoch
@@ -71,7 +71,7 @@ class Producer:
         accepted(self.leader, lambda: requests.produce(*who, sequence, "t", partition, version))
 
     def commits(self, group: str, offset: int, leader: Connection | None = None) -> None:
-        """An offset of a group that has no members."""
+        """Commits an offset of a group without members."""
         who = self.name, self.id, self.epoch
         if self.old:
             accepted(self.coordinator, lambda: group_requests.add_offsets(*who, group))
@@ -84,10 +84,10 @@ class Producer:
     def ends(self, commit: bool = True) -> None:
         version = 4 if self.old else 5
         who = self.name, self.id, self.epoch
-        given = self.coordinator.ask(requests.end_txn(*who, commit, version))
-        assert self.coordinator.error(given) == "NONE"
+        answer = self.coordinator.ask(requests.end_txn(*who, commit, version))
+        assert self.coordinator.error(answer) == "NONE"
         if not self.old:
-            self.epoch = given.producer_epoch
+            self.epoch = answer.producer_epoch
 
     def is_complete(self) -> bool:
         return self.state().startswith("Complete")
@@ -101,25 +101,27 @@ class Producer:
 
 
 def transactions_with_a_kill(broker: Broker, connection: Connection) -> None:
-    """Transactions of four producers; the broker is killed while two are ended, and two are not."""
+    """Transactions of four producers; the broker is killed while two are being ended and two are
+    open.
+    """
     producers = [Producer(f"k{n}", connection, connection) for n in range(4)]
-    for n, one in enumerate(producers):
-        one.writes(0)
-        one.writes(1)
-        one.ends(commit=n % 2 == 0)
-        until(one.is_complete)
-        one.writes(n % 2)
-    for one in producers[:2]:
-        connection.send(requests.end_txn(one.name, one.id, one.epoch, True))
+    for n, producer in enumerate(producers):
+        producer.writes(0)
+        producer.writes(1)
+        producer.ends(commit=n % 2 == 0)
+        until(producer.is_complete)
+        producer.writes(n % 2)
+    for producer in producers[:2]:
+        connection.send(requests.end_txn(producer.name, producer.id, producer.epoch, True))
     broker.kill()
     broker.start()
     again = broker.connection()
-    for one in producers:
-        one.coordinator = one.leader = again
-        until(one.is_settled)
-        one.began()
-        one.writes(0)
-        one.writes(1)
-        one.ends()
-    for one in producers:
-        until(one.is_complete)
+    for producer in producers:
+        producer.coordinator = producer.leader = again
+        until(producer.is_settled)
+        producer.began()
+        producer.writes(0)
+        producer.writes(1)
+        producer.ends()
+    for producer in producers:
+        until(producer.is_complete)

@@ -1,5 +1,5 @@
-"""Which of the rules that changed between releases does a release have? A row of the table in
-docs/kafka/rules.md, measured: ``python -m tests.live.releases 4.3.1``.
+"""Determines which of the rules that changed between releases hold for a release; prints a row of
+the table in docs/kafka/rules.md: ``python -m tests.live.releases 4.3.1``.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from fencepost.checker.kafka import requests
 from fencepost.checker.kafka.requests import Connection
 
 LAST = 32766
-"""The last epoch that a client gets."""
+"""The last epoch that a client can have."""
 AT_ONCE = 200
 
 
 def began(connection: Connection, name: str, epoch: int = 0) -> int:
-    """The producer id of a fresh transactional id, whose epoch is reached by real requests."""
-    given = accepted(connection, lambda: requests.init_producer_id(name))
+    """The producer id of a fresh transactional id, which reaches its epoch by real requests."""
+    answer = accepted(connection, lambda: requests.init_producer_id(name))
     for first in range(0, epoch, AT_ONCE):
         several = range(first, min(first + AT_ONCE, epoch))
-        for one in several:
-            connection.send(requests.init_producer_id(name, given.producer_id, one))
+        for number in several:
+            connection.send(requests.init_producer_id(name, answer.producer_id, number))
         for _ in several:
             assert connection.error(connection.take()) == "NONE"
-    return int(given.producer_id)
+    return int(answer.producer_id)
 
 
 def described(connection: Connection, name: str) -> Any:
@@ -37,32 +37,34 @@ def described(connection: Connection, name: str) -> Any:
 
 
 def completed(connection: Connection, name: str) -> Any:
-    """What the coordinator knows of an id when its transaction is complete."""
+    """The coordinator's description of an id after its transaction has completed."""
     until(lambda: described(connection, name).transaction_state.startswith("Complete"))
     return described(connection, name)
 
 
-def said(error: str, yes: str, no: str) -> str:
-    """What an error says of a rule."""
+def rule_answer(error: str, yes: str, no: str) -> str:
+    """The answer about a rule that an error implies."""
     return {yes: "yes", no: "no"}.get(error, f"? ({error})")
 
 
 def strict_marker(connection: Connection, version: int) -> str:
-    """KAFKA-19446: the marker of a V2 transaction has a greater epoch than its batches."""
+    """KAFKA-19446: the marker of a V2 transaction has a higher epoch than its batches."""
     id_ = began(connection, "strict")
     accepted(connection, lambda: requests.produce("strict", id_, 0, 0, "t", 0))
     answer = connection.ask(requests.write_marker(id_, 0, True, "t", 0, 2, 0, version))
-    return said(connection.error(answer), "INVALID_PRODUCER_EPOCH", "NONE")
+    return rule_answer(connection.error(answer), "INVALID_PRODUCER_EPOCH", "NONE")
 
 
 def commit_after_abort(connection: Connection) -> str:
-    """KAFKA-20785: a commit behind the abort of a fence is answered as one of another epoch is."""
+    """KAFKA-20785: a commit after the abort of a fence gets the same answer as one with another
+    epoch.
+    """
     id_ = began(connection, "fenced")
     accepted(connection, lambda: requests.produce("fenced", id_, 0, 0, "t", 0))
     connection.ask(requests.init_producer_id("fenced"))
     completed(connection, "fenced")
     answer = connection.ask(requests.end_txn("fenced", id_, 0, True))
-    return said(connection.error(answer), "PRODUCER_FENCED", "INVALID_TXN_STATE")
+    return rule_answer(connection.error(answer), "PRODUCER_FENCED", "INVALID_TXN_STATE")
 
 
 def rotates_on_fence(connection: Connection) -> str:
@@ -70,22 +72,22 @@ def rotates_on_fence(connection: Connection) -> str:
     id_ = began(connection, "rotated", LAST)
     accepted(connection, lambda: requests.produce("rotated", id_, LAST, 0, "t", 0))
     connection.ask(requests.init_producer_id("rotated"))
-    found = completed(connection, "rotated")
-    return "yes" if found.producer_id != id_ else f"no ({found.producer_epoch})"
+    description = completed(connection, "rotated")
+    return "yes" if description.producer_id != id_ else f"no ({description.producer_epoch})"
 
 
 def row(release: str, folder: Path) -> dict[str, str]:
     """The cells of a release."""
     broker = Broker(release, folder / release)
-    found: dict[str, str] = {}
+    cells: dict[str, str] = {}
     with running(broker):
         connection = prepared(broker)
         newest = {
-            one.api_key: one.max_version for one in connection.ask(requests.features()).api_keys
+            api.api_key: api.max_version for api in connection.ask(requests.features()).api_keys
         }
-        found["KAFKA-20785"] = commit_after_abort(connection)
-        found["KAFKA-19446"] = strict_marker(connection, min(2, newest[27]))
-        found["KAFKA-20090"] = rotates_on_fence(connection)
+        cells["KAFKA-20785"] = commit_after_abort(connection)
+        cells["KAFKA-19446"] = strict_marker(connection, min(2, newest[27]))
+        cells["KAFKA-20090"] = rotates_on_fence(connection)
         bumped = began(connection, "bumped", 1)
         over = began(connection, "over", LAST)
         accepted(connection, lambda: requests.produce("over", over, LAST, 0, "t", 0))
@@ -96,11 +98,11 @@ def row(release: str, folder: Path) -> dict[str, str]:
         again = broker.connection()
         described(again, "bumped")
         answer = again.ask(requests.init_producer_id("bumped", bumped, 0))
-        found["KAFKA-20357"] = said(again.error(answer), "NONE", "PRODUCER_FENCED")
+        cells["KAFKA-20357"] = rule_answer(again.error(answer), "NONE", "PRODUCER_FENCED")
         answer = again.ask(requests.end_txn("over", over, LAST, True))
         mapping = "INVALID_PRODUCER_ID_MAPPING"
-        found["KAFKA-20310"] = said(again.error(answer), "NONE", mapping)
-    return found
+        cells["KAFKA-20310"] = rule_answer(again.error(answer), "NONE", mapping)
+    return cells
 
 
 if __name__ == "__main__":

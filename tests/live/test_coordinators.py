@@ -25,18 +25,18 @@ NAMES = ("c0", "c1", "c2", "c3")
 
 
 def transactions_with_moves(nodes: Nodes) -> None:
-    """Four ids write to all partitions at a time; twice each coordinator moves, with transactions
-    open.
+    """Four ids write to all partitions concurrently; each coordinator moves twice, with open
+    transactions.
     """
     coordinators = {name: Coordinator(nodes) for name in NAMES}
     every: dict[str, Producer] = {}
     groups = {name: Group(nodes, name, "t") for name in ("red", "green")}
-    for name, one in coordinators.items():
-        one.find(name)
-        every[name] = Producer(name, one.connection(name), nodes.first)
+    for name, coordinator in coordinators.items():
+        coordinator.find(name)
+        every[name] = Producer(name, coordinator.connection(name), nodes.first)
     for group in groups.values():
         group.find()
-    assert len({one.partition for one in coordinators.values()}) == 2
+    assert len({coordinator.partition for coordinator in coordinators.values()}) == 2
     for turn in range(4):
         for name, producer in every.items():
             for p, (leader, _) in enumerate(nodes.leaders("t")):
@@ -45,11 +45,13 @@ def transactions_with_moves(nodes: Nodes) -> None:
             for group in groups.values():
                 producer.commits(group.name, turn, nodes.to(group.leader, name))
         if turn % 2:
-            for name in {one.partition: name for name, one in coordinators.items()}.values():
+            for name in {
+                coordinator.partition: name for name, coordinator in coordinators.items()
+            }.values():
                 coordinators[name].move()
-            for name, one in coordinators.items():
-                one.find(name)
-                every[name].coordinator = one.connection(name)
+            for name, coordinator in coordinators.items():
+                coordinator.find(name)
+                every[name].coordinator = coordinator.connection(name)
         for n, producer in enumerate(every.values()):
             producer.ends(commit=(n + turn) % 3 > 0)
         for producer in every.values():
@@ -57,22 +59,22 @@ def transactions_with_moves(nodes: Nodes) -> None:
 
 
 def test_two_coordinators(tmp_path: Path) -> None:
-    one = Broker(RELEASE, tmp_path / "one", settings=SETTINGS)
-    two = Broker(RELEASE, tmp_path / "two", 2, 2, one.controller, SETTINGS)
-    with running(one, two):
-        connection = one.connection()
+    first = Broker(RELEASE, tmp_path / "one", settings=SETTINGS)
+    second = Broker(RELEASE, tmp_path / "two", 2, 2, first.controller, SETTINGS)
+    with running(first, second):
+        connection = first.connection()
         where = [[1, 2], [2, 1]]
         accepted(connection, lambda: requests.create_topic("__transaction_state", where, True))
         accepted(connection, lambda: requests.create_topic("t", [[1], [2]]))
         accepted(connection, lambda: group_requests.find_coordinator("any"))
-        nodes = Nodes(f"{HOST}:{one.port}")
+        nodes = Nodes(f"{HOST}:{first.port}")
         nodes.leaders("t")
         transactions_with_moves(nodes)
         nodes.close()
-        out = recorded(tmp_path / "coordinators", *address(one), "--topics", TOPICS)
+        out = recorded(tmp_path / "coordinators", *address(first), "--topics", TOPICS)
         saved = tmp_path / "walk.jsonl"
         words = ("--requests", "100", "--record", str(saved))
-        walked = driven(2, one, *words, groups="yes", moves="yes")
+        walked = driven(2, first, *words, groups="yes", moves="yes")
     assert conformed(2, "r4_4_0", out) == 0
     records = [line for line in lines_of(out) if "state" in line]
     assert {line["source"][-2:] for line in records} == {"-0", "-1"}

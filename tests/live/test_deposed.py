@@ -1,6 +1,4 @@
-"""A group coordinator that was replaced, and does not know it: its broker is cut off from the
-controller, and from nothing else.
-"""
+"""A deposed group coordinator: its broker has lost only the connection to the controller."""
 
 from __future__ import annotations
 
@@ -17,11 +15,11 @@ from fencepost.checker.kafka import requests
 from fencepost.checker.kafka.requests import Connection
 
 OTHER = "127.0.0.2"
-"""The address at which a broker reaches the controller through a `Cable`."""
+"""The address through which a broker reaches the controller over a `Cable`."""
 
 
 class Cable:
-    """Carries bytes from a port of `OTHER` to the same port of `HOST`, until it is cut."""
+    """Forwards bytes from a port of `OTHER` to the same port of `HOST`, until it is cut."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -35,15 +33,15 @@ class Cable:
                 near, _ = self._listener.accept()
                 far = socket.create_connection((HOST, self._port))
                 self._ends += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    Thread(target=self._carry, args=(one, other), daemon=True).start()
+                for source, target in ((near, far), (far, near)):
+                    Thread(target=self._carry, args=(source, target), daemon=True).start()
 
     @staticmethod
-    def _carry(one: socket.socket, other: socket.socket) -> None:
+    def _carry(source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
-            while data := one.recv(65_536):
-                other.sendall(data)
-        for end in (one, other):
+            while data := source.recv(65_536):
+                target.sendall(data)
+        for end in (source, target):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
@@ -72,17 +70,19 @@ def committed(reader: Reader, producer: Producer) -> None:
 
 
 def leader(connection: Connection) -> int | None:
-    [*found] = connection.ask(requests.metadata("__consumer_offsets")).topics
-    return found[0].partitions[0].leader_id if found and found[0].partitions else None
+    [*topics] = connection.ask(requests.metadata("__consumer_offsets")).topics
+    return topics[0].partitions[0].leader_id if topics and topics[0].partitions else None
 
 
 def test_a_deposed_coordinator_hands_out_offsets_from_before(tmp_path: Path) -> None:
     """docs/kafka/findings/stale_offset_fetch.md: one record is in two committed transactions."""
-    one = Broker(RELEASE, tmp_path / "one", hosts=hosts(tmp_path, HOST))
-    two = Broker(RELEASE, tmp_path / "two", 2, 2, one.controller, hosts=hosts(tmp_path, OTHER))
-    cable = Cable(one.controller)
-    with running(one, two):
-        first, second = one.connection(), two.connection()
+    broker_1 = Broker(RELEASE, tmp_path / "one", hosts=hosts(tmp_path, HOST))
+    broker_2 = Broker(
+        RELEASE, tmp_path / "two", 2, 2, broker_1.controller, hosts=hosts(tmp_path, OTHER)
+    )
+    cable = Cable(broker_1.controller)
+    with running(broker_1, broker_2):
+        first, second = broker_1.connection(), broker_2.connection()
         created(first, "t", [1])
         created(first, "__consumer_offsets", [2, 1])
         created(first, "__transaction_state", [1])
@@ -95,7 +95,7 @@ def test_a_deposed_coordinator_hands_out_offsets_from_before(tmp_path: Path) -> 
         assert leader(second) == 2
         reader = Reader("g", first)
         for producer in producers:
-            # Each begins at the offset that the old coordinator hands out.
+            # Each transaction begins at the offset from the old coordinator.
             assert reader.fetched("t", second) == ("NONE", -1)
             reader.joins(producer.name.encode())
             committed(reader, producer)

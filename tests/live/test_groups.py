@@ -1,4 +1,4 @@
-"""Transactions that commit offsets of groups, on one broker with several coordinators' logs."""
+"""Transactions that commit offsets of groups, on one broker with logs of several coordinators."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ TOPICS = "t,__consumer_offsets"
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
-    made = Broker(RELEASE, tmp_path_factory.mktemp("groups") / "broker", settings=LOGS)
-    with running(made):
-        connection = prepared(made)
+    broker_ = Broker(RELEASE, tmp_path_factory.mktemp("groups") / "broker", settings=LOGS)
+    with running(broker_):
+        connection = prepared(broker_)
         accepted(connection, lambda: group_requests.find_coordinator("any"))
         accepted(connection, lambda: create_topic("u", [[1]]))
-        yield made
+        yield broker_
 
 
 def transactions_with_offsets(connection: Connection, level: int) -> None:
-    """Four ids at a time, and three groups; the last transaction of an id has offsets only."""
+    """Four ids and three groups at a time; the last transaction of an id has only offsets."""
     every = [Producer(f"v{level}-{n}", connection, connection, level) for n in range(4)]
     for turn in range(4):
-        for n, one in enumerate(every):
+        for n, producer in enumerate(every):
             if turn < 3:
-                one.writes(n % 2, sequence=turn if one.old else 0)
-            one.commits("red", turn)
-            one.commits("blue" if n % 2 else "green", turn)
-            one.commits("red", turn + 1)
-        for n, one in enumerate(every):
-            one.ends(commit=(n + turn) % 3 > 0)
-        for one in every:
-            until(one.is_complete)
+                producer.writes(n % 2, sequence=turn if producer.old else 0)
+            producer.commits("red", turn)
+            producer.commits("blue" if n % 2 else "green", turn)
+            producer.commits("red", turn + 1)
+        for n, producer in enumerate(every):
+            producer.ends(commit=(n + turn) % 3 > 0)
+        for producer in every:
+            until(producer.is_complete)
 
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_recording_of_groups(level: int, broker: Broker, tmp_path: Path) -> None:
-    """Each history is judged by itself: ids share partitions with data, and have coordinators of
-    their own.
+    """Each history is judged separately: ids share data partitions, but have different
+    coordinators.
     """
     with with_level(broker, level):
         connection = broker.connection()
@@ -61,7 +61,7 @@ def test_a_recording_of_groups(level: int, broker: Broker, tmp_path: Path) -> No
 
 
 class Reader:
-    """The only member of a group, and what the group's coordinator says of its offsets."""
+    """The only member of a group, and the answers of the group's coordinator about its offsets."""
 
     def __init__(self, group: str, connection: Connection) -> None:
         self.group, self.connection = group, connection
@@ -87,11 +87,11 @@ class Reader:
             return error, int(answer.groups[0].topics[0].partitions[0].committed_offset)
         return error, -1
 
-    def commit(self, one: Producer, topic: str, offset: int) -> Callable[[], str]:
-        """TxnOffsetCommit of the transaction that is open now, to be sent when this is called."""
+    def commit(self, producer: Producer, topic: str, offset: int) -> Callable[[], str]:
+        """A TxnOffsetCommit of the transaction that is open now; calling the result sends it."""
         request = group_requests.commit_offset(
-            one.name, one.id, one.epoch, self.group, self.member, self.generation, topic, offset,
-            3 if one.old else 5,
+            producer.name, producer.id, producer.epoch,
+            self.group, self.member, self.generation, topic, offset, 3 if producer.old else 5,
         )  # fmt: skip
         return lambda: self.connection.error(self.connection.ask(request))
 
@@ -135,11 +135,11 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def only(folder: Path, names: str, out: Path) -> Path:
-    """The histories whose transactional ids begin so, as one file."""
+    """Writes the histories with these prefixes of transactional ids to one file."""
     lines = lines_of(folder)
-    ids = {one["producer_id"] for one in lines if one.get("id", "").startswith(names)}
+    ids = {line["producer_id"] for line in lines if line.get("id", "").startswith(names)}
     out.with_suffix(".jsonl").write_text(
-        "".join(f"{json.dumps(one)}\n" for one in lines if one["producer_id"] in ids),
+        "".join(f"{json.dumps(line)}\n" for line in lines if line["producer_id"] in ids),
         encoding="utf-8",
     )
     return out.with_suffix(".jsonl")

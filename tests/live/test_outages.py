@@ -1,5 +1,5 @@
-"""Brokers to which something happens while they are driven: they are killed, stopped, and go on
-from states that somebody put into their log; and the last epochs, which real requests reach.
+"""Faults of brokers while they are driven: kills, stops, and starts from states that were written
+into their log; and the last epochs, reached by real requests.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def init(epoch: int) -> dict[str, Any]:
 
 
 HISTORIES = (
-    # The last epoch is in no record (KAFKA-20357); of the batches the broker knows.
+    # The last epoch is in no record (KAFKA-20357), whereas the broker remembers the batches.
     [produce(0), end(0, 0), {"kind": "killed"}, produce(0), end(0, 0), init(0)],
-    # The commit at the last epoch takes a new id, which an abort that was prepared has already.
+    # The commit at the last epoch takes a new id, which a prepared abort already has.
     [put("Ongoing", 32766, [0], False), end(0, 32766), end(0, 32766), end(1, 0)],
     [put("PrepareAbort", 32767, [0, 1], True), end(0, 32766, False), end(1, 0, False)],
 )
@@ -80,16 +80,18 @@ def test_states_from_which_a_broker_goes_on(tmp_path: Path) -> None:
 
 def test_a_walk_while_a_leader_is_stopped(tmp_path: Path) -> None:
     patient = {"broker.session.timeout.ms": "60000"}
-    one = Broker(RELEASE, tmp_path / "one", settings=patient)
-    two = Broker(RELEASE, tmp_path / "two", number=2, controller=one.controller, settings=patient)
+    first = Broker(RELEASE, tmp_path / "one", settings=patient)
+    second = Broker(
+        RELEASE, tmp_path / "two", number=2, controller=first.controller, settings=patient
+    )
     saved = tmp_path / "walk.jsonl"
-    with running(one, two):
+    with running(first, second):
         log = "__transaction_state"
-        connection = one.connection()
+        connection = first.connection()
         accepted(connection, lambda: requests.create_topic(log, [[1]], compacted=True))
         words = ("--requests", "200", "--record", str(saved))
-        stop, go_on = two.signalled_by("STOP"), two.signalled_by("CONT")
-        assert driven(2, one, *words, second="2", pause=stop, resume=go_on) == 0
+        stop, go_on = second.signalled_by("STOP"), second.signalled_by("CONT")
+        assert driven(2, first, *words, second="2", pause=stop, resume=go_on) == 0
     asked = [line["kind"] for line in lines(saved)]
     assert asked.count("stopped") > 5
     assert asked.count("continued") > 3

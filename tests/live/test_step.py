@@ -1,4 +1,4 @@
-"""One broker: a walk for each ``transaction.version``, where a check leads, and a recording with a
+"""One broker: a walk for each ``transaction.version``, the trace of a check, and a recording with a
 kill. ``.ci/live short`` runs this.
 """
 
@@ -24,14 +24,14 @@ from fencepost.checker.kafka import requests
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
-    made = Broker(RELEASE, tmp_path_factory.mktemp("step") / "broker", supervised=True)
-    with running(made):
-        yield made
+    broker_ = Broker(RELEASE, tmp_path_factory.mktemp("step") / "broker", supervised=True)
+    with running(broker_):
+        yield broker_
 
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_walk(level: int, broker: Broker, tmp_path: Path) -> None:
-    """``transaction.version`` is changed while transactions are open, which commit offsets, too."""
+    """``transaction.version`` changes while transactions are open, some of them with offsets."""
     saved = tmp_path / "walk.jsonl"
     words = ("--requests", "200", "--record", str(saved))
     with with_level(broker, level):
@@ -45,7 +45,7 @@ def test_a_walk(level: int, broker: Broker, tmp_path: Path) -> None:
 
 
 def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:
-    """A check finds the way to an instance that is fenced; the broker fences it, too."""
+    """A check finds a trace to a fenced instance; the broker fences it as well."""
     saved = led_by_a_check("fenced", 0, broker, tmp_path)
     lines = [json.loads(line) for line in saved.read_text(encoding="utf-8").splitlines()]
     assert [(line["kind"], line["error"]) for line in lines] == [
@@ -53,17 +53,17 @@ def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def same_files(one: Path, other: Path) -> None:
-    """Two recordings that are equal, file by file."""
-    names = sorted(path.name for path in one.iterdir())
-    assert names == sorted(path.name for path in other.iterdir())
+def same_files(first: Path, second: Path) -> None:
+    """Requires that two recordings are equal, file by file."""
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
     for name in names:
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
 def test_a_recording_with_a_kill(broker: Broker, tmp_path: Path) -> None:
-    """Read from the broker, and from its files when it is gone; its log is longer than what the
-    client library takes at a time, unless it is asked to.
+    """Recorded from the broker, and from its files after its end; its log exceeds the default fetch
+    size of the client library.
     """
     connection = prepared(broker)
     for _ in range(2):

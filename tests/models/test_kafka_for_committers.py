@@ -1,4 +1,4 @@
-"""The page for committers names definitions that are where it says."""
+"""The definitions named on the page for committers exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/kafka/issues.md: every known issue has a check that brings it back, by its switch."""
+"""docs/kafka/issues.md: every known issue has a check that reintroduces it with its switch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STARRED = (
     "KAFKA-18019", "KAFKA-18227", "KAFKA-18464", "KAFKA-18575", "KAFKA-18660", "KAFKA-19367",
     "KAFKA-20090", "KAFKA-19446", "KAFKA-19999", "KAFKA-20310", "KAFKA-20357", "KAFKA-20785",
 )  # fmt: skip
-"""The issues whose check is a must."""
+"""The issues that must have a check."""
 
 OTHERS = (
     "KAFKA-12671", "KAFKA-14053", "KAFKA-14904", "KAFKA-14920", "KAFKA-14359", "KAFKA-18202",
@@ -34,20 +34,20 @@ def name(row: list[str]) -> str:
 
 
 def says(prop: str | None, wanted: str) -> bool:
-    """Whether a property is one of those that go by an id: ``S15Gap`` and ``L4Alive`` do."""
+    """Whether a property belongs to an id, such as ``S15Gap`` and ``L4Alive``."""
     return prop is not None and re.fullmatch(rf"{wanted}([A-Z]\w*)?", prop) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_issue_is_brought_back(row: list[str]) -> None:
-    """Each property that breaks has a check that must find it violated, by that switch."""
+    """Each broken property has a check that must report it as violated, with that switch."""
     issue, _, breaks, switch, checks = row
-    found: set[str] = set()
+    broken: set[str] = set()
     for path in quoted(checks):
         model, _, check_name = path.partition(".")
         check = text_of(model).check(check_name)
         assert check.verdict == "violated", path
-        found |= {wanted for wanted in breaks.split(", ") if says(check.property, wanted)}
+        broken |= {wanted for wanted in breaks.split(", ") if says(check.property, wanted)}
         off = {
             constant.rpartition(".")[2]
             for constant, value in text_of(model).sets(check).items()
@@ -55,7 +55,7 @@ def test_issue_is_brought_back(row: list[str]) -> None:
         }
         for constant in quoted(switch):
             assert constant in off, f"{path} does not turn {constant} off"
-    assert found == set(breaks.split(", ")), issue
+    assert broken == set(breaks.split(", ")), issue
 
 
 def test_every_known_issue_has_a_row() -> None:
@@ -66,7 +66,7 @@ def test_every_known_issue_has_a_row() -> None:
 
 
 def test_checks_of_issues_exist_once() -> None:
-    """A check stands for one issue, so that no row rests on another's."""
+    """Each check demonstrates one issue, so that no row relies on the check of another."""
     checks = [path for row in ROWS for path in quoted(row[4])]
     assert len(checks) == len(set(checks))
 
@@ -79,12 +79,12 @@ def test_issues_that_are_not_here_have_a_reason() -> None:
 
 
 BOUNDS = {"Transactional", "LogHeldRecords", "Timeouts", "Expiry", "VerificationOn"}
-"""Constants that say what the world is like, not which rule is in force."""
+"""Constants that describe the environment, not the rules in force."""
 
 
 @pytest.mark.parametrize("model", PLANNED)
 def test_every_switch_has_a_row(model: str) -> None:
-    """What a check turns off to break a property is in the table."""
+    """Every switch that a check turns off to break a property is in the table."""
     text = text_of(model)
     listed = {constant for row in ROWS for constant in quoted(row[3])}
     listed |= {constant for row in FOUND for constant in quoted(row[2])}
@@ -97,7 +97,7 @@ def test_every_switch_has_a_row(model: str) -> None:
 
 @pytest.mark.parametrize("row", FOUND, ids=lambda row: quoted(row[3])[0])
 def test_what_is_found_breaks_and_its_control_does_not(row: list[str]) -> None:
-    """The control looks at the property that the check breaks."""
+    """The control examines the property that the check breaks."""
     _, seen_on, switch, checks, controls = row
     assert RELEASE.search(seen_on), row
     broken: set[str | None] = set()

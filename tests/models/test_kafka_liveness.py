@@ -1,4 +1,4 @@
-"""docs/kafka/liveness.md: what each promise is for, and a lasso for each issue that hangs."""
+"""docs/kafka/liveness.md: the purpose of each promise, and a lasso for each issue that hangs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ HANGING = table("liveness.md", "Issues that hang something")
 ISSUE = re.compile(r"KAFKA-\d+|KIP-\d+")
 LIVE = re.compile(r"L\dEventually")
 APPLICATION = ("Client.commit", "Client.abort")
-"""What nobody owes where transactions time out."""
+"""Actions without obligation if transactions time out."""
 
 
 def promises(check: Check) -> tuple[str, ...]:
-    """What a check takes away of what a cluster owes."""
-    owed = tuple(one for one in check.without if one not in APPLICATION)
+    """The cluster's obligations that a check removes."""
+    owed = tuple(action for action in check.without if action not in APPLICATION)
     assert len(check.without) in (len(owed), len(owed) + len(APPLICATION)), check.name
     return owed
 
 
 def lassos(cell: str) -> Iterator[tuple[str, Check]]:
-    """The checks of a cell, with their models; each violates what its name ends with."""
+    """The checks of a cell, with their models; each violates the property at the end of its
+    name.
+    """
     for path in quoted(cell):
         model, _, name = path.partition(".")
         check = text_of(model).check(name)
@@ -41,16 +43,16 @@ def lassos(cell: str) -> Iterator[tuple[str, Check]]:
 @pytest.mark.parametrize("row", PROMISES, ids=lambda row: quoted(row[2])[0])
 def test_each_promise_is_taken_away(row: list[str]) -> None:
     [promise] = quoted(row[1])
-    found = list(lassos(row[2]))
-    assert found
-    assert all(promises(check) == (promise,) for _, check in found)
+    violations = list(lassos(row[2]))
+    assert violations
+    assert all(promises(check) == (promise,) for _, check in violations)
 
 
 @pytest.mark.parametrize("row", HANGING, ids=lambda row: quoted(row[2])[0])
 def test_each_issue_has_a_lasso_although_everything_is_promised(row: list[str]) -> None:
-    found = list(lassos(row[2]))
-    assert found
-    for model, check in found:
+    violations = list(lassos(row[2]))
+    assert violations
+    for model, check in violations:
         assert not check.without
         sets = text_of(model).sets(check)
         off = {name.rpartition(".")[2] for name, value in sets.items() if value == "false"}
@@ -74,14 +76,14 @@ def test_every_check_without_a_promise_is_on_the_page() -> None:
 
 
 def test_every_model_has_what_the_page_says() -> None:
-    """And holds it in a check that takes no promise away."""
+    """Each model holds the property in a check that removes no promise."""
     text = (PAGES / "liveness.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (L\dEventually) \| .* \| ([^|]*) \|$", text, re.M)
     assert len(rows) == 5
     for prop, models in rows:
         for model in models_of(models.split(", ")):
-            one = text_of(model).properties()[prop]
-            assert isinstance(one, PropertyDecl)
-            assert one.kind == "property"
+            declaration = text_of(model).properties()[prop]
+            assert isinstance(declaration, PropertyDecl)
+            assert declaration.kind == "property"
             held = text_of(model).held_in(prop)
             assert any(not text_of(model).check(name).without for name in held), (model, prop)

@@ -1,4 +1,4 @@
-"""The page of what mutation leaves of F3: each change has a reason, and its text is in the spec."""
+"""The page of surviving mutants of F3: each change has a reason, and its text is in the spec."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def changes() -> list[tuple[str, str, int]]:
 
 def test_each_change_has_a_reason() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    told = {int(number): int(count) for number, count in REASON.findall(text)}
-    assert [*told] == [*range(1, len(told) + 1)]
-    assert told == Counter(reason for _, _, reason in changes())
-    assert f"| explained below, one reason each | {sum(told.values())} |" in text
+    counts = {int(number): int(count) for number, count in REASON.findall(text)}
+    assert [*counts] == [*range(1, len(counts) + 1)]
+    assert counts == Counter(reason for _, _, reason in changes())
+    assert f"| explained below, one reason each | {sum(counts.values())} |" in text
 
 
 def test_what_is_changed_is_in_the_spec() -> None:
-    """As a cut quotation has it, up to where it is cut."""
+    """A cut quotation counts up to its cut."""
     specs = {path.name: _plain(path.read_text(encoding="utf-8")) for path in LIB.glob("*.fence")}
     gone = [
         (name, quoted)

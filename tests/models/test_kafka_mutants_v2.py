@@ -1,4 +1,4 @@
-"""docs/kafka/mutants_txn_core_v2.md: its numbers fit, and what it speaks of is in the spec."""
+"""docs/kafka/mutants_txn_core_v2.md: its numbers add up, and the text it names is in the spec."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_sums() -> None:
 
 
 def test_each_place_is_in_the_spec() -> None:
-    places = {(one[0], one[1].rpartition(".")[2]) for one in (*CHANGES, *UNTRIED)}
+    places = {(row[0], row[1].rpartition(".")[2]) for row in (*CHANGES, *UNTRIED)}
     assert len(places) > 1
     for file, name in places:
         text = (LIB / f"{file}.fence").read_text(encoding="utf-8")
@@ -52,21 +52,23 @@ def test_no_change_is_told_twice() -> None:
 
 
 def test_an_acknowledgement_of_what_is_not_in_the_log_is_noticed() -> None:
-    """A late batch of an earlier epoch is taken for a copy: its transaction is not committed, so
-    of the properties of logs only S15 looks. The answer itself is looked at, too.
+    """A late batch of an earlier epoch is mistaken for a copy: its transaction is not committed, so
+    among the properties of logs only S15 notices it. The answer itself is checked, too.
     """
     program = load(ROOT / "models" / "kafka" / "txn_core_v2.fence")
     checks = [check for check in program.checks if check.name == "fixed"]
     ready = jobs(program, checks, Settings(limits=Limits(workers=1)))
     (change,) = (
-        one
-        for one in changes(ready, ("condition",))
-        if one.where == "is_duplicate"
-        and one.change == "drop the line `entry.epoch == batch.epoch`"
+        mutant
+        for mutant in changes(ready, ("condition",))
+        if mutant.where == "is_duplicate"
+        and mutant.change == "drop the line `entry.epoch == batch.epoch`"
     )
-    for asked, found in ((None, "ToldOfLog"), (("S15",), "S15")):
-        named = [check if asked is None else replace(check, properties=asked) for check in checks]
+    for selection, property_ in ((None, "ToldOfLog"), (("S15",), "S15")):
+        named = [
+            check if selection is None else replace(check, properties=selection) for check in checks
+        ]
         these = jobs(program, named, Settings(limits=Limits(workers=1)))
         trial = attempt(campaign([perform(job, ignored) for job in these], [change]), change)
         assert trial is not None
-        assert (trial.check, trial.found) == ("fixed", f"violated {found}")
+        assert (trial.check, trial.found) == ("fixed", f"violated {property_}")

@@ -1,4 +1,4 @@
-"""The generator of docs/kafka/: what it reads from a spec, and where it puts it."""
+"""The generator of docs/kafka/: its input from a spec, and its output in the pages."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ def test_places_are_filled(results: Results, tmp_path: Path) -> None:
         "<!-- end of bugs -->\nafter\n"
     )
     (tmp_path / "door.md").write_text(page, encoding="utf-8")
-    made = kafka_pages.pages(tmp_path, [results])
-    assert {path.relative_to(tmp_path).as_posix() for path in made} == {
+    pages = kafka_pages.pages(tmp_path, [results])
+    assert {path.relative_to(tmp_path).as_posix() for path in pages} == {
         "README.md",
         "door.md",
         "traces/door.md",
     }
-    text = made[tmp_path / "door.md"]
+    text = pages[tmp_path / "door.md"]
     assert "old" not in text
     for kept in ("before\n", "\nbetween\n", "-->\nkept\n<!--", "\nafter\n"):
         assert kept in text
@@ -127,10 +127,10 @@ def test_places_are_filled(results: Results, tmp_path: Path) -> None:
     )
     assert "| `locked` | ok | 1 | " in text
     assert kafka_pages.filled(text, [results]) == text
-    readme = made[tmp_path / "README.md"]
+    readme = pages[tmp_path / "README.md"]
     assert "| [door](door.md) | A door with two locks. | 4 | 2 |" in readme
     assert "| door | KIP-7, KAFKA-1234 |" in readme
-    trace = made[tmp_path / "traces" / "door.md"]
+    trace = pages[tmp_path / "traces" / "door.md"]
     assert "## unlocked_again\n" in trace
     assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in trace
     assert (
@@ -140,7 +140,7 @@ def test_places_are_filled(results: Results, tmp_path: Path) -> None:
 
 
 def test_the_pages_of_the_repository_are_what_was_kept() -> None:
-    """Nobody edits a table by hand, and a page has no place for a model that was never run."""
+    """Tables are not edited by hand, and no page has a section for a model that was never run."""
     folder = ROOT / "docs" / "kafka"
     for path, text in kafka_pages.pages(folder, [*kafka.read(kafka.KEPT).values()]).items():
         assert path.read_text(encoding="utf-8") == text, path

@@ -1,4 +1,4 @@
-"""docs/kafka/properties.md: which model checks what, by which definition."""
+"""docs/kafka/properties.md: the properties that each model checks, and their definitions."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ OWN_WORDS = {
     ("txn_idempotence", "L4"),
     ("txn_two_phase", "S5"),
 }
-"""What docs/kafka/properties.md says of models that state a property for themselves."""
+"""The section of docs/kafka/properties.md on models that state their own version of a property."""
 
 
 def named(text: Text, prop: str) -> list[str]:
-    """The properties of a model that go by an id: S15 and S15Gap for S15, S1T not for S1."""
+    """The properties of a model for an id: S15 and S15Gap for S15, but not S1T for S1."""
     return [
         name
-        for name, one in text.properties().items()
-        if one.kind in ("invariant", "step invariant")
+        for name, declaration in text.properties().items()
+        if declaration.kind in ("invariant", "step invariant")
         and re.fullmatch(rf"{prop}([A-Z][a-z]\w*)?", name)
     ]
 
 
 def rests_on(text: Text, prop: str, definition: str) -> bool:
-    """Whether a property is stated by a definition, or a step looks at it for the property."""
+    """Whether a definition states a property, or a step examines it for the property."""
     module, _, name = definition.partition(".")
     wanted = (ROOT / "invariants" / f"{module}.fence", name)
     if wanted in text.definitions_of(prop):
         return True
     actions = [action for action, path in text.actions() if path == text.files.root]
-    flag = len(text.definitions_of(prop)) <= 1  # such a property is no more than a flag
+    flag = (
+        len(text.definitions_of(prop)) <= 1
+    )  # a property without further definitions is only a flag
     return flag and wanted in text.reached(actions, text.files.root)
 
 
@@ -48,9 +50,13 @@ def test_models_check_what_the_table_says(row: list[str]) -> None:
     prop, [definition], models = row[0].split()[0], quoted(row[3]), row[4].split(", ")
     for model in models_of(models):
         text = text_of(model)
-        resting = [one for one in named(text, prop) if rests_on(text, one, definition)]
+        resting = [
+            property_ for property_ in named(text, prop) if rests_on(text, property_, definition)
+        ]
         assert resting, f"{model} has no {prop} that rests on {definition}"
-        assert any(text.held_in(one) for one in resting), f"no check of {model} holds {prop}"
+        assert any(text.held_in(property_) for property_ in resting), (
+            f"no check of {model} holds {prop}"
+        )
 
 
 @pytest.mark.parametrize("prop", PROMISED)
@@ -59,11 +65,11 @@ def test_table_has_every_model_that_checks_a_property(prop: str) -> None:
     assert rows, prop
     listed = {model for row in rows for model in models_of(row[4].split(", "))}
     having = {model for model in PLANNED.values() if named(text_of(model), prop)}
-    assert having - listed <= {model for model, one in OWN_WORDS if one == prop}
+    assert having - listed <= {model for model, other in OWN_WORDS if other == prop}
 
 
 def test_every_definition_is_used_or_told() -> None:
-    """No definition is there for show: the table has it, or another definition needs it."""
+    """Every definition is in the table, or another definition needs it."""
     listed = {quoted(row[3])[0] for row in ROWS}
     used: set[str] = set()
     for model in ALL:
@@ -84,12 +90,16 @@ def definitions(module: str) -> list[str]:
         if path == ROOT / "invariants" / f"{module}.fence"
     ]
     assert files, f"no model imports {module}"
-    return [one.name.text for one in files[0].declarations if isinstance(one, DefDecl)]
+    return [
+        declaration.name.text
+        for declaration in files[0].declarations
+        if isinstance(declaration, DefDecl)
+    ]
 
 
 @pytest.mark.parametrize("module", sorted(p.stem for p in (ROOT / "invariants").glob("*.fence")))
 def test_definitions_have_their_source(module: str) -> None:
-    """Above each property stands where it comes from."""
+    """The comment above each property names its source."""
     text = (ROOT / "invariants" / f"{module}.fence").read_text(encoding="utf-8")
     for row in ROWS:
         owner, _, name = quoted(row[3])[0].partition(".")

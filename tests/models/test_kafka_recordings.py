@@ -1,6 +1,7 @@
-"""What real brokers logged and answered, compared with the rules of the models; see recordings/.
+"""Recorded logs and answers of real brokers, compared with the rules of the models; see
+recordings/.
 
-Of the rules that answers notice a few are tried; ``FENCEPOST_RULES=all`` tries all of them.
+Of the rules that answers depend on, only a few are tried; ``FENCEPOST_RULES=all`` tries all.
 """
 
 from __future__ import annotations
@@ -58,20 +59,22 @@ SEEDS = 5 if everything("RULES") else 2
 """The number of histories for each kind of damage."""
 
 
-@pytest.mark.parametrize("one", ALL, ids=str)
-def test_what_brokers_did_is_allowed_by_the_rules_of_their_release(one: Recorded) -> None:
-    found = judged(mapping(one.spec, one.check), HERE / f"{one.file}.jsonl.gz")
-    assert [key for key, its in found.items() if its.verdict != "allowed"] == []
-    assert len(found) == one.histories
+@pytest.mark.parametrize("recorded", ALL, ids=str)
+def test_what_brokers_did_is_allowed_by_the_rules_of_their_release(recorded: Recorded) -> None:
+    results = judged(mapping(recorded.spec, recorded.check), HERE / f"{recorded.file}.jsonl.gz")
+    assert [key for key, result in results.items() if result.verdict != "allowed"] == []
+    assert len(results) == recorded.histories
 
 
-@pytest.mark.parametrize("one", ALL[2:4], ids=str)
+@pytest.mark.parametrize("recorded", ALL[2:4], ids=str)
 def test_what_is_known_of_other_states_is_so(
-    one: Recorded, monkeypatch: pytest.MonkeyPatch
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps and what they show, against those of a model of which nothing is kept or left out."""
-    compared = mapping(one.spec, one.check)
-    found = read(compared.recording, [HERE / f"{one.file}.jsonl.gz"]).histories[:3]
+    """Steps and their observations, compared with those of a model without caches and
+    reductions.
+    """
+    compared = mapping(recorded.spec, recorded.check)
+    histories = read(compared.recording, [HERE / f"{recorded.file}.jsonl.gz"]).histories[:3]
 
     def anything(body: object) -> Dependence:
         return Dependence(None, None, ())
@@ -82,7 +85,7 @@ def test_what_is_known_of_other_states_is_so(
     monkeypatch.setattr(module, "dependence", anything)
     monkeypatch.setattr(module, "shown_by", more)
     plain = Mapped(compared.model, compared.recording)
-    states = {state for history in found for state, _ in judge(compared, history, EFFORT).way}
+    states = {state for history in histories for state, _ in judge(compared, history, EFFORT).way}
     assert len(states) > 200
     for state in states:
         assert compared.expansion(state) == plain.expansion(state)
@@ -93,18 +96,18 @@ def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() 
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
     [j2] = judged(mapping("conform_v2", "r4_2_0_outages"), path, "j2").values()
     assert (j2.verdict, j2.read, j2.cuts) == ("not allowed", 20, ())
-    [record] = [one.line for one in j2.waiting if one.source == "__transaction_state-0"]
+    [record] = [line.line for line in j2.waiting if line.source == "__transaction_state-0"]
     assert record is not None
     assert "CompleteAbort" in record.text
     assert j2.instead
     assert all(text.startswith("ABORT(") for text in j2.instead)
-    # The same without any outage: by the rules of 4.4.0, too.
+    # The rules of 4.4.0 without any outage give the same verdict.
     assert verdicts(mapping("conform_v2", "r4_4_0"), path, "j2") == {"not allowed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The log of a partition: entries, and the first offset that has all behind it."""
+    """The log of a partition: its entries, starting at the first offset without gaps after it."""
 
     source: str
     lines: list[Event]
@@ -117,8 +120,8 @@ class Compacted:
 
 
 def without_beginning(path: Path, part: float) -> list[Compacted]:
-    """The logs of a recording: of the first part of the coordinator's log, compaction has left the
-    last record of each id.
+    """The logs of a recording. In the first ``part`` of the coordinator's log, compaction has kept
+    only the last record of each id.
     """
     logs: dict[str, list[Event]] = {}
     for text in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -135,17 +138,17 @@ def without_beginning(path: Path, part: float) -> list[Compacted]:
     return [Compacted(source, lines) for source, lines in sorted(logs.items())]
 
 
-@pytest.mark.parametrize("one", ALL[:3], ids=str)
-def test_histories_that_have_lost_their_beginning(one: Recorded, tmp_path: Path) -> None:
-    """They begin with an InitProducerId. What follows is allowed, and not without a marker."""
-    compared = mapping(one.spec, one.check)
+@pytest.mark.parametrize("recorded", ALL[:3], ids=str)
+def test_histories_that_have_lost_their_beginning(recorded: Recorded, tmp_path: Path) -> None:
+    """They begin with an InitProducerId. The rest is allowed, but not without a marker."""
+    compared = mapping(recorded.spec, recorded.check)
     late = 0
     for part in (0.2, 0.6):
         folder = tmp_path / f"{part}"
         folder.mkdir()
-        found = record(without_beginning(HERE / f"{one.file}.jsonl.gz", part), (), folder)
-        late += found.late
-        assert (found.lost, found.absent) == ([], [])
+        recording = record(without_beginning(HERE / f"{recorded.file}.jsonl.gz", part), (), folder)
+        late += recording.late
+        assert (recording.lost, recording.absent) == ([], [])
         paths = sorted(folder.glob("*.jsonl"))
         histories = read(compared.recording, paths)
         assert not histories.problems
@@ -160,8 +163,8 @@ def test_histories_that_have_lost_their_beginning(one: Recorded, tmp_path: Path)
             path.write_text("".join(lines), encoding="utf-8")
             break
     damaged = [judge(compared, each, EFFORT) for each in read(compared.recording, paths).histories]
-    # Where brokers were down a marker may be skipped.
-    wrong = 0 if one.check.endswith("_outages") else 1
+    # A marker may be skipped if brokers were down.
+    wrong = 0 if recorded.check.endswith("_outages") else 1
     assert [each.verdict for each in damaged].count("not allowed") == wrong
 
 
@@ -206,11 +209,11 @@ def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> No
 
 
 def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
-    """B1.4, after a downgrade of the level and with the level that it was."""
+    """B1.4, after a downgrade of the level and with the original level."""
     path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
-    found = judged(mapping("conform_answers_v2", "r4_4_0"), path)
+    results = judged(mapping("conform_answers_v2", "r4_4_0"), path)
     no, yes = "not allowed", "allowed"
-    assert [one.verdict for one in found.values()] == [no, no, yes, no]
+    assert [result.verdict for result in results.values()] == [no, no, yes, no]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +222,7 @@ def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
 def test_what_befell_brokers_is_missed_where_it_is_left_out(
     kinds: set[str], tmp_path: Path
 ) -> None:
-    """The answers are those of brokers to which it happened, and of no others."""
+    """The answers depend on these events."""
     with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
         lines = [line for line in file if json.loads(line)["kind"] not in kinds]
     (tmp_path / "left.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -239,27 +242,29 @@ def test_answers_notice_a_rule_that_is_changed(spec: str, constant: str) -> None
     name, _, value = constant.partition("=")
     compared = mapping(spec, "r4_4_0", ((name, value),))
     path = HERE / f"answers-4.4.0-tv{spec[-1]}.jsonl.gz"
-    found = read(compared.recording, [path])
-    assert any(judge(compared, one, EFFORT).verdict == "not allowed" for one in found.histories)
+    recording = read(compared.recording, [path])
+    assert any(
+        judge(compared, history, EFFORT).verdict == "not allowed" for history in recording.histories
+    )
 
 
 # ---------------------------------------------------------------- damage
 
 
-@pytest.mark.parametrize("damage", DAMAGE, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("version", [1, 2])
 def test_damage_is_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
-    """With no message under way when a request comes, which is a fact about these recordings."""
+    """The recordings have no message in flight when a request arrives."""
     compared = mapping(f"conform_v{version}", "r4_4_0")
     for seed in range(SEEDS):
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
-        found = verdicts(compared, damaged(damage, seed, version, tmp_path))
-        assert found == {"allowed" if may_be else "not allowed"}, seed
+        results = verdicts(compared, damaged(damage, seed, version, tmp_path))
+        assert results == {"allowed" if may_be else "not allowed"}, seed
 
 
-@pytest.mark.parametrize("damage", DISORDER, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("damage", DISORDER, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("version", [1, 2])
 def test_lines_in_another_order_are_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
@@ -269,11 +274,11 @@ def test_lines_in_another_order_are_not_allowed(
         path = damaged(damage, seed, version, tmp_path, ordered=True)
         assert verdicts(compared, path) == {"not allowed"}, seed
         [history] = read(compared.recording, [path]).histories
-        assert any(one.misplaced for lines in history.sources.values() for one in lines), seed
+        assert any(line.misplaced for lines in history.sources.values() for line in lines), seed
 
 
 def test_offsets_that_are_there_twice_are_allowed(tmp_path: Path) -> None:
-    """A client may commit the same offsets twice; nobody looks at their sequence numbers (B5.4)."""
+    """A client may commit the same offsets twice; their sequence numbers are ignored (B5.4)."""
     for version in (1, 2):
         compared = mapping(f"conform_v{version}", "r4_4_0")
         path = damaged(offsets_twice, 0, version, tmp_path)
@@ -287,7 +292,7 @@ def offsets_twice(rng: random.Random, events: list[Event]) -> None:
 
 
 def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:
-    """Between sources there is no order, so only the order within each counts."""
+    """Sources are unordered relative to each other, so only the order within each matters."""
     compared = mapping("conform_v2", "r4_2_0_outages")
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -306,7 +311,9 @@ def first(events: list[Event], fits: Callable[[Event], bool]) -> Event:
 
 
 def another_producer_id(events: list[Event]) -> set[str]:
-    """A batch of j1 is one of j0. That j1 has none there may be: the append may have failed."""
+    """A batch of j1 is attributed to j0. Its absence from j1 is possible: the append may have
+    failed.
+    """
     ids = {event["id"]: event["producer_id"] for event in events if is_record(event)}
     batch = first(events, lambda e: e.get("kind") == "DATA" and e["producer_id"] == ids["j1"])
     batch["producer_id"] = ids["j0"]
@@ -327,7 +334,7 @@ def batch_of_nobody(events: list[Event]) -> set[str]:
 
 
 def cut_short(events: list[Event]) -> set[str]:
-    """A log may end anywhere, but not before what another log says of it."""
+    """A log may end anywhere, but not before an entry that another log implies."""
     last = max(n for n, event in enumerate(events) if event.get("kind") == "COMMIT")
     owner = by_owner(events)[events[last]["producer_id"]]
     del events[last]
@@ -337,43 +344,47 @@ def cut_short(events: list[Event]) -> set[str]:
 @pytest.mark.parametrize(
     "damage",
     [another_producer_id, complete_record_twice, batch_of_nobody, cut_short],
-    ids=lambda one: one.__name__,
+    ids=lambda change: change.__name__,
 )
 def test_whose_lines_are(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
-    """The histories that are not allowed then, and no others."""
+    """Exactly these histories are not allowed then."""
     with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
         events: list[Event] = [json.loads(line) for line in file]
     expected = damage(events)
     path = tmp_path / "damaged.jsonl"
     path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
-    found = judged(mapping("conform_v2", "r4_4_0"), path)
-    assert {key for key, one in found.items() if one.verdict != "allowed"} == expected
-    assert {one.verdict for one in found.values()} <= {"allowed", "not allowed"}
+    results = judged(mapping("conform_v2", "r4_4_0"), path)
+    assert {key for key, result in results.items() if result.verdict != "allowed"} == expected
+    assert {result.verdict for result in results.values()} <= {"allowed", "not allowed"}
 
 
 def test_a_file_that_is_cut_in_the_middle_of_a_line(tmp_path: Path) -> None:
-    """What stands before is judged, and the report says where the file ends."""
+    """The lines before the cut are judged, and the report says where the file ends."""
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes((HERE / "java-4.4.0-tv2.jsonl.gz").read_bytes()[:-2000])
     compared = mapping("conform_v2", "r4_4_0")
-    found = read(compared.recording, [path])
-    assert [problem.code for problem in found.problems] == ["F047"]
-    assert "ends too early" in found.problems[0].message
-    assert len(found.histories) == 4
+    recording = read(compared.recording, [path])
+    assert [problem.code for problem in recording.problems] == ["F047"]
+    assert "ends too early" in recording.problems[0].message
+    assert len(recording.histories) == 4
 
 
 def test_a_producer_id_of_two_ids(tmp_path: Path) -> None:
-    """Its batches are neither's, which is reported; who has none of them is judged as ever."""
+    """Its batches belong to neither id, which is reported; histories without such batches are
+    judged as usual.
+    """
     with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
         events: list[Event] = [json.loads(line) for line in file]
     first(events, lambda e: (e.get("id"), e.get("state")) == ("j1", "Ongoing"))["id"] = "j0"
     path = tmp_path / "damaged.jsonl"
     path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
     compared = mapping("conform_v2", "r4_4_0")
-    found = read(compared.recording, [path])
-    [problem] = found.problems
+    recording = read(compared.recording, [path])
+    [problem] = recording.problems
     assert "belongs to the histories j0 and j1" in problem.message
-    whole = {one.key: judge(compared, one, EFFORT).verdict for one in found.histories}
+    whole = {
+        history.key: judge(compared, history, EFFORT).verdict for history in recording.histories
+    }
     assert whole == {
         "j0": "not allowed", "j1": "not allowed", "j2": "allowed", "j3": "allowed",
     }  # fmt: skip

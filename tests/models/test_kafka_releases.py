@@ -1,4 +1,4 @@
-"""The table of releases in docs/kafka/rules.md, held to lib/release.fence."""
+"""The table of releases in docs/kafka/rules.md, compared with lib/release.fence."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ SAYS = {"yes": 1, "no": 0}
 
 
 def switches(release: str) -> dict[str, int]:
-    """The bools of coordinator and leaders, by name, for the brokers of a release or of none."""
+    """The Boolean constants of coordinator and leaders, by name, for a release or for none."""
     program = load(MODELS / "txn_core_v2.fence")
-    check = next(one for one in program.checks if one.name == "fixed")
+    check = next(item for item in program.checks if item.name == "fixed")
     model = build(program, check, {"release.Brokers": release})
     return {
-        one.path.rpartition(".")[2]: int(one.value)
-        for one in model.constants
-        if isinstance(one.type, Bool) and isinstance(one.value, int)
+        item.path.rpartition(".")[2]: int(item.value)
+        for item in model.constants
+        if isinstance(item.type, Bool) and isinstance(item.value, int)
     }
 
 
 @pytest.fixture(scope="module")
 def by_release() -> dict[str, dict[str, int]]:
-    return {one: switches("R" + one.replace(".", "_")) for one in RELEASES}
+    return {release: switches("R" + release.replace(".", "_")) for release in RELEASES}
 
 
 def test_a_measured_cell_is_what_the_switch_is(by_release: dict[str, dict[str, int]]) -> None:
@@ -38,10 +38,10 @@ def test_a_measured_cell_is_what_the_switch_is(by_release: dict[str, dict[str, i
 
 
 def test_each_switch_that_a_release_sets_has_a_row(by_release: dict[str, dict[str, int]]) -> None:
-    """And with no release every one of them is on."""
+    """Without a release, all of these switches are on."""
     now = switches("none")
     set_by_release = {
-        name for name in now if any(one[name] != now[name] for one in by_release.values())
+        name for name in now if any(settings[name] != now[name] for settings in by_release.values())
     }
     assert set_by_release == {name for _, switch, *_ in ROWS for name in quoted(switch)}
     assert all(now[name] for name in set_by_release)
@@ -49,8 +49,8 @@ def test_each_switch_that_a_release_sets_has_a_row(by_release: dict[str, dict[st
 
 def test_releases_are_those_of_the_language() -> None:
     program = load(MODELS / "txn_core_v2.fence")
-    check = next(one for one in program.checks if one.name == "fixed")
-    types = [one.type for one in build(program, check).constants if one.path.endswith("Brokers")]
-    [brokers] = [getattr(one, "element", one) for one in types]
+    check = next(item for item in program.checks if item.name == "fixed")
+    types = [item.type for item in build(program, check).constants if item.path.endswith("Brokers")]
+    [brokers] = [getattr(item, "element", item) for item in types]
     assert isinstance(brokers, Enum)
-    assert list(brokers.members) == ["R" + one.replace(".", "_") for one in RELEASES]
+    assert list(brokers.members) == ["R" + item.replace(".", "_") for item in RELEASES]

@@ -1,4 +1,4 @@
-"""docs/kafka/witnesses.md: in each model everything happens, and each error is met."""
+"""docs/kafka/witnesses.md: in each model every event happens, and each error is reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HAPPENINGS = ("commit", "abort", "timeout", "fencing", "overflow", "retry", "fai
 
 @pytest.mark.parametrize("row", EVENTS, ids=lambda row: row[0])
 def test_what_happens_has_a_witness(row: list[str]) -> None:
-    """A checked `reachable` for each happening, or a dash and the reason below the table."""
+    """A checked `reachable` for each event, or a dash and the reason below the table."""
     text = text_of(*models_of([row[0]]))
     assert len(row) == 1 + len(HAPPENINGS)
     for cell in row[1:]:
@@ -31,7 +31,7 @@ def test_every_model_is_in_both_tables() -> None:
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_every_error_that_is_answered_is_met(name: str) -> None:
-    """What the code of a model can answer, found in its text, is in the table, and nothing else."""
+    """The table has exactly the answers that the text of a model contains."""
     text = text_of(name)
     rows = {row[1].strip("`"): row[2] for row in ERRORS if row[0] == name}
     assert set(rows) == text.answered()
@@ -48,16 +48,16 @@ def test_every_error_that_is_answered_is_met(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_no_witness_is_left_out(name: str) -> None:
-    """Each `reachable` is looked for in a check that must meet it, perhaps a slow one."""
+    """Each `reachable` belongs to a check, perhaps a slow one, that must reach it."""
     text = text_of(name)
     for witness in text.witnesses():
-        checks = [one for one in text.program.checks if one.verdict == "ok"]
-        assert any(looked_at(one, witness) for one in checks), f"nothing looks for {witness}"
+        checks = [check for check in text.program.checks if check.verdict == "ok"]
+        assert any(looked_at(check, witness) for check in checks), f"nothing looks for {witness}"
 
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_what_never_happens_is_told(name: str) -> None:
-    """What the last run of all checks did not do is on the model's page, by its name."""
+    """Anything unreached in the last run of all checks is on the model's page by name."""
     model = PLANNED[name]
     results = kafka.read(kafka.KEPT)[model]
     page = (PAGES / f"{model}.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Histories written down line by line, and the verdicts on them by the rules of Kafka."""
+"""Hand-written histories, and the verdicts on them by the rules of Kafka."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.support.kafka_recordings import mapping, verdicts
 
 
 def transactions(kind: str, epoch: int, *partitions: str) -> Event:
-    said = {"state": kind, "producer_id": 7, "epoch": epoch, "partitions": [*partitions]}
-    return {"source": "__transaction_state-0", "id": "a", "client_transaction_version": 2, **said}
+    fields = {"state": kind, "producer_id": 7, "epoch": epoch, "partitions": [*partitions]}
+    return {"source": "__transaction_state-0", "id": "a", "client_transaction_version": 2, **fields}
 
 
-def batch(kind: str, epoch: int, partition: str = "t-0", **said: object) -> Event:
-    return {"source": partition, "kind": kind, "producer_id": 7, "epoch": epoch, **said}
+def batch(kind: str, epoch: int, partition: str = "t-0", **fields: object) -> Event:
+    return {"source": partition, "kind": kind, "producer_id": 7, "epoch": epoch, **fields}
 
 
 START = {**transactions("CompleteCommit", 5), "source": "start-of-__transaction_state-0"}
@@ -52,11 +52,11 @@ def test_a_history_that_begins_late(name: str, tmp_path: Path) -> None:
     assert verdicts(mapping("conform_v2", "r4_4_0"), path) == {verdict}
 
 
-# ---------------------------------------------------------------- what lines say beside
+# ---------------------------------------------------------------- further fields of lines
 
 
 def recorded(record: Event, epoch: int = 0, **ids: int | None) -> Event:
-    """A record as brokers of 4.3 and later write it, by the coordinator of an epoch."""
+    """A record as brokers of 4.3 and later write it, by a coordinator with this epoch."""
     return record | {"version": 1, "previous_producer_id": 7, "leader_epoch": epoch, **ids}
 
 
@@ -79,31 +79,31 @@ LAST = [
     recorded(transactions("CompleteCommit", 0), producer_id=8),
     recorded(transactions("Ongoing", 0, "t-0"), producer_id=8, previous_producer_id=8),
 ]
-"""Epoch 32766 is the last that a client gets: the next transaction has another producer id."""
+"""Epoch 32766 is the last that a client can have: the next transaction has another producer id."""
 
 
-def changed(lines: list[Event], number: int, **said: object) -> list[Event]:
-    """With other fields in a line; None: without them."""
-    line = {**lines[number], **said}
+def changed(lines: list[Event], number: int, **fields: object) -> list[Event]:
+    """Replaces fields of a line; None removes a field."""
+    line = {**lines[number], **fields}
     other = {name: value for name, value in line.items() if value is not None}
     return [*lines[:number], other, *lines[number + 1 :]]
 
 
 def bare(lines: list[Event]) -> list[Event]:
-    """Records that say no more than what every recording has."""
+    """Records with only the fields that every recording has."""
     names = ("version", "previous_producer_id", "next_producer_id", "leader_epoch")
-    return [{name: one[name] for name in one if name not in names} for one in lines]
+    return [{name: line[name] for name in line if name not in names} for line in lines]
 
 
 def of_epochs(prepared: int, marked: int, completed: int) -> list[Event]:
-    """A transaction of which the coordinator has these epochs."""
+    """A transaction with these epochs of its coordinators."""
     return [
         FIRST, *OPEN, PREPARED | {"leader_epoch": prepared}, marker(1, marked),
         COMPLETE | {"leader_epoch": completed},
     ]  # fmt: skip
 
 
-NO_VERSION = [{name: one[name] for name in one if name != "version"} for one in ONE]
+NO_VERSION = [{name: line[name] for name in line if name != "version"} for line in ONE]
 TWICE = [FIRST, *OPEN, PREPARED, marker(1, 0), marker(1, 2), COMPLETE | {"leader_epoch": 2}]
 BOTH = ("t-0", "t-1")
 MEANWHILE = [
@@ -111,7 +111,7 @@ MEANWHILE = [
     batch("DATA", 0, "t-1", sequence=0, count=1), recorded(transactions("PrepareCommit", 1, *BOTH)),
     marker(1, 0), batch("COMMIT", 1, "t-1", coordinator_epoch=2), COMPLETE | {"leader_epoch": 2},
 ]  # fmt: skip
-"""The coordinator is replaced when one of two partitions has its marker."""
+"""The coordinator is replaced when only one of two partitions has its marker."""
 BESIDE: dict[str, tuple[str, list[Event], str]] = {
     "as it is": ("r4_4_0", ONE, "allowed"),
     "nothing is said": ("r4_4_0", bare(ONE), "allowed"),
@@ -126,7 +126,7 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
     "... and a wrong one": ("r4_2_0", changed(ONE, 1, previous_producer_id=6), "not allowed"),
     "none before 4.3": (
         "r4_2_0",
-        [one | {"version": 1} if "state" in one else one for one in bare(ONE)],
+        [line | {"version": 1} if "state" in line else line for line in bare(ONE)],
         "allowed",
     ),
     "a record does not say its version": ("r4_4_0", changed(ONE, 3, version=None), "not allowed"),
@@ -171,7 +171,7 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_what_lines_say_beside(name: str, tmp_path: Path) -> None:
-    """The ids before and after in records, and the epochs of coordinators."""
+    """The previous and next ids in records, and the epochs of coordinators."""
     path = tmp_path / "r.jsonl"
     check, lines, verdict = BESIDE[name]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -179,7 +179,7 @@ def test_what_lines_say_beside(name: str, tmp_path: Path) -> None:
 
 
 def test_a_level_that_is_raised_from_0(tmp_path: Path) -> None:
-    """Records of version 0 have no place for producer ids."""
+    """Records of version 0 have no field for producer ids."""
     path = tmp_path / "r.jsonl"
     lines = [recorded(transactions("Empty", epoch)) for epoch in range(4)]
     for number, line in enumerate(lines):
@@ -194,15 +194,15 @@ def test_a_level_that_is_raised_from_0(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_from_before_4_3(tmp_path: Path) -> None:
-    """The first records have no ids, as none of that release has; the later release's rules want
-    them, unless they are left out.
+    """The first records have no ids, since that release does not write them; the rules of the later
+    release require them unless they are disabled.
     """
     path = tmp_path / "r.jsonl"
     older = [
         recorded(line, previous_producer_id=None) if "state" in line else line
         for line in (FIRST, *OPEN, PREPARED, marker(1, 0), COMPLETE)
     ]
-    lines = [{name: one[name] for name in one if one[name] is not None} for one in older]
+    lines = [{name: line[name] for name in line if line[name] is not None} for line in older]
     lines.append(recorded(transactions("Ongoing", 1, "t-0")))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert verdicts(mapping("conform_v2", "r4_4_0"), path) == {"not allowed"}

@@ -1,6 +1,6 @@
-"""Checks of every shipped model come out as they say; page 1's spec gives its figures.
+"""The checks of every shipped model have their expected results, and page 1's spec its figures.
 
-Of the checks of a model of Kafka a third are run, and those of a few states only;
+Of the checks of a model of Kafka a third runs, and only those with few states;
 ``FENCEPOST_SHIPPED=all`` and ``FENCEPOST_MODELS=20000000`` run the others.
 """
 
@@ -21,22 +21,24 @@ from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 
 LARGEST = amount("MODELS", 1000)
-"""Checks of a model of many, and of ports, that generate more states are run only with a larger
-number here, but for the first of each model."""
+"""Maximal number of generated states for checks of models with many checks, and of ports, except
+for the first check of each model.
+"""
 
 MOST = {"local": max(LARGEST, 5_000_000), "interpreter": 50_000}
 """Checks that generate more states take an engine too long."""
 
 SHARE = 1 if everything("SHIPPED") else 3
-"""Of a model with many checks, one of this many is run."""
+"""One check in this number runs for a model with many checks."""
 
 ONE_ENGINE = 20_000
-"""A check of a model of many checks is run by one engine: up to this number of generated states by
-the interpreter, which has nothing to compile."""
+"""A check of a model with many checks runs on one engine: up to this number of generated states on
+the interpreter, which needs no compilation.
+"""
 
 
 def engines_for(check: ShippedCheck) -> list[str]:
-    """The engines that run a check here: all that can, or one where a model has many checks."""
+    """The engines that run a check here: all that can, or one if a model has many checks."""
     if check.engine is not None:
         return [check.engine]
     generated = check.counts["generated"]
@@ -51,7 +53,7 @@ def engines_for(check: ShippedCheck) -> list[str]:
 @pytest.mark.parametrize("engine", [*MOST, "bmc", "induction"])
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_checks_of_a_shipped_model(path: Path, engine: str) -> None:
-    """All of them in one call, since a model is read once for it."""
+    """A single call runs all of them, since it loads the model only once."""
     share = SHARE if has_many_checks(path) else 1
     names = [check.name for check in checks(path)[::share] if engine in engines_for(check)]
     if names:
@@ -66,15 +68,15 @@ def test_model_says_what_is_expected_of_it(path: Path) -> None:
     assert not problems, "\n".join(map(str, problems))
     assert tree.docstring is not None
     assert "Expected:" in tree.docstring
-    parsed = [one for one in tree.declarations if isinstance(one, CheckDecl)]
+    parsed = [item for item in tree.declarations if isinstance(item, CheckDecl)]
     assert parsed, "a shipped model has checks"
     for node, check in zip(parsed, checks(path), strict=True):
-        assert any(isinstance(one, ExpectVerdict) for one in node.items), check.name
+        assert any(isinstance(item, ExpectVerdict) for item in node.items), check.name
         named = [
-            one.engine.text for one in node.items if isinstance(one, CheckEngine) and one.engine
+            item.engine.text for item in node.items if isinstance(item, CheckEngine) and item.engine
         ]
         counts: dict[str, int] = {
-            one.what: one.count for one in node.items if isinstance(one, ExpectCount)
+            item.what: item.count for item in node.items if isinstance(item, ExpectCount)
         }
         read_as = ShippedCheck(path, node.name.text, node.slow, named[0] if named else None, counts)
         assert check == read_as
@@ -84,7 +86,7 @@ def test_model_says_what_is_expected_of_it(path: Path) -> None:
             assert counts.keys() == {"states", "generated", "depth"}, check.name
 
 
-# Published counts: distinct, generated, depth (None where the publication does not say).
+# Published counts: distinct, generated, depth (None if not published).
 PUBLISHED = {
     "die_hard-every_state": (16, 97, 8),
     "transaction_commit-three": (34, 94, 7),
@@ -137,14 +139,14 @@ def test_published_counts_with_any_number_of_workers(path: Path, name: str, work
 
 
 def test_checks_expect_the_published_counts() -> None:
-    expected = {str(one): one.counts for path in MODELS for one in checks(path)}
+    expected = {str(check): check.counts for path in MODELS for check in checks(path)}
     for name, published in PUBLISHED.items():
-        for what, count in zip(("states", "generated", "depth"), published, strict=True):
-            assert count is None or expected[name][what] == count, (name, what)
+        for figure, count in zip(("states", "generated", "depth"), published, strict=True):
+            assert count is None or expected[name][figure] == count, (name, figure)
 
 
-# The spec on the first page of the language reference, and what an independent search of the
-# same machine found: verdict, distinct states, generated states, depth.
+# The spec on the first page of the language reference, and the results of an independent search of
+# the same machine: verdict, distinct states, generated states, depth.
 PAGE_ONE = {
     "unverified": ("violated", 22, 30, 8),
     "race": ("violated", 79, 117, 10),
@@ -155,25 +157,25 @@ PAGE_ONE = {
 @pytest.fixture(scope="module")
 def page_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
-    found = re.search(r"^```fence check file=race.fence\n(.*?)^```$", text, re.M | re.S)
-    assert found is not None
+    block = re.search(r"^```fence check file=race.fence\n(.*?)^```$", text, re.M | re.S)
+    assert block is not None
     path = tmp_path_factory.mktemp("page_one") / "race.fence"
-    path.write_text(found[1], encoding="utf-8")
+    path.write_text(block[1], encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("name", PAGE_ONE)
 def test_spec_of_page_one_gives_its_figures(page_one: Path, name: str) -> None:
     result = fencepost.check(page_one, checks=[name])
-    found = (result.verdict.value, result.distinct, result.generated, result.depth)
-    assert found == PAGE_ONE[name]
+    figures = (result.verdict.value, result.distinct, result.generated, result.depth)
+    assert figures == PAGE_ONE[name]
     assert result.as_expected, str(result)
     states = 0 if result.trace is None else len(result.trace)
     assert states == (0 if name == "fixed" else result.depth)
 
 
 def test_race_is_found_by_the_shortest_trace() -> None:
-    """The actions of KAFKA-14884, in the order of the only shortest traces' last steps."""
+    """The actions of KAFKA-14884, in the only order of the last steps in shortest traces."""
     result = fencepost.check(
         ROOT / "models/kafka/verification_race.fence", checks=["unchecked_s1t"]
     )

@@ -1,4 +1,4 @@
-"""Published specs with symmetric types: as many orbits as TLC counts, and all states as before."""
+"""Published specs with symmetric types: the orbits that TLC counts, and the states as before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EDITS = {
     "paxos": (
         ("type Acceptor = 1..Acceptors", "symmetric type Acceptor = {a1, a2, a3}"),
         ("type Value = 1..Values", "symmetric type Value = {v1, v2}"),
-        # The other module has types of its own.
+        # The types of the other module are separate.
         ("import voting with", "# import voting with"),
         ("refinement RefinesVoting: voting where\n    votes = votes,\n", "# "),
         ("    promised = [Voter[a].promised for a in Acceptor]\n", ""),
@@ -35,7 +35,7 @@ EDITS = {
         ("forall p in Id:", "forall p in Turn:"),
     ),
 }
-"""What makes a type of each spec symmetric."""
+"""Edits that make a type of each spec symmetric."""
 COUNTED = (
     ("raft", "four_terms", 69_899),
     ("paxos", "two_ballots", 443),
@@ -62,13 +62,15 @@ def test_orbits_as_tlc_counts_them(name: str, check: str, orbits: int, tmp_path:
 
 @pytest.mark.parametrize("check", ["two_terms", "figure_8"])
 def test_raft_is_searched_as_before(check: str) -> None:
-    """The check says how many states there are; a violation has the same trace."""
+    """The check expects the number of states; a violation has the same trace."""
     path = CLASSICS / "raft.fence"
-    found, every = (
+    symmetric, every = (
         fencepost.check(path, checks=[check], slow=True, workers=1, symmetry=symmetry).checks[0]
         for symmetry in (True, False)
     )
-    assert found.outcome.statistics.orbits is not None
+    assert symmetric.outcome.statistics.orbits is not None
     assert every.outcome.statistics.orbits is None
-    assert found.explanation is every.explanation is None
-    assert summary(found.job.model, found.outcome) == summary(every.job.model, every.outcome)
+    assert symmetric.explanation is every.explanation is None
+    assert summary(symmetric.job.model, symmetric.outcome) == summary(
+        every.job.model, every.outcome
+    )

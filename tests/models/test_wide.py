@@ -1,5 +1,5 @@
-"""The shipped models whose states are wide are searched with compressed states: nothing but memory
-and time tells when they are not.
+"""The shipped models with wide states use compressed states; otherwise only memory and time would
+show the lack of compression.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.checker.request import Limits, Request
 
 MOST_STATES = 400_000
 """Compression begins with at most this many states."""
-# How many words a state has, and whether they have enough in common.
+# The number of words of a state, and whether states have enough in common.
 WIDE = [
     ("kafka/txn_failover", "fixed_most", 26, True),
     ("kafka/epoch_arithmetic", "last_epochs", 40, True),
@@ -41,22 +41,22 @@ WIDE = [
 def test_states_are_compressed(
     path: str, name: str, words: int, compressed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan is chosen from the states that a search has found by then, no more and no fewer."""
-    made: list[tuple[int, int, bool]] = []
+    """The plan is chosen from the states that the search has generated so far."""
+    choices: list[tuple[int, int, bool]] = []
 
     def choose(*asked: Any) -> Plan | None:
-        found = chosen(*asked)
+        plan = chosen(*asked)
         states: Sequence[tuple[int, int]] = asked[3]
-        made.append((asked[4], sum(number for _, number in states), found is not None))
-        # What comes then is of no interest here.
+        choices.append((asked[4], sum(number for _, number in states), plan is not None))
+        # The rest of the search does not matter here.
         raise KeyboardInterrupt
 
     choice: Callable[..., Plan | None] = choose
     monkeypatch.setattr(worker, "chosen", choice)
-    (check,) = (one for one in checks(ROOT / f"models/{path}.fence") if one.name == name)
+    (check,) = (check for check in checks(ROOT / f"models/{path}.fence") if check.name == name)
     model = check.run().model
     limits = Limits(max_states=MOST_STATES, workers=1)
     Local("quick").run(Request(model, frozenset(), deadlock=False, limits=limits))
-    ((wide, states, tree),) = made
+    ((wide, states, tree),) = choices
     assert (wide, tree) == (words, compressed)
     assert states >= 1 << 17

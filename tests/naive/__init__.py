@@ -1,9 +1,9 @@
-"""A second opinion on what a model means: the core read aloud, one value and one step at a time.
+"""An independent interpretation of models, which evaluates one value and one step at a time.
 
-It is written from the language reference and the docstrings of `ir`, on purpose without a look at
-the engines, and without any cleverness: recursion over the tree, generators over choices, and the
-textbook search, level by level. Values are written as `types` says. Every value that comes up is
-compared with the type that the core claims for it.
+It follows the language reference and the docstrings of `ir`, deliberately without knowledge of the
+engines and without optimization: recursion over the tree, generators over choices, and the textbook
+breadth-first search. Values have the form that `types` describes. Every computed value is checked
+against its type in the core.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def observed(
     keep_going: bool = False,
     most_states: int | None = None,
 ) -> Observed:
-    """What a search of the model finds; ``most_steps`` is the limit of ``--depth``, and
-    ``most_states`` that of ``--max-states``.
+    """The observations of a search; ``most_steps`` is the limit of ``--depth``, and ``most_states``
+    that of ``--max-states``.
     """
     return Search(model, set(properties), deadlock, most_steps, keep_going, most_states).run()

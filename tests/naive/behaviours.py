@@ -1,10 +1,9 @@
-"""Whether some fair behaviour violates a formula, from the definition in docs/language.md.
+"""Decides whether a fair behaviour violates a formula, by the definition in docs/language.md.
 
-The graph of the model is explored by the second interpreter. Its product with the tableau of the
-formula has a node for each state and each guess which ``until`` formulas hold from there on; local
-rules say which guesses fit a state and which fit a step. A violation is a reachable strongly
-connected set of nodes in which what was guessed comes true and every unit of fairness gets what it
-is owed.
+The second interpreter explores the graph of the model. Its product with the tableau of the formula
+has a node for each state and each guess of the ``until`` formulas that hold there; local rules
+determine the guesses that fit a state and the pairs that fit a step. A violation is a reachable
+strongly connected set of nodes that fulfils all guesses and satisfies every unit of fairness.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class TooLarge(Exception):
 
 
 class Fails(Exception):
-    """A step fails: behaviours of the model are not defined."""
+    """A step fails, so behaviours of the model are not defined."""
 
 
 # ---------------------------------------------------------------- the graph
@@ -51,10 +50,10 @@ class Fails(Exception):
 
 @dataclass(slots=True)
 class Graph:
-    """The states inside the constraints, from the initial ones on.
+    """The states that satisfy the constraints and are reachable from the initial ones.
 
-    `steps` has for each state its successors and the units for which the step counts; `possible`
-    the units of which a step that counts is possible there. `cut` if a state is outside.
+    `steps` has for each state its successors and the units whose step this is; `possible` has the
+    units with an enabled step in a state. `cut` is set if a state violates a constraint.
     """
 
     initial: list[State] = field(default_factory=list[State])
@@ -92,7 +91,7 @@ def graph_of(model: ir.Model) -> Graph:
                 units = counting.setdefault(after, set())
                 fair = action.fairness
                 if fair is not None and _seen(model, state) != _seen(model, after):
-                    shown = [one for one in course.chosen if one[0] is not None]
+                    shown = [choice for choice in course.chosen if choice[0] is not None]
                     choices = (plain(value, kind) for _, value, kind in shown[: fair.choices])
                     units.add((number, tuple(choices)))
         graph.possible[state] = frozenset[Unit]().union(*counting.values())
@@ -132,12 +131,12 @@ def plain(value: Value, kind: Type) -> Value:
     match kind:
         case Record(fields=fields):
             pairs = zip(fields, value, strict=True)
-            return tuple(plain(part, one.type) for one, part in pairs if not one.ghost)
+            return tuple(plain(part, item.type) for item, part in pairs if not item.ghost)
         case Union(variants=variants):
             tag, *payload = value
             assert isinstance(tag, int)
             pairs = zip(variants[tag].fields, payload, strict=True)
-            return tag, *(plain(part, one.type) for one, part in pairs if not one.ghost)
+            return tag, *(plain(part, item.type) for item, part in pairs if not item.ghost)
         case Option(element) | Seq(element):
             return tuple(plain(part, element) for part in value)
         case Bag(element):
@@ -179,12 +178,12 @@ class Until:
 
 
 Core: TypeAlias = Predicate | Negation | Conjunction | Until
-"""A formula in the operators that the tableau knows."""
+"""A formula in the operators of the tableau."""
 TRUE = Conjunction(())
 
 
 def core(formula: Formula) -> Core:
-    """A formula by the definitions of the other operators."""
+    """A formula, rewritten by the definitions of the other operators."""
     match formula:
         case formulas.Holds(number):
             return Predicate(number)
@@ -199,8 +198,8 @@ def core(formula: Formula) -> Core:
         case formulas.Implies(left, right):
             return _implies(core(left), core(right))
         case formulas.Iff(left, right):
-            one, other = core(left), core(right)
-            return Conjunction((_implies(one, other), _implies(other, one)))
+            first, second = core(left), core(right)
+            return Conjunction((_implies(first, second), _implies(second, first)))
         case formulas.Always(operand):
             return Negation(Until(TRUE, Negation(core(operand))))
         case formulas.Eventually(operand):
@@ -218,7 +217,7 @@ def _implies(left: Core, right: Core) -> Core:
 
 
 def parts_of(formula: Core) -> Iterator[Core]:
-    """A formula and all that is inside it, the innermost first."""
+    """A formula and its subformulas, innermost first."""
     match formula:
         case Predicate():
             inner: tuple[Core, ...] = ()
@@ -236,7 +235,7 @@ def parts_of(formula: Core) -> Iterator[Core]:
 
 
 def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) -> bool:
-    """Whether a formula holds where these predicates do, and the ``until`` formulas as guessed."""
+    """Whether a formula holds given the true predicates and the guesses of ``until`` formulas."""
     match formula:
         case Predicate(number):
             return number in predicates
@@ -256,7 +255,7 @@ def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) ->
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """A state with a guess. Sets of ``until`` formulas are bit masks: those that ``hold``, those
-    that are ``waiting`` (the right side has still to come), and those that are ``done``.
+    that are ``waiting`` (the right side must still become true), and those that are ``done``.
     """
 
     state: State
@@ -283,14 +282,16 @@ class Product:
 
     def true_in(self, state: State) -> frozenset[int]:
         """The predicates of the formula that are true in a state."""
-        place = _place(self.model, state)
-        return frozenset(n for n in self._predicates if place.truth(self.model.properties[n].body))
+        context = _place(self.model, state)
+        return frozenset(
+            n for n in self._predicates if context.truth(self.model.properties[n].body)
+        )
 
     def nodes(self, state: State) -> list[Node]:
         """The state with every guess that fits it."""
-        known = self._nodes.get(state)
-        if known is not None:
-            return known
+        nodes = self._nodes.get(state)
+        if nodes is not None:
+            return nodes
         predicates = self.true_in(state)
         guesses: list[dict[Until, bool]] = [{}]
         for until in self.until:
@@ -318,7 +319,7 @@ class Product:
         return Node(state, hold, waiting, done)
 
     def violating(self) -> list[Node]:
-        """The nodes of initial states from which the formula does not hold."""
+        """The nodes of initial states that violate the formula."""
         return [
             node
             for state in self.graph.initial
@@ -331,29 +332,29 @@ class Product:
         ]
 
     def after(self, node: Node) -> Iterator[Node]:
-        """The nodes to which a step may lead: an ``until`` that waits keeps its value."""
+        """The successors of a node: an ``until`` that waits keeps its value."""
         for state in self.graph.steps[node.state]:
             for other in self.nodes(state):
                 if not (other.hold ^ node.hold) & node.waiting:
                     yield other
 
     def reachable(self) -> dict[Node, list[Node]]:
-        """The nodes reachable from those where the formula does not hold, with their successors."""
-        found: dict[Node, list[Node]] = {}
+        """The nodes reachable from those that violate the formula, with their successors."""
+        successors: dict[Node, list[Node]] = {}
         waiting = self.violating()
         while waiting:
             node = waiting.pop()
-            if node not in found:
-                found[node] = list(self.after(node))
-                waiting += found[node]
-                if len(found) > MAX_NODES:
+            if node not in successors:
+                successors[node] = list(self.after(node))
+                waiting += successors[node]
+                if len(successors) > MAX_NODES:
                     raise TooLarge
-        return found
+        return successors
 
     def fair(self, nodes: set[Node], edges: dict[Node, list[Node]]) -> set[Node] | None:
-        """A strongly connected set of some of these nodes that a fair behaviour may visit for ever.
+        """A strongly connected subset that a fair behaviour can visit forever.
 
-        One node is such a set, too: a behaviour may stay where it is.
+        A single node is such a set as well: a behaviour may stutter.
         """
         left = [nodes]
         while left:
@@ -400,7 +401,14 @@ def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set
         visited.add(root)
         while stack:
             node, others = stack[-1]
-            other = next((one for one in others if one in inside and one not in visited), None)
+            other = next(
+                (
+                    successor
+                    for successor in others
+                    if successor in inside and successor not in visited
+                ),
+                None,
+            )
             if other is None:
                 order.append(node)
                 stack.pop()
@@ -412,7 +420,7 @@ def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set
         for other in edges[node]:
             if other in inside:
                 back[other].append(node)
-    found: list[set[Node]] = []
+    parts: list[set[Node]] = []
     for root in reversed(order):
         if root not in visited:
             continue
@@ -424,17 +432,17 @@ def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set
                     visited.remove(other)
                     part.add(other)
                     waiting.append(other)
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
 
 
 def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
     """Whether a fair behaviour of the graph violates a formula."""
-    made = Product(model, graph, core(formula))
+    product = Product(model, graph, core(formula))
     for state in graph.steps:
-        made.true_in(state)
-    edges = made.reachable()
-    return made.fair(set(edges), edges) is not None
+        product.true_in(state)
+    edges = product.reachable()
+    return product.fair(set(edges), edges) is not None
 
 
 # ---------------------------------------------------------------- lassos
@@ -443,9 +451,9 @@ def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
 def wrong_lasso(
     model: ir.Model, graph: Graph, formula: Formula, states: Sequence[State], loop: int
 ) -> str | None:
-    """Why a trace is no fair behaviour that violates the formula; None if it is one.
+    """The reason why a trace is not a fair behaviour that violates the formula; None if it is one.
 
-    ``states`` are those of the trace, whose last state is also the one before position ``loop``.
+    ``states`` are those of the trace, whose last state equals the one before position ``loop``.
     """
     stays = loop == len(states) - 1
     word = list(states) if stays else list(states[:-1])
@@ -454,13 +462,13 @@ def wrong_lasso(
         return "the cycle does not end where it begins"
     if states[0] not in graph.initial:
         return "the first state is not initial"
-    for one, other in pairwise(states):
-        if other not in graph.steps[one]:
-            return f"no step leads from {one} to {other}"
+    for before, after in pairwise(states):
+        if after not in graph.steps[before]:
+            return f"no step leads from {before} to {after}"
     if _along(Product(model, graph, core(formula)), word, back):
         return "the formula holds along the trace"
     cycle = [] if stays else [*states[loop - 1 :]]
-    round_ = {unit for one, other in pairwise(cycle) for unit in graph.steps[one][other]}
+    round_ = {unit for before, after in pairwise(cycle) for unit in graph.steps[before][after]}
     possible = [graph.possible[state] for state in word[back:]]
     for unit in graph.units() - round_:
         fairness = model.actions[unit[0]].fairness
@@ -471,21 +479,23 @@ def wrong_lasso(
     return None
 
 
-def _along(made: Product, word: Sequence[State], back: int) -> bool:
-    """Whether the formula holds along a word; after its last state comes the one at ``back``."""
-    predicates = [made.true_in(state) for state in word]
+def _along(product: Product, word: Sequence[State], back: int) -> bool:
+    """Whether the formula holds along a word whose last state is followed by the one at
+    ``back``.
+    """
+    predicates = [product.true_in(state) for state in word]
     values: list[dict[Until, bool]] = [{} for _ in word]
-    for until in made.until:
+    for until in product.until:
         for start in range(len(word)):
-            place = start
+            position = start
             holds = False
-            # What does not come within the word and the cycle never comes.
+            # A condition that stays false within the word and one cycle never becomes true.
             for _ in range(2 * len(word)):
-                if true(until.right, predicates[place], values[place]):
+                if true(until.right, predicates[position], values[position]):
                     holds = True
                     break
-                if not true(until.left, predicates[place], values[place]):
+                if not true(until.left, predicates[position], values[position]):
                     break
-                place = place + 1 if place + 1 < len(word) else back
+                position = position + 1 if position + 1 < len(word) else back
             values[start][until] = holds
-    return true(made.formula, predicates[0], values[0])
+    return true(product.formula, predicates[0], values[0])

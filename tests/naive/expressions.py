@@ -1,4 +1,4 @@
-"""Expressions: what each is worth in a state. Every value is compared with its type."""
+"""The values of expressions in a state. Every value is checked against its type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value, ...]], bool]
 
 
 CHECKED_BEFORE = (ir.Variable, ir.Local, ir.Universe)
-"""Values that are compared with their types when they are stored, or come from the type itself."""
+"""Values that are checked against their types when they are stored, or come from the type
+itself.
+"""
 
 
 class Undefined(Exception):
@@ -29,10 +31,10 @@ class Undefined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an expression is read: the state, the next one for a step, and the bound slots.
+    """The context of an expression: the state, its successor for a step, and the bound slots.
 
-    ``seen`` gathers the coverage marks of what was found true. ``enabled`` tells whether an
-    action can be taken in a state, perhaps only with a first choice: properties ask it.
+    ``seen`` collects the coverage marks of conditions that were true. ``enabled`` decides whether
+    an action can be taken in a state, optionally with given first choices; properties use it.
     """
 
     model: ir.Model
@@ -46,7 +48,7 @@ class Place:
         return replace(self, slots={**self.slots, slot: value})
 
     def value(self, expr: ir.Expr) -> Value:
-        """What an expression is worth here; raises `Undefined`."""
+        """The value of an expression; raises `Undefined`."""
         value = _value(self, expr)
         if not isinstance(expr, CHECKED_BEFORE):
             assert belongs(value, expr.type), f"{value} is no value of {expr.type}: {expr}"
@@ -105,8 +107,8 @@ def _value(at: Place, expr: ir.Expr) -> Value:
         case ir.Equal(left, right):
             return at.value(left) == at.value(right)
         case ir.Less(left, right, or_equal):
-            one, other = (at.value(left),), (at.value(right),)
-            return one <= other if or_equal else one < other
+            lesser, greater = (at.value(left),), (at.value(right),)
+            return lesser <= greater if or_equal else lesser < greater
         case ir.Enabled(action, choices):
             first = tuple(at.value(choice) for choice in choices)
             assert at.enabled is not None
@@ -169,7 +171,7 @@ def _structure(
 def put(parts: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]:
     """A tuple with one part replaced."""
     assert 0 <= index < len(parts), f"{index} in {parts}"
-    return tuple(value if place == index else old for place, old in enumerate(parts))
+    return tuple(value if position == index else old for position, old in enumerate(parts))
 
 
 def _collection(
@@ -192,14 +194,14 @@ def _collection(
                 rest.remove(gone)
             return collected(rest, kind)
         case ir.InsertAt(sequence=sequence, index=index, element=element):
-            items, place = list(at.parts(sequence)), at.number(index)
-            assert 0 <= place <= len(items)
-            items.insert(place, at.value(element))
+            items, position = list(at.parts(sequence)), at.number(index)
+            assert 0 <= position <= len(items)
+            items.insert(position, at.value(element))
             return tuple(items)
         case ir.RemoveAt(sequence=sequence, index=index):
-            items, place = list(at.parts(sequence)), at.number(index)
-            assert 0 <= place < len(items)
-            del items[place]
+            items, position = list(at.parts(sequence)), at.number(index)
+            assert 0 <= position < len(items)
+            del items[position]
             return tuple(items)
         case ir.Contains(collection, element):
             items = list(at.parts(collection))
@@ -207,20 +209,20 @@ def _collection(
         case ir.Size(collection=collection):
             return len(at.parts(collection))
         case ir.SetAlgebra(kind, operator, left, right):
-            one, other = set(at.parts(left)), set(at.parts(right))
+            left_items, right_items = set(at.parts(left)), set(at.parts(right))
             match operator:
                 case ir.SetOperator.UNION:
-                    return collected(list(one | other), kind)
+                    return collected(list(left_items | right_items), kind)
                 case ir.SetOperator.INTERSECTION:
-                    return collected(list(one & other), kind)
+                    return collected(list(left_items & right_items), kind)
                 case ir.SetOperator.DIFFERENCE:
-                    return collected(list(one - other), kind)
+                    return collected(list(left_items - right_items), kind)
                 case _:
                     assert_never(operator)
         case ir.At(sequence=sequence, index=index):
-            items, place = list(at.parts(sequence)), at.number(index)
-            assert 0 <= place < len(items)
-            return items[place]
+            items, position = list(at.parts(sequence)), at.number(index)
+            assert 0 <= position < len(items)
+            return items[position]
         case ir.Get(map=map, key=key):
             assert isinstance(map.type, Map)
             values = at.parts(map)
@@ -232,12 +234,12 @@ def _collection(
             decide = all if must else any
             return decide(at.bind(slot, x).truth(body) for x in at.parts(domain))
         case ir.Collect(kind, slot, domain, condition, element):
-            found: list[Value] = []
+            chosen: list[Value] = []
             for x in at.parts(domain):
                 inside = at.bind(slot, x)
                 if condition is None or inside.truth(condition):
-                    found.append(inside.value(element))
-            return collected(found, kind)
+                    chosen.append(inside.value(element))
+            return collected(chosen, kind)
         case ir.Gather(kind, slot, domain, inner):
             parts = [at.bind(slot, x).parts(inner) for x in at.parts(domain)]
             return collected([x for part in parts for x in part], kind)

@@ -1,4 +1,4 @@
-"""The search: level by level, as a textbook has it, and what there is to see of it."""
+"""The textbook breadth-first search and its observations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fencepost.spec.core.types import State
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem that was met. ``rank`` orders problems of one depth by kind, ``index`` those of a
-    kind by declaration: the number of an action, behind all actions that of a property, before
-    them -1 for the initial states. Then decides where it ends, and where its last step began.
+    """A problem. ``rank`` orders problems of one depth by kind, ``index`` those of a kind by
+    declaration: -1 for the initial states, then the actions in order, then the properties. Ties are
+    broken by the last state and the one before it.
     """
 
     depth: int
@@ -40,7 +40,7 @@ VERDICTS = ("error", "assertion", "violated", "violated", "deadlock")
 
 @dataclass(slots=True)
 class Counted:
-    """What a level adds to the figures of a run, if it counts."""
+    """The contribution of a level to the figures of a run, if it counts."""
 
     transitions: int = 0
     taken: list[int] = field(default_factory=list[int])
@@ -53,12 +53,12 @@ class Counted:
 
 
 class Full(Exception):
-    """There are more initial states than there may be."""
+    """The number of initial states exceeds the limit."""
 
 
 @dataclass(slots=True)
 class Search:
-    """A breadth-first search, level by level, up to the level that exceeds ``most_states``."""
+    """A breadth-first search, up to the level that exceeds ``most_states``."""
 
     model: ir.Model
     properties: set[int]
@@ -73,28 +73,28 @@ class Search:
     reached: set[int] = field(default_factory=set[int])
 
     def run(self) -> Observed:
-        """What there is to see."""
+        """The observations."""
         broken = [finding for a in self.model.assumptions for finding in self._assumed(a)]
         if broken:
             return Observed(
                 verdict=broken[0].verdict, findings=tuple(broken), **self._figures(), limit=None
             )
         limit = self._levels()
-        found = self._findings()
-        verdict = found[0].verdict if found else "inconclusive" if limit else "ok"
-        depth = max([sum(1 for now in self.counted if now.fresh), *(f.depth for f in found)])
+        findings = self._findings()
+        verdict = findings[0].verdict if findings else "inconclusive" if limit else "ok"
+        depth = max([sum(1 for now in self.counted if now.fresh), *(f.depth for f in findings)])
         if verdict == "ok":
-            found = [
+            findings = [
                 finding("unreached", depth, property=self._named(number))
                 for number in self._numbers("reachable")
                 if number in self.properties and number not in self.reached
             ]
-            verdict = "unreached" if found else "ok"
+            verdict = "unreached" if findings else "ok"
         figures = self._figures(depth)
-        return Observed(verdict, tuple(found), **figures, limit=None if found else limit)
+        return Observed(verdict, tuple(findings), **figures, limit=None if findings else limit)
 
     def _levels(self) -> str | None:
-        """Goes through the levels; the limit that cut the search, if one did."""
+        """Runs the levels; returns the limit that cut the search, if any."""
         frontier: list[State] = []
         while True:
             now = Counted(taken=[0] * len(self.model.actions))
@@ -134,12 +134,12 @@ class Search:
 
     def _begin(self, now: Counted) -> None:
         nothing: State = (False,) * len(self.model.variables)
-        for one in courses(Course(Place(self.model, nothing)), self.model.initial):
-            if one.failed is not None:
-                site, assertion = one.failed
+        for course in courses(Course(Place(self.model, nothing)), self.model.initial):
+            if course.failed is not None:
+                site, assertion = course.failed
                 self.problems.append(Problem(1, ASSERTION if assertion else ERROR, -1, site=site))
-            elif one.completed:
-                self._arrive(one.at.state, None, now)
+            elif course.completed:
+                self._arrive(course.at.state, None, now)
                 now.transitions += 1
 
     def _expand(self, frontier: Sequence[State], now: Counted) -> None:
@@ -153,22 +153,22 @@ class Search:
                     self.problems.append(Problem(self.level, DEADLOCK, 0, state))
 
     def _step_from(self, state: State, now: Counted) -> bool:
-        """Takes every step; whether one of them is progress (or the end of the run)."""
+        """Takes every step; returns whether one of them makes progress or ends the run."""
         moves = False
         for number, action in enumerate(self.model.actions):
             seen: set[int] = set()
-            for one in courses(Course(Place(self.model, state, seen=seen)), action.body):
-                if one.failed is not None:
-                    site, assertion = one.failed
+            for course in courses(Course(Place(self.model, state, seen=seen)), action.body):
+                if course.failed is not None:
+                    site, assertion = course.failed
                     rank = ASSERTION if assertion else ERROR
                     self.problems.append(Problem(self.level + 1, rank, number, state, site=site))
                     moves = True
-                elif one.disabled is not None:
-                    if self.model.guards[one.disabled].kind == "capacity":
-                        now.blocked[one.disabled] = now.blocked.get(one.disabled, 0) + 1
+                elif course.disabled is not None:
+                    if self.model.guards[course.disabled].kind == "capacity":
+                        now.blocked[course.disabled] = now.blocked.get(course.disabled, 0) + 1
                 else:
-                    after = one.at.state
-                    now.marks |= one.marks | seen
+                    after = course.at.state
+                    now.marks |= course.marks | seen
                     self._arrive(after, state, now)
                     self._check_step(state, after, now)
                     now.transitions += 1
@@ -179,7 +179,7 @@ class Search:
         return moves
 
     def _arrive(self, state: State, before: State | None, now: Counted) -> None:
-        """Takes in a state; one that is new is looked at."""
+        """Records a state, and examines it if it is new."""
         if state in self.parents:
             return
         inside = True
@@ -197,7 +197,7 @@ class Search:
                 problem = Problem(self.level + 1, INVARIANT, number, state, number=number)
                 self.problems.append(problem)
         for number in self._numbers("reachable"):
-            # One that was met in this level is looked at in the rest of it all the same.
+            # A `reachable` that was reached in this level is still evaluated in the rest of it.
             searched = number in self.properties and number not in self.reached
             if searched and self._holds(number, state, None, now):
                 now.reached.add(number)
@@ -212,10 +212,10 @@ class Search:
         return [n for n, prop in enumerate(self.model.properties) if str(prop.kind) in kinds]
 
     def _holds(self, number: int, state: State, after: State | None, now: Counted) -> bool | None:
-        """Whether a property holds; None: it has no value, which is a problem of its own."""
-        place = Place(self.model, state, after, seen=now.marks, enabled=is_enabled)
+        """Whether a property holds, or None if it has no value, which is recorded as a problem."""
+        context = Place(self.model, state, after, seen=now.marks, enabled=is_enabled)
         try:
-            return place.truth(self.model.properties[number].body)
+            return context.truth(self.model.properties[number].body)
         except Undefined as error:
             index = len(self.model.actions) + number
             ends, begins = (state, None) if after is None else (after, state)
@@ -224,11 +224,11 @@ class Search:
             return None
 
     def _is_terminal(self, state: State, now: Counted) -> bool:
-        """Whether some terminal condition holds; one without a value counts as if it did."""
+        """Whether some terminal condition holds; one without a value counts as true."""
         for number in self._numbers("terminal"):
-            place = Place(self.model, state, seen=now.marks, enabled=is_enabled)
+            context = Place(self.model, state, seen=now.marks, enabled=is_enabled)
             try:
-                if place.truth(self.model.properties[number].body):
+                if context.truth(self.model.properties[number].body):
                     return True
             except Undefined as error:
                 index = len(self.model.actions) + number
@@ -238,10 +238,10 @@ class Search:
                 return True
         return False
 
-    # ------------------------------------------------------------ what there is to see
+    # ------------------------------------------------------------ observations
 
     def _assumed(self, assumption: ir.Assumption) -> list[ObservedFinding]:
-        """What is wrong with an assumption."""
+        """The problem of an assumption, if any."""
         span = assumption.span.start, assumption.span.end
         try:
             if Place(self.model, ()).truth(assumption.condition):
@@ -265,34 +265,34 @@ class Search:
         verdict = VERDICTS[problem.rank]
         site = None if problem.site is None else self.model.sites[problem.site]
         if problem.site is not None and problem.number is None:
-            # A step, or an initial choice, that is not completed.
+            # An incomplete step or initial choice.
             path = [] if problem.index < 0 else self._path(problem.state)
             last = self._failing(problem)
             return finding(verdict, problem.depth, site=site, trace=(*self._trace(path), last))
         path = self._path(problem.state)
         if problem.before is not None:
             path = [*self._path(problem.before), problem.state]
-        made = finding(verdict, problem.depth, site=site, trace=self._trace(path))
+        observed = finding(verdict, problem.depth, site=site, trace=self._trace(path))
         if problem.rank == DEADLOCK:
-            return replace(made, blocked=self._blocked(problem.state))
+            return replace(observed, blocked=self._blocked(problem.state))
         if problem.site is None and problem.number is not None:
-            return replace(made, property=self._named(problem.number))
-        return made
+            return replace(observed, property=self._named(problem.number))
+        return observed
 
     def _path(self, state: State) -> list[State]:
         before = self.parents[state]
         return [state] if before is None else [*self._path(before), state]
 
     def _trace(self, path: Sequence[State]) -> tuple[ObservedStep, ...]:
-        """Each step is the first that leads from one state to the next."""
+        """Each step is the first from one state to the next."""
         steps: list[ObservedStep] = []
         for number, state in enumerate(path):
             tried = self._successors(path[number - 1] if number else None)
             steps.append(
                 next(
-                    ObservedStep(name, one.shown, state)
-                    for name, one in tried
-                    if one.completed and one.at.state == state
+                    ObservedStep(name, course.shown, state)
+                    for name, course in tried
+                    if course.completed and course.at.state == state
                 )
             )
         return tuple(steps)
@@ -305,25 +305,27 @@ class Search:
         else:
             action = self.model.actions[problem.index]
             start = Course(Place(self.model, problem.state))
-            tried = [(action.name, one) for one in courses(start, action.body)]
+            tried = [(action.name, course) for course in courses(start, action.body)]
         return next(
-            ObservedStep(name, one.shown, None) for name, one in tried if one.failed == wanted
+            ObservedStep(name, course.shown, None)
+            for name, course in tried
+            if course.failed == wanted
         )
 
     def _successors(self, state: State | None) -> list[tuple[str, Course]]:
         if state is None:
             nothing: State = (False,) * len(self.model.variables)
             start = Course(Place(self.model, nothing))
-            return [("", one) for one in courses(start, self.model.initial)]
+            return [("", course) for course in courses(start, self.model.initial)]
         start = Course(Place(self.model, state))
         return [
-            (action.name, one)
+            (action.name, course)
             for action in self.model.actions
-            for one in courses(start, action.body)
+            for course in courses(start, action.body)
         ]
 
     def _blocked(self, state: State) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """For each action the guards that were false."""
+        """The false guards of each action."""
         start = Course(Place(self.model, state))
         return tuple(
             (number, tuple(sorted({o.disabled for o in tried if o.disabled is not None})))
@@ -383,6 +385,6 @@ def finding(
     failing: tuple[int, int] | None = None,
     trace: tuple[ObservedStep, ...] | None = None,
 ) -> ObservedFinding:
-    """A finding without an explanation of why a property fails."""
-    place = None if site is None else site_of(site)
-    return ObservedFinding(verdict, property, depth, place, (), failing, (), trace)
+    """A finding without an explanation of the violated property."""
+    position = None if site is None else site_of(site)
+    return ObservedFinding(verdict, property, depth, position, (), failing, (), trace)

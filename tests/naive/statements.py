@@ -1,4 +1,4 @@
-"""Statements: every way that one can go, by its choices in order."""
+"""The executions of statements, in the order of their choices."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How far one way of choosing has come.
+    """The progress of one execution.
 
-    It has ended if ``leaving`` a block, if ``disabled`` by a guard or if it ``failed``: at a site,
-    by an assertion or by an evaluation error. ``marks`` count if it completes.
+    It has ended if it is ``leaving`` a block, if it is ``disabled`` by a guard, or if it
+    ``failed``: at a site, by an assertion (true) or by an evaluation error. ``marks`` count if it
+    completes.
     """
 
     at: Place
@@ -55,7 +56,7 @@ class Course:
 
 
 def courses(course: Course, statement: ir.Statement) -> Iterator[Course]:
-    """Every way that a statement can go, by its choices in order."""
+    """All executions of a statement, in the order of their choices."""
     try:
         yield from _courses(course, statement)
     except Undefined as error:
@@ -104,8 +105,8 @@ def _courses(course: Course, statement: ir.Statement) -> Iterator[Course]:
         case ir.ForEach(slot, domain, body):
             yield from _rounds(course, slot, at.parts(domain), body)
         case ir.Block(label, body):
-            for one in courses(course, body):
-                yield replace(one, leaving=None) if one.leaving == label else one
+            for inner in courses(course, body):
+                yield replace(inner, leaving=None) if inner.leaving == label else inner
         case ir.Leave(label):
             yield replace(course, leaving=label)
         case ir.Mark(mark):
@@ -118,11 +119,11 @@ def _in_order(course: Course, statements: tuple[ir.Statement, ...]) -> Iterator[
     if not statements:
         yield course
         return
-    for one in courses(course, statements[0]):
-        if one.going:
-            yield from _in_order(one, statements[1:])
+    for next_ in courses(course, statements[0]):
+        if next_.going:
+            yield from _in_order(next_, statements[1:])
         else:
-            yield one
+            yield next_
 
 
 def _rounds(
@@ -131,15 +132,15 @@ def _rounds(
     if not items:
         yield course
         return
-    for one in courses(replace(course, at=course.at.bind(slot, items[0])), body):
-        if one.going:
-            yield from _rounds(one, slot, items[1:], body)
+    for next_ in courses(replace(course, at=course.at.bind(slot, items[0])), body):
+        if next_.going:
+            yield from _rounds(next_, slot, items[1:], body)
         else:
-            yield one
+            yield next_
 
 
 def _steps(at: Place, kind: Type, path: Sequence[ir.Step]) -> list[int]:
-    """Where in records, maps and sequences a path leads."""
+    """The positions of a path in records, maps and sequences."""
     steps: list[int] = []
     for step in path:
         match step, kind:
@@ -165,12 +166,14 @@ def _changed(old: Value, steps: Sequence[int], new: Value) -> Value:
 
 
 def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value, ...]) -> bool:
-    """Whether an action can be taken, or runs into an end of the run."""
-    # What is looked at here is not taken, so it leaves no marks.
+    """Whether an action can be taken, or ends the run."""
+    # An evaluated step is not taken, so it leaves no marks.
     start = Course(Place(model, state))
     return any(
-        # A step that fails before it has made all these choices fails whatever they are.
-        one.disabled is None
-        and all(made == asked for (_, made, _), asked in zip(one.chosen, first, strict=False))
-        for one in courses(start, model.actions[action].body)
+        # A step that fails before it has made all these choices fails for every choice.
+        reached.disabled is None
+        and all(
+            choice == wanted for (_, choice, _), wanted in zip(reached.chosen, first, strict=False)
+        )
+        for reached in courses(start, model.actions[action].body)
     )

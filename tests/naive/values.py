@@ -1,4 +1,4 @@
-"""Values: all those of a type, and whether one belongs to it."""
+"""The values of a type, and membership."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _ascending(values: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
 
 
 def belongs(value: Value, kind: Type) -> bool:
-    """Whether a value is one of a type."""
+    """Whether a value belongs to a type."""
     match kind, value:
         case Bool(), bool():
             return True
@@ -128,7 +128,7 @@ def collected(values: Sequence[Value], kind: Type) -> tuple[Value, ...]:
 
 
 def wrapped(number: int, kind: Type) -> int:
-    """The number itself, but as two's complement has it in a machine integer."""
+    """The number itself, wrapped in two's complement for a machine integer."""
     if not isinstance(kind, Machine):
         return number
     number %= 2**kind.bits
