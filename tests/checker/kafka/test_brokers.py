@@ -151,7 +151,7 @@ def test_how_long_a_transaction_is_waited_for(
     assert (scripted.count("Describe") > 50) == bool(long)
 
 
-# ---------------------------------------------------------------- what befalls brokers
+# ---------------------------------------------------------------- outages
 
 
 def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_states_of_all_zeros_and_all_ones(words: int) -> None:
     assert run(Toy(step, 1, words), 3) == ([1, 1], 2, (2,))
 
 
-# ---------------------------------------------------------------- what is kept of a level
+# ---------------------------------------------------------------- states of a level
 
 
 @pytest.mark.parametrize("owners", [1, 2, 3])

@@ -41,7 +41,7 @@ from tests.support.counters import (
 from fencepost.checker.outcome import Verdict
 from fencepost.spec.core import ir
 
-# ---------------------------------------------------------------- which problem
+# ---------------------------------------------------------------- choice of the problem
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_terminal_without_a_value_is_an_error_where_nothing_else_moves() -> No
     assert (outcome.verdict, counts(outcome)) == (Verdict.ERROR, (3, 3, 3))
 
 
-# ---------------------------------------------------------------- which trace
+# ---------------------------------------------------------------- choice of the trace
 
 
 def test_the_trace_ends_in_the_least_violating_state() -> None:

@@ -51,7 +51,7 @@ def test_regions_hold_when_the_search_goes_on(spec: RegionSpec) -> None:
     regions_agree(run_of(spec.text, keep_going=True))
 
 
-# ---------------------------------------------------------------- what must be recorded
+# ---------------------------------------------------------------- recorded facts
 
 Drop = Callable[[pytest.MonkeyPatch], None]
 """Makes the search ignore one kind of fact."""
@@ -156,7 +156,7 @@ def _agrees(text: str) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(("name", "code", "source", "lines"), REFUSED)

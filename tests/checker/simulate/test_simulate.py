@@ -53,7 +53,7 @@ def simulated(
     return simulate(request, Plan(seed, depth, runs, choosing, weights))
 
 
-# ---------------------------------------------------------------- what is found
+# ---------------------------------------------------------------- findings
 
 
 @pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
@@ -220,7 +220,7 @@ def test_a_trace_is_shortened() -> None:
     assert result.walked > 20
 
 
-# ---------------------------------------------------------------- how steps are chosen
+# ---------------------------------------------------------------- choice of steps
 
 FORK = """\
 enum At: Start, One, Many, Over

@@ -1,4 +1,4 @@
-"""Checkpoints that somebody has tampered with are refused; nothing in them is executed."""
+"""Checkpoints that were tampered with are refused, and nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CHECK = ("check", "spec.fence", "--engine", "spark", "--partitions", "2", "--no-
 
 
 class Payload:
-    """Makes a file, where somebody unpickles it."""
+    """Creates a file when unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,7 +69,9 @@ class Payload:
 
 @contextmanager
 def cluster() -> Generator[None]:
-    """The engine in this process; the first level is handed over, and every level saved."""
+    """Runs the engine in this process; executors take over after the first level, and every level
+    is saved.
+    """
     codes: dict[str, Code] = {}
 
     def code(text: str) -> Code:
@@ -84,7 +86,7 @@ def cluster() -> Generator[None]:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the spec and a checkpoint of it, level by level down to a depth."""
+    """A folder with the spec and a checkpoint of its first levels."""
     folder = tmp_path_factory.mktemp("saved")
     (folder / "spec.fence").write_text(SPEC, encoding="utf-8")
     with cluster():
@@ -101,13 +103,13 @@ def resumed(folder: Path) -> Ran:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """The folder, to be changed."""
+    """A copy of the folder, which a test may change."""
     for path in saved.rglob("*"):
         if path.is_file():
             target = tmp_path / path.relative_to(saved)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    # What a killed run leaves is removed only where the checkpoint can be used.
+    # Files of a killed run are removed only if the checkpoint can be used.
     (left,) = {path.parent for path in tmp_path.rglob("manifest-*")}
     (left / "states-000000-left").mkdir()
     (left / "states-000000-left" / "part-00000").write_bytes(b"left")
@@ -119,7 +121,7 @@ def of_the_spec() -> Layout:
     return Layout(program.build(read, read.checks[0]))
 
 
-def test_a_checkpoint_that_nobody_touched(copy: Path) -> None:
+def test_an_unmodified_checkpoint(copy: Path) -> None:
     ran = resumed(copy)
     assert (ran.code, ran.stderr) == (0, "")
     assert not [*copy.rglob("states-000000-left")]
@@ -131,7 +133,7 @@ def test_a_checkpoint_that_nobody_touched(copy: Path) -> None:
 
 
 def part(folder: Path) -> Path:
-    """A file with states of the last level."""
+    """The file with states of the last level."""
     return max(
         (p for p in folder.rglob("part-*") if p.stat().st_size > len(BEGINNING)),
         key=lambda p: p.parent.name,
@@ -139,33 +141,33 @@ def part(folder: Path) -> Path:
 
 
 def add(folder: Path, record: bytes) -> None:
-    """Puts a record into a file, as it has to be put there, with a signature."""
+    """Appends a record to a file, with its digest and a signed manifest."""
     path = part(folder)
     with path.open("ab") as file:
         file.write(LENGTH.pack(len(record)) + record)
     digests = path.with_name(DIGESTS)
     digests.write_bytes(digests.read_bytes() + hashlib.sha256(record).digest())
 
-    def named(notes: dict[str, Any]) -> None:
+    def fit(notes: dict[str, Any]) -> None:
         for row in notes["folders"]:
             if row[0] == path.parent.name:
                 row[1] = hashlib.sha256(digests.read_bytes()).hexdigest()
 
-    change(manifest(folder), named)
+    change(manifest(folder), fit)
 
 
 @pytest.mark.parametrize("kind", [*Kind, 0, 6, 2**32 - 1])
 @pytest.mark.parametrize("padded", [False, True])
 def test_a_pickle_in_a_record_of_any_kind(kind: int, padded: bool, copy: Path) -> None:
-    made = copy.parent / f"{copy.name}-made"
-    payload = pickle.dumps(Payload(made))
+    touched = copy.parent / f"{copy.name}-made"
+    payload = pickle.dumps(Payload(touched))
     if padded:
         payload += bytes(-len(payload) % 64)
     add(copy, records.HEAD.pack(kind, 5, 0) + payload)
     assert_refused(resumed, copy, "a record of the checkpoint ")
-    assert not made.exists()
+    assert not touched.exists()
     pickle.loads(payload)
-    assert made.exists(), "the payload would have made the file"
+    assert touched.exists(), "the payload would have made the file"
 
 
 def test_a_head_that_is_not_ours(copy: Path) -> None:
@@ -180,7 +182,7 @@ def test_a_record_that_is_cut(record: bytes, copy: Path) -> None:
 
 
 def test_a_file_of_other_classes(copy: Path) -> None:
-    """Hadoop makes objects of the classes that the beginning of a file names."""
+    """Hadoop instantiates the classes named at the beginning of a file."""
     path = part(copy)
     other = path.read_bytes().replace(b"io.BytesWritable", b"io.ObjectWritabl", 1)
     path.write_bytes(other)
@@ -189,14 +191,14 @@ def test_a_file_of_other_classes(copy: Path) -> None:
 
 @pytest.mark.parametrize("level", [3, 4, 5, 6])
 def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
-    """Of each level as many are there as the manifest says, also of those inside a constraint."""
+    """The number of states in each level must match the manifest, also inside the constraint."""
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
     data = b"".join(word.to_bytes(8, "little") for word in state)
     add(copy, records.record(Kind.FRONTIER, level, 0, data))
     assert_refused(resumed, copy, f" states at level {level}, not ")
 
 
-def test_a_file_that_is_gone(copy: Path) -> None:
+def test_a_missing_file(copy: Path) -> None:
     part(copy).unlink()
     assert_refused(resumed, copy, "the checkpoint has other records than were saved")
 
@@ -213,10 +215,10 @@ def notes_of(path: Path) -> dict[str, Any]:
     return notes
 
 
-def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
+def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     """Changes a manifest, and signs it."""
     notes = notes_of(path)
-    how(notes)
+    edit(notes)
     path.write_bytes(closed(notes, Purpose.SPARK_CHECKPOINT))
 
 
@@ -260,22 +262,20 @@ WRONG: list[tuple[tuple[str, ...], object]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "value"), WRONG, ids=str)
-def test_a_manifest_that_says_something_else(
-    place: tuple[str, ...], value: object, copy: Path
-) -> None:
+@pytest.mark.parametrize(("path", "value"), WRONG, ids=str)
+def test_a_manifest_with_a_wrong_value(path: tuple[str, ...], value: object, copy: Path) -> None:
     def wrong(notes: dict[str, Any]) -> None:
-        for name in place[:-1]:
+        for name in path[:-1]:
             notes = notes[name]
-        assert place[-1] in notes
-        notes[place[-1]] = value
+        assert path[-1] in notes
+        notes[path[-1]] = value
 
     change(manifest(copy), wrong)
     assert_refused(resumed, copy, "the checkpoint ")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
-def test_a_manifest_that_is_not_complete_is_passed_by(content: bytes, copy: Path) -> None:
+def test_an_incomplete_manifest_is_skipped(content: bytes, copy: Path) -> None:
     path = manifest(copy)
     path.with_name("manifest-999999.json").write_bytes(content)
     assert resumed(copy).code == 0
@@ -309,24 +309,24 @@ def resumed_unsigned(folder: Path) -> Ran:
 
 def content_of(path: Path) -> list[bytes]:
     """The records of a file."""
-    data, place, found = path.read_bytes(), len(BEGINNING), list[bytes]()
-    while place < len(data):
-        (length,) = LENGTH.unpack_from(data, place)
-        found.append(data[place + LENGTH.size : place + LENGTH.size + length])
-        place += LENGTH.size + length
-    return found
+    data, offset, contents = path.read_bytes(), len(BEGINNING), list[bytes]()
+    while offset < len(data):
+        (length,) = LENGTH.unpack_from(data, offset)
+        contents.append(data[offset + LENGTH.size : offset + LENGTH.size + length])
+        offset += LENGTH.size + length
+    return contents
 
 
-def write_content(path: Path, found: Sequence[bytes]) -> None:
-    path.write_bytes(BEGINNING + b"".join(LENGTH.pack(len(one)) + one for one in found))
+def write_content(path: Path, contents: Sequence[bytes]) -> None:
+    path.write_bytes(BEGINNING + b"".join(LENGTH.pack(len(record)) + record for record in contents))
 
 
 def older(folder: Path) -> None:
-    """The checkpoint as it was written before signatures."""
+    """Rewrites the checkpoint in the format before signatures."""
     for path in folder.rglob("part-0*"):
         if path.stat().st_size > len(BEGINNING):
-            found = content_of(path)
-            write_content(path, [CHECKSUM.pack(zlib.crc32(one)) + one for one in found])
+            contents = content_of(path)
+            write_content(path, [CHECKSUM.pack(zlib.crc32(record)) + record for record in contents])
     for path in folder.rglob(DIGESTS):
         path.unlink()
     for path in folder.rglob("manifest-*"):
@@ -337,7 +337,7 @@ def older(folder: Path) -> None:
 
 
 def with_another_state(folder: Path) -> None:
-    """Another state of the spec in the last level; no digest fits."""
+    """Puts another state of the spec into the last level; no digest fits."""
     path = part(folder)
     *rest, last = content_of(path)
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
@@ -346,7 +346,7 @@ def with_another_state(folder: Path) -> None:
 
 
 def twice(folder: Path) -> None:
-    """A record in the place of another one of its level and size."""
+    """Replaces a record by another one of its level and size."""
     seen: dict[tuple[bytes, int], tuple[Path, int]] = {}
     for path in sorted(folder.rglob("part-0*")):
         if path.stat().st_size <= len(BEGINNING):
@@ -354,25 +354,25 @@ def twice(folder: Path) -> None:
         for number, record in enumerate(content_of(path)):
             alike = (record[: records.HEAD.size], len(record))
             if alike in seen:
-                first, place = seen[alike]
-                found = content_of(path)
-                found[number] = content_of(first)[place]
-                write_content(path, found)
+                first, position = seen[alike]
+                contents = content_of(path)
+                contents[number] = content_of(first)[position]
+                write_content(path, contents)
                 return
             seen[alike] = path, number
     raise AssertionError([(records.HEAD.unpack(a), n) for a, n in seen])
 
 
 def digests_forged(folder: Path) -> None:
-    """Another state, and its digest in the file of digests, but not in the manifest."""
+    """Puts in another state, and its digest into the file of digests, but not into the manifest."""
     with_another_state(folder)
     path = part(folder)
-    digests = b"".join(sorted(hashlib.sha256(one).digest() for one in content_of(path)))
+    digests = b"".join(sorted(hashlib.sha256(record).digest() for record in content_of(path)))
     path.with_name(DIGESTS).write_bytes(digests)
 
 
 def signed_by_another(folder: Path) -> None:
-    """Another state, with all digests, under the MAC of another key."""
+    """Puts in another state with all digests, signed with another key."""
     digests_forged(folder)
     path, notes = part(folder).with_name(DIGESTS), notes_of(manifest(folder))
     for row in notes["folders"]:
@@ -408,13 +408,13 @@ FORGERIES: dict[str, tuple[Callable[[Path], None], str, bool]] = {
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_forgeries(forgery: str, copy: Path) -> None:
-    how, reason, resumable = FORGERIES[forgery]
-    how(copy)
+    forge, reason, resumable = FORGERIES[forgery]
+    forge(copy)
     assert_refused(resumed, copy, reason)
     if not resumable:
         assert_refused(resumed_unsigned, copy, reason)
         return
-    # What is saved then is signed, and all the same the mark stays.
+    # The next save is signed, but the mark stays.
     with cluster():
         words = (*CHECK, "--resume", "saved", "--resume-unsigned", "--depth", "5")
         first = run(*words, folder=copy)
@@ -438,7 +438,7 @@ terminal: a == 30 and b == 30
 
 
 def test_a_record_twice(tmp_path: Path) -> None:
-    """Every digest and every count fits, but a record is missing, and another is there twice."""
+    """All digests and counts fit, but one record is missing and another occurs twice."""
     (tmp_path / "spec.fence").write_text(GRID, encoding="utf-8")
     with cluster():
         run(*CHECK, "--checkpoint", "saved", "--depth", "25", folder=tmp_path)
@@ -454,7 +454,7 @@ def test_an_older_checkpoint_is_continued(copy: Path) -> None:
         assert figures(run(*CHECK, folder=copy)) == figures(ran)
 
 
-def test_what_nobody_touched_is_signed(copy: Path) -> None:
+def test_an_unmodified_checkpoint_is_signed(copy: Path) -> None:
     ran = resumed(copy)
     assert "(resumed)" in ran.stdout
     assert "unsigned" not in ran.stdout

@@ -1,4 +1,4 @@
-"""Failures of a cluster in one line, with the cure."""
+"""Failures of a cluster are reported in one line, with a hint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULES = "it needs fencepost, llvmlite and NumPy"
 
 
 @pytest.mark.parametrize(
-    ("said", "message", "notes"),
+    ("error", "message", "notes"),
     [
         (
             "ModuleNotFoundError: No module named 'fencepost'",
@@ -40,8 +40,10 @@ MODULES = "it needs fencepost, llvmlite and NumPy"
         ("Caused by: java.io.IOException: No space left", "Spark gave up: IOException: No", []),
     ],
 )
-def test_causes(said: str, message: str, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_causes(
+    error: str, message: str, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "python9")
-    (problem,) = gave_up(Failed(SPARK + said)).problems
+    (problem,) = gave_up(Failed(SPARK + error)).problems
     assert (problem.code, message in problem.message) == ("F034", True)
     assert [note for _, note in problem.notes] == notes

@@ -1,6 +1,6 @@
-"""The engine spark, all of it in this process: what it finds is what the interpreter finds.
+"""The engine spark within this process gives the results of the interpreter.
 
-``python -m tests.support.spread_runs FIRST COUNT`` runs thousands.
+``python -m tests.support.spread_runs FIRST COUNT`` runs thousands of comparisons.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ PROBLEMS = {
     "a constraint without a value": ("error", f"{UP}constraint: 6 // (3 - n) != 7\n"),
     "a terminal without a value": ("error", f"{BOUNDED}terminal: 6 // (n - 3) == 0\n"),
 }
-"""What can go wrong in a spec, with the verdict; each shows at some level behind the first."""
+"""Specs with a problem beyond the first level, and their verdicts."""
 
 
 ENGINE = Spark(Cluster(partitions=3), behind(1))
-"""The engine, the cluster having all levels but the first."""
+"""The engine, with all levels but the first on the cluster."""
 
 
 def spread(run: Run, faults: Faults | None = None, together: bool = True) -> Observed:
-    """What the engine finds."""
+    """The result of the engine."""
     return Codes(run.model, together=together).by(ENGINE, run, faults)
 
 
@@ -84,16 +84,16 @@ def spread(run: Run, faults: Faults | None = None, together: bool = True) -> Obs
 
 @pytest.mark.parametrize("constraint", ["", "constraint Inside: true\n", "constraint C: m < 2\n"])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_no_problem_is_lost(name: str, constraint: str) -> None:
+def test_every_problem_is_found(name: str, constraint: str) -> None:
     verdict, text = PROBLEMS[name]
     first = run_of(text + constraint)
     codes = Codes(first.model)
     for limits in (Limits(), Limits(max_states=MANY), Limits(depth=50, max_states=MANY)):
         for keep_going in (False, True):
             run = replace(first, limits=limits, keep_going=keep_going)
-            found = codes.by(ENGINE, run)
-            assert found.verdict == verdict
-            assert_same(run.by("interpreter"), found, f"{run}\n{text}{constraint}")
+            result = codes.by(ENGINE, run)
+            assert result.verdict == verdict
+            assert_same(run.by("interpreter"), result, f"{run}\n{text}{constraint}")
 
 
 def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,9 @@ def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClusterStates, "examine", examine)
     for verdict, text in PROBLEMS.values():
         run = run_of(f"{text}constraint C: m < 2\n", limits=Limits(max_states=MANY))
-        found = spread(run)
-        assert found.verdict == verdict
-        assert_same(run.by("interpreter"), found, text)
+        result = spread(run)
+        assert result.verdict == verdict
+        assert_same(run.by("interpreter"), result, text)
 
 
 # ---------------------------------------------------------------- a cluster on a bad day
@@ -124,38 +124,40 @@ def test_tasks_and_blocks_that_are_lost(seed: int, together: bool) -> None:
 
 
 def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks have told of it by then, and others have not come to their end."""
+    """Some tasks have reported it by then, and others have not finished."""
     real, real_look = tasks.merge, Watch.look
-    under_way, cut = Event(), Event()
+    started, cut = Event(), Event()
 
     def look(watch: Watch) -> None:
-        if under_way.is_set() and not cut.is_set():
+        if started.is_set() and not cut.is_set():
             cut.set()
             raise Cut(Limit("timeout", 1))
         real_look(watch)
 
     def merge(
-        shipped: Any, order: records.Order, accounts: Any, partition: int, given: Iterable[bytes]
+        shipped: Any, order: records.Order, accounts: Any, partition: int, records_: Iterable[bytes]
     ) -> Iterator[bytes]:
         if order.level == 5 and partition == 2:
-            under_way.set()
+            started.set()
             assert cut.wait(60)
-        yield from real(shipped, order, accounts, partition, given)
+        yield from real(shipped, order, accounts, partition, records_)
 
     monkeypatch.setattr(tasks, "merge", merge)
     monkeypatch.setattr(Watch, "look", look)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
-    found = Codes(run.model).outcome(ENGINE, run)
-    assert found.cut == Limit("timeout", 1)
-    assert found.verdict.value == "assertion"
-    assert found.findings[0].trace is not None
-    assert len(found.findings[0].trace.steps) == 5
-    assert "The search was cut (--timeout 1)" in found.notes[0]
+    outcome = Codes(run.model).outcome(ENGINE, run)
+    assert outcome.cut == Limit("timeout", 1)
+    assert outcome.verdict.value == "assertion"
+    assert outcome.findings[0].trace is not None
+    assert len(outcome.findings[0].trace.steps) == 5
+    assert "The search was cut (--timeout 1)" in outcome.notes[0]
 
 
-@pytest.mark.parametrize("often", [1, MANY])
-def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machine code cannot pass on what a callback raises, and drops a successor then."""
+@pytest.mark.parametrize("failures", [1, MANY])
+def test_a_callback_of_machine_code_that_fails(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Machine code cannot propagate an exception of a callback, and would lose a successor."""
     struck = 0
     real = Called.__call__
 
@@ -165,14 +167,14 @@ def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.M
 
         nonlocal struck
         struck += 1
-        if struck <= often:
+        if struck <= failures:
             self._function = without_memory  # pyright: ignore[reportPrivateUsage]
         real(self, owner)
 
     monkeypatch.setattr(outbox, "BLOCK_BYTES", 8)
     monkeypatch.setattr(Called, "__call__", call)
     run = run_of(COUNTS)
-    if often == 1:
+    if failures == 1:
         assert_same(run.by("interpreter"), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: MemoryError: struck"):
@@ -180,9 +182,9 @@ def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.M
     assert struck > 1
 
 
-@pytest.mark.parametrize("often", [1, MANY])
-def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left, real = [often], Accumulator.take
+@pytest.mark.parametrize("failures", [1, MANY])
+def test_a_missing_account(failures: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, real = [failures], Accumulator.take
 
     def take(self: Accumulator, term: bytes) -> None:
         left[0] -= 1
@@ -191,7 +193,7 @@ def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Accumulator, "take", take)
     run = run_of(COUNTS)
-    if often == 1:
+    if failures == 1:
         assert_same(run.by("interpreter"), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*have given no account of level 2"):
@@ -208,20 +210,18 @@ LESS: dict[str, tuple[Any, str, str]] = {
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("name", LESS)
-def test_a_record_that_is_missing(
-    name: str, together: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Always one of them, in whatever a task is given."""
-    home, function, told = LESS[name]
+def test_a_missing_record(name: str, together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last item of the data is dropped."""
+    home, function, message = LESS[name]
     real = getattr(home, function)
 
-    def less(*given: Any) -> list[Any]:
+    def less(*arguments: Any) -> list[Any]:
         if home is SparkStates:
-            return [*real(*given)][:-1]
-        return [*real(*given[:-1], [*given[-1]][:-1])]
+            return [*real(*arguments)][:-1]
+        return [*real(*arguments[:-1], [*arguments[-1]][:-1])]
 
     monkeypatch.setattr(home, function, less)
-    with pytest.raises(Rejected, match=f"F034.*{told}"):
+    with pytest.raises(Rejected, match=f"F034.*{message}"):
         spread(run_of(f"{COUNTS}invariant Low: n + m < 4\n"), together=together)
 
 
@@ -241,7 +241,7 @@ def test_the_account_of_a_task_is_read_as_written() -> None:
 @pytest.mark.parametrize(
     "payload", [b"", b"[]", b"\x80\x04.", b'{"a": 1}', b"[" * 100_000, b"[1.5,0,0,0,0,0,0,0,0,0]"]
 )
-def test_the_account_of_a_task_that_is_none(payload: bytes) -> None:
+def test_a_malformed_account_of_a_task(payload: bytes) -> None:
     with pytest.raises(Broken, match="the account of a task cannot be read"):
         records.read(records.record(Kind.END, 2, 0, payload))
 

@@ -1,4 +1,4 @@
-"""Lines that become rows, and rows that become verdicts: what executors do, without Spark."""
+"""The executors' part of `conform` on Spark, without Spark: lines to rows, rows to verdicts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fencepost.spec.elaborate.claims.program import load, mapped
 
 @dataclass(eq=False)
 class Shipped:
-    """What an executor has."""
+    """Stands in for a broadcast variable."""
 
     value: tasks.Task
 
 
-def given(file: str, text: bytes) -> bytes:
-    """A line as Spark has it."""
+def framed(file: str, text: bytes) -> bytes:
+    """A line in the format of Spark."""
     return tasks.APART.join((file.encode(), b"0", b"%d" % len(text), text))
 
 
@@ -51,12 +51,12 @@ def test_the_order_of_lines_that_name_their_history_in_several_ways(
         texts = [
             json.dumps(name | event).encode() for name, event in zip(names, EVENTS, strict=True)
         ]
-        lines = [given("r", text) for text in (*texts[:2], b"", b"?", *texts[2:])]
-        rows = [one for one in tasks.located(shipped, lines) if one[0] == tasks.EVENT]
-        assert sum(one[-1] for one in rows) == 4
+        lines = [framed("r", text) for text in (*texts[:2], b"", b"?", *texts[2:])]
+        rows = [row for row in tasks.located(shipped, lines) if row[0] == tasks.EVENT]
+        assert sum(row[-1] for row in rows) == 4
         assert len(rows) == 4
-        # Spark finds out whose the others are, and sorts them by their places.
-        sent = sorted(("2f", *one[1:4], one[6]) for one in rows)
+        # Spark assigns the others to their histories, and sorts them by position.
+        sent = sorted(("2f", *row[1:4], row[6]) for row in rows)
         [judged] = tasks.judged(shipped, sent)
         assert judged[1:5] == ("f", "allowed", 4, 4)
 
@@ -67,8 +67,8 @@ def test_lines_that_are_near_make_one_row(tmp_path: Path) -> None:
     assert recording is not None
     shipped = cast("Any", Shipped(tasks.Task(model, recording, Effort(), {"r": 0, "s": 1})))
     texts = [json.dumps({"file": n % 3, **GRANT}).encode() for n in range(30)]
-    lines = [given(file, text) for file in "rs" for text in texts]
-    rows = [one for one in tasks.located(shipped, lines) if one[0] == tasks.EVENT]
-    assert [(one[1:5], one[-1]) for one in rows] == [
+    lines = [framed(file, text) for file in "rs" for text in texts]
+    rows = [row for row in tasks.located(shipped, lines) if row[0] == tasks.EVENT]
+    assert [(row[1:5], row[-1]) for row in rows] == [
         ((file, 0, 1, f"100001{n}"), 10) for file in (0, 1) for n in range(3)
     ]

@@ -1,4 +1,4 @@
-"""Successors in files: a record leads to what its attempt wrote, or to nothing."""
+"""Successors in files: a record refers to what its attempt wrote, or to nothing."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Broken, Kind
 from fencepost.spec.text.problem import Rejected
 
-MADE = Program("", Sizes(Slots(1, 0, 2), 0, 0, 0), 4, 2, "run", True)
-"""A program of states of two words."""
+PROGRAM = Program("", Sizes(Slots(1, 0, 2), 0, 0, 0), 4, 2, "run", True)
+"""A program whose states have two words."""
 
 
 @pytest.fixture(autouse=True, params=[1, 3])
@@ -36,18 +36,18 @@ def folders(
 
 
 def written(by: Parcels, *states: int) -> bytes:
-    """The record of some successors, each of them twice the same word."""
+    """The record of some successors; both words of each are equal."""
     block = (ctypes.c_uint64 * (2 * len(states)))(
-        *(one for state in states for one in (state,) * 2)
+        *(word for state in states for word in (state,) * 2)
     )
     return by.put(7, 3, ctypes.addressof(block), ctypes.sizeof(block))
 
 
 def read(by: Parceled, data: bytes) -> list[int]:
     address, count = by.read(data)
-    found = words(address, 2 * count)[: 2 * count]
-    assert found[::2] == found[1::2]
-    return [*found[::2]]
+    pairs = words(address, 2 * count)[: 2 * count]
+    assert pairs[::2] == pairs[1::2]
+    return [*pairs[::2]]
 
 
 def files(folder: Path) -> list[Path]:
@@ -55,7 +55,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_is_written_is_read() -> None:
-    first, second, again = Parcels(MADE, 1, 0), Parcels(MADE, 1, 1), Parcels(MADE, 1, 0)
+    first, second, again = Parcels(PROGRAM, 1, 0), Parcels(PROGRAM, 1, 1), Parcels(PROGRAM, 1, 0)
     sent = [
         (written(by, *states), [*states])
         for by, states in (
@@ -65,7 +65,7 @@ def test_what_is_written_is_read() -> None:
     for by in (first, second, again):
         by.close()
     memory = Memory()
-    reader = Parceled(MADE, memory)
+    reader = Parceled(PROGRAM, memory)
     for data, states in [*sent, *reversed(sent)]:
         assert records.head(data) == (Kind.PARCEL, 7, 3)
         assert read(reader, data) == states
@@ -73,30 +73,30 @@ def test_what_is_written_is_read() -> None:
     memory.close()
 
 
-def test_a_later_attempt_removes_what_was_before(tmp_path: Path) -> None:
+def test_a_later_attempt_removes_earlier_files(tmp_path: Path) -> None:
     for task in range(3):
-        Parcels(MADE, 4, task).close()
-    late = Parcels(MADE, 3, 0)
+        Parcels(PROGRAM, 4, task).close()
+    late = Parcels(PROGRAM, 3, 0)
     assert len(files(tmp_path)) == 4
     for task in range(3):
-        Parcels(MADE, 5, task).close()
+        Parcels(PROGRAM, 5, task).close()
     assert len(files(tmp_path)) == 3
     with pytest.raises(Lost, match="cannot be read: No such file"):
-        Parceled(MADE, Memory()).read(written(late, 1))
+        Parceled(PROGRAM, Memory()).read(written(late, 1))
     late.close()
     for task in range(3):
-        parcels.clear(MADE, task)
+        parcels.clear(PROGRAM, task)
     assert not files(tmp_path)
 
 
-def test_the_file_of_a_task_that_fails_goes(tmp_path: Path) -> None:
-    kept, failed = Parcels(MADE, 1, 0), Parcels(MADE, 1, 0)
+def test_the_file_of_a_failed_task_is_removed(tmp_path: Path) -> None:
+    kept, failed = Parcels(PROGRAM, 1, 0), Parcels(PROGRAM, 1, 0)
     data = written(failed, 1, 2)
     kept.close()
     failed.close(keep=False)
     assert len(files(tmp_path)) == 1
     with pytest.raises(Lost, match="cannot be read: No such file"):
-        Parceled(MADE, Memory()).read(data)
+        Parceled(PROGRAM, Memory()).read(data)
 
 
 def other_size(data: bytes, path: Path) -> bytes:
@@ -112,7 +112,7 @@ def shorter(data: bytes, path: Path) -> bytes:
     return data
 
 
-def gone(data: bytes, path: Path) -> bytes:
+def removed(data: bytes, path: Path) -> bytes:
     path.unlink()
     return data
 
@@ -124,49 +124,51 @@ def a_folder(data: bytes, path: Path) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("damage", "error", "told"),
+    ("damage", "error", "message"),
     [
         (other_size, Broken, "does not lead to states"),
         (half_a_state, Broken, "8 bytes do not hold states of 2 words"),
         (shorter, Lost, "has 31 bytes of 32"),
-        (gone, Lost, "cannot be read: No such file"),
+        (removed, Lost, "cannot be read: No such file"),
         (a_folder, Lost, "cannot be read: Is a directory"),
     ],
 )
 def test_a_record_that_leads_to_nothing(
-    damage: Callable[[bytes, Path], bytes], error: type[Exception], told: str, tmp_path: Path
+    damage: Callable[[bytes, Path], bytes], error: type[Exception], message: str, tmp_path: Path
 ) -> None:
-    by = Parcels(MADE, 1, 0)
+    by = Parcels(PROGRAM, 1, 0)
     data = written(by, 1, 2)
     by.close()
     assert len(data) == HEAD.size + parcels.PLACE.size
     memory = Memory()
-    reader = Parceled(MADE, memory)
+    reader = Parceled(PROGRAM, memory)
     (path,) = files(tmp_path)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         reader.read(damage(data, path))
     reader.close()
     memory.close()
 
 
-def test_writing_goes_on_where_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_writes_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.write
 
     def write(file: int, data: memoryview) -> int:
         return real(file, data[:5])
 
     monkeypatch.setattr(os, "write", write)
-    by = Parcels(MADE, 1, 0)
+    by = Parcels(PROGRAM, 1, 0)
     data = written(by, 8, 9)
     by.close()
     memory = Memory()
-    assert read(Parceled(MADE, memory), data) == [8, 9]
+    assert read(Parceled(PROGRAM, memory), data) == [8, 9]
     memory.close()
 
 
-@pytest.mark.parametrize("often", [1, 3, 10**8])
-def test_a_disk_that_is_full(often: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left, real = [often], Parcels.put
+@pytest.mark.parametrize("failures", [1, 3, 10**8])
+def test_a_disk_that_is_full(
+    failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, real = [failures], Parcels.put
 
     def put(self: Parcels, level: int, owner: int, address: int, size: int) -> bytes:
         if level > 3 and left[0]:
@@ -174,32 +176,32 @@ def test_a_disk_that_is_full(often: int, tmp_path: Path, monkeypatch: pytest.Mon
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, level, owner, address, size)
 
-    found, close = list[list[Path]](), Levels.close
+    left_over, close = list[list[Path]](), Levels.close
 
     def closing(levels: Levels) -> None:
         close(levels)
-        found.append(files(Path(os.environ["SPARK_LOCAL_DIRS"])))
+        left_over.append(files(Path(os.environ["SPARK_LOCAL_DIRS"])))
 
     monkeypatch.setattr(Parcels, "put", put)
     monkeypatch.setattr(Levels, "close", closing)
     run = run_of(COUNTS)
-    if often == 1:
+    if failures == 1:
         assert_same(run.by("interpreter"), spread(run), "the level is made again")
-    elif often < 10:
+    elif failures < 10:
         assert_same(run.by("interpreter"), spread(run), "all levels are made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: OSError: .*No space left"):
             spread(run)
-    # What was begun before and given up is gone, too.
-    assert found == [[]]
+    # The files of earlier failed attempts are also removed.
+    assert left_over == [[]]
 
 
 def test_a_driver_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first failure is told: what comes later follows from it."""
-    told = iter(["No space left on device", *["another one"] * 9])
+    """The first failure is reported; the later ones follow from it."""
+    errors = iter(["No space left on device", *["another one"] * 9])
 
     def first(levels: Levels) -> None:
-        raise OSError(errno.ENOSPC, next(told))
+        raise OSError(errno.ENOSPC, next(errors))
 
     monkeypatch.setattr(Levels, "_first", first)
     with pytest.raises(Rejected, match=r"F034.*gave up: .*No space left"):
@@ -225,16 +227,16 @@ def test_files_that_vanish_between_two_stages(block: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_nothing_is_left_of_a_search(together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, real = list[list[Path]](), Levels.close
+def test_a_search_leaves_no_files(together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    left_over, real = list[list[Path]](), Levels.close
 
     def close(levels: Levels) -> None:
         folder = Path(os.environ["SPARK_LOCAL_DIRS"])
         sent = [path for path in files(folder) if parcels.SENT in path.parts]
         assert bool(sent) == together
         real(levels)
-        found.append(files(folder))
+        left_over.append(files(folder))
 
     monkeypatch.setattr(Levels, "close", close)
     spread(run_of(COUNTS), together=together)
-    assert found == [[]]
+    assert left_over == [[]]

@@ -1,4 +1,4 @@
-"""Tasks that do the work of several partitions."""
+"""Tasks that process several partitions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from fencepost.spec.text.problem import Rejected
 
 
 def shared(partitions: int, count: int) -> Program:
-    """A program of states of one word."""
+    """A program whose states have one word."""
     return Program("", Sizes(Slots(1, 0, 1), 0, 0, 0), partitions, count, "run")
 
 
 @pytest.mark.parametrize(("partitions", "count"), [(1, 1), (7, 1), (7, 2), (7, 7), (32, 5)])
 def test_each_owner_has_one_task(partitions: int, count: int) -> None:
-    made = shared(partitions, count)
-    owners = [(owner, task) for task in range(count) for owner in made.owners(task)]
-    assert sorted(owners) == [(owner, made.task(owner)) for owner in range(partitions)]
+    program = shared(partitions, count)
+    owners = [(owner, task) for task in range(count) for owner in program.owners(task)]
+    assert sorted(owners) == [(owner, program.task(owner)) for owner in range(partitions)]
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_each_owner_has_one_task(partitions: int, count: int) -> None:
         ("local[4]", "64", 8),
     ],
 )
-def test_how_many_tasks(master: str, wanted: str | None, count: int) -> None:
+def test_the_number_of_tasks(master: str, wanted: str | None, count: int) -> None:
     assert session.tasks(of(master, wanted), 8) == count
     assert session.tasks(of(master, wanted), 1) == 1
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "", "1.5"])
-def test_a_number_of_tasks_that_is_none(wanted: str) -> None:
-    told = rf"F034.*spark.fencepost.tasks is '{wanted}'"
-    with pytest.raises(Rejected, match=told):
+def test_an_invalid_number_of_tasks(wanted: str) -> None:
+    message = rf"F034.*spark.fencepost.tasks is '{wanted}'"
+    with pytest.raises(Rejected, match=message):
         session.tasks(of("yarn", wanted), 8)
 
 
@@ -79,27 +79,27 @@ def test_whether_tasks_run_together(master: str, wanted: str | None, together: b
 
 
 @pytest.mark.parametrize(
-    ("master", "wanted", "told"),
+    ("master", "wanted", "message"),
     [
         ("local[4]", "", "is ''.*it has to be true or false"),
         ("yarn", "yes", "is 'yes'.*it has to be true or false"),
         ("yarn", "true", "is 'true'.*for --master local... only"),
     ],
 )
-def test_tasks_that_cannot_run_together(master: str, wanted: str, told: str) -> None:
-    with pytest.raises(Rejected, match=rf"(?s)F034.*spark.fencepost.files {told}"):
+def test_tasks_that_cannot_run_together(master: str, wanted: str, message: str) -> None:
+    with pytest.raises(Rejected, match=rf"(?s)F034.*spark.fencepost.files {message}"):
         session.together(of(master, wanted, session.FILES))
 
 
 @pytest.mark.parametrize(("wanted", "seconds"), [(None, 60.0), ("0", 0.0), ("2.5", 2.5)])
-def test_how_often_a_search_is_saved(wanted: str | None, seconds: float) -> None:
+def test_the_interval_of_saves(wanted: str | None, seconds: float) -> None:
     assert session.checkpoint_seconds(of("yarn", wanted, session.SECONDS)) == seconds
 
 
 @pytest.mark.parametrize("wanted", ["soon", "", "-1", "nan", "inf"])
-def test_seconds_that_are_none(wanted: str) -> None:
-    told = rf"F034.*spark.fencepost.checkpointSeconds is '{wanted}'"
-    with pytest.raises(Rejected, match=told):
+def test_invalid_seconds(wanted: str) -> None:
+    message = rf"F034.*spark.fencepost.checkpointSeconds is '{wanted}'"
+    with pytest.raises(Rejected, match=message):
         session.checkpoint_seconds(of("yarn", wanted, session.SECONDS))
 
 
@@ -115,29 +115,29 @@ def test_tasks_and_blocks_that_are_lost(count: int, seed: int) -> None:
     run = run_of(COUNTS)
     faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
     engine = Spark(Cluster(partitions=7), behind(1))
-    found = Codes(run.model, count).by(engine, run, faults)
-    assert_same(run.by("interpreter"), found, f"{count} tasks, seed {seed}")
+    result = Codes(run.model, count).by(engine, run, faults)
+    assert_same(run.by("interpreter"), result, f"{count} tasks, seed {seed}")
 
 
-def test_states_that_come_to_another_task() -> None:
-    made = shared(4, 2)
+def test_states_sent_to_the_wrong_task() -> None:
+    program = shared(4, 2)
     stray = records.record(Kind.STATES, 1, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        list(tasks.census(cast("Any", SimpleNamespace(value=made)), 0, [stray]))
+        list(tasks.census(cast("Any", SimpleNamespace(value=program)), 0, [stray]))
     order = Order(2, True, frozenset(), (0,) * 4, (0,) * 4, False, 1)
     stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        list(Delivery(made, order, 0, {}, Parceled(made, Memory())).run([stray]))
+        list(Delivery(program, order, 0, {}, Parceled(program, Memory())).run([stray]))
 
 
-@pytest.mark.parametrize("found", [0, -3])
-def test_a_parallelism_that_is_none(found: int) -> None:
-    conf = {session.PARALLELISM: str(found)}
-    spark: Any = SimpleNamespace(getConf=lambda: conf, defaultParallelism=found)
-    told = rf"F034.*spark.default.parallelism is '{found}'"
-    with pytest.raises(Rejected, match=told):
+@pytest.mark.parametrize("value", [0, -3])
+def test_an_invalid_parallelism(value: int) -> None:
+    conf = {session.PARALLELISM: str(value)}
+    spark: Any = SimpleNamespace(getConf=lambda: conf, defaultParallelism=value)
+    message = rf"F034.*spark.default.parallelism is '{value}'"
+    with pytest.raises(Rejected, match=message):
         session.parallelism(spark)
 
 
-def test_tables_of_a_task_are_limited() -> None:
+def test_the_tables_of_a_task_are_limited() -> None:
     assert session.tasks(of("local[4]", None), 10_000) == 79

@@ -1,4 +1,4 @@
-"""The tables of executors: between tasks they are files, and what they know stays as it was."""
+"""The tables of executors: files between tasks, with their contents kept."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ terminal: counts[0] == 2 and counts[1] == 2 and counts[2] == 2 and counts[3] == 
 """States of three words."""
 
 
-class Place:
-    """What a task that merges has, for states of some number of words."""
+class Merger:
+    """The resources of a merging task, for states with ``size`` words."""
 
     def __init__(self, size: int) -> None:
         toy = fan(1, size)
@@ -60,23 +60,27 @@ class Place:
         self.rows = self.memory.take(rows_bytes(size))
 
     def code_of(self, text: str) -> build.Code:
-        """In the place of `program.code`."""
+        """Replaces `program.code`."""
         assert text == self.program.text
         return self.code
 
     def plan(self, states: Sequence[Packed]) -> Plan | None:
-        """How these states are kept."""
-        block = (ctypes.c_uint64 * (self.size * len(states)))(*(w for one in states for w in one))
+        """The compression plan for these states."""
+        block = (ctypes.c_uint64 * (self.size * len(states)))(
+            *(w for state in states for w in state)
+        )
         return levels.choose_plan(self.program, bytes(block), lambda: None)
 
     def new(self, table: Table, states: Sequence[Packed]) -> list[Packed]:
-        """Adds states; the new ones, as the table has them."""
-        found: list[Packed] = []
+        """Adds states; returns the new ones as the table stores them."""
+        added: list[Packed] = []
         seen, ctx, size = table.seen, self.context.words, self.size
         for first in range(0, len(states), 1000):
-            some = states[first : first + 1000]
-            block = (ctypes.c_uint64 * (size * len(some)))(*(word for one in some for word in one))
-            address, left = ctypes.addressof(block), len(some)
+            batch = states[first : first + 1000]
+            block = (ctypes.c_uint64 * (size * len(batch)))(
+                *(word for state in batch for word in state)
+            )
+            address, left = ctypes.addressof(block), len(batch)
             ctx[Word.STORE], ctx[Word.STORE_END] = self.room.address, self.room.address + (1 << 40)
             while left:
                 seen.merge(address, left)
@@ -88,26 +92,26 @@ class Place:
             entries = self.room.address
             start = seen.whole(entries, count, self.states.address, self.rows.address)
             read = words(start, size * count)
-            found += [tuple(read[n : n + size]) for n in range(0, size * count, size)]
-        return found
+            added += [tuple(read[n : n + size]) for n in range(0, size * count, size)]
+        return added
 
 
 @contextmanager
-def place(size: int, folder: Path) -> Generator[Place]:
-    """With tables in a folder, however little states share."""
+def merger_in(size: int, folder: Path) -> Generator[Merger]:
+    """A merging task with tables in a folder, which are compressed however little states share."""
     with pytest.MonkeyPatch.context() as patch:
-        made = Place(size)
+        merger = Merger(size)
         patch.setenv("SPARK_LOCAL_DIRS", str(folder))
         patch.setattr(plan, "MOST_PAIRS", 1000.0)
-        patch.setattr(program, "code", made.code_of)
+        patch.setattr(program, "code", merger.code_of)
         patch.setattr(program, "set_code", quick_code)
         patch.setattr(levels, "set_code", quick_code)
-        yield made
-        made.memory.close()
+        yield merger
+        merger.memory.close()
 
 
 def states(size: int, count: int) -> list[Packed]:
-    """Different states, most words of which occur in many of them."""
+    """Distinct states that share most of their words."""
     chance = random.Random(size)
     some = [chance.getrandbits(64) for _ in range(40)]
     return [
@@ -121,71 +125,71 @@ def states(size: int, count: int) -> list[Packed]:
 def test_a_table_goes_from_task_to_task(
     size: int, count: int, packed: bool, tmp_path: Path
 ) -> None:
-    """Each takes it up where the one before has left it, in files."""
-    with place(size, tmp_path) as here:
-        all_ = states(size, count)
-        chosen = here.plan(all_[:1000]) if packed else None
-        shelf = Shelf(here.program, 0, chosen)
-        table = shelf.create(0, here.context)
+    """Each task continues with the table left by the previous one, in files."""
+    with merger_in(size, tmp_path) as merging:
+        all_states = states(size, count)
+        chosen = merging.plan(all_states[:1000]) if packed else None
+        shelf = Shelf(merging.program, 0, chosen)
+        table = shelf.create(0, merging.context)
         assert isinstance(table.seen, Compressed if packed else Whole)
-        step, known = count // 4, 0
+        step, added = count // 4, 0
         for level, first in enumerate(range(0, count, step), 1):
-            now = all_[first : first + step]
-            assert here.new(table, [*now, *now[:100]]) == now
-            known += len(now)
+            batch = all_states[first : first + step]
+            assert merging.new(table, [*batch, *batch[:100]]) == batch
+            added += len(batch)
             shelf.put(table, level)
-            table = shelf.take(level, here.context)
-            assert table.seen.states == known
-            assert here.new(table, random.Random(level).sample(all_[:known], 500)) == []
+            table = shelf.take(level, merging.context)
+            assert table.seen.states == added
+            assert merging.new(table, random.Random(level).sample(all_states[:added], 500)) == []
         shelf.put(table, 9)
         with pytest.raises(Missing, match="no table at level 4 "):
-            shelf.take(4, here.context)
+            shelf.take(4, merging.context)
         with pytest.raises(Missing, match="no table of this plan at level 9 "):
-            Shelf(here.program, 0, None if packed else Plan(1, plan.salts("else"))).take(
-                9, here.context
+            Shelf(merging.program, 0, None if packed else Plan(1, plan.salts("else"))).take(
+                9, merging.context
             )
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_a_table_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
-    with place(3, tmp_path) as here:
-        all_ = states(3, 3000)
-        shelf = Shelf(here.program, 0, here.plan(all_))
-        table = shelf.create(0, here.context)
-        assert here.new(table, all_[:2000]) == all_[:2000]
+def test_a_dropped_table_leaves_no_files(tmp_path: Path) -> None:
+    with merger_in(3, tmp_path) as merging:
+        all_states = states(3, 3000)
+        shelf = Shelf(merging.program, 0, merging.plan(all_states))
+        table = shelf.create(0, merging.context)
+        assert merging.new(table, all_states[:2000]) == all_states[:2000]
         shelf.put(table, 1)
-        table = shelf.take(1, here.context)
-        assert here.new(table, all_) == all_[2000:]
+        table = shelf.take(1, merging.context)
+        assert merging.new(table, all_states) == all_states[2000:]
         shelf.drop(table)
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
         with pytest.raises(Missing):
-            shelf.take(1, here.context)
-        # As with two attempts of one task: the first one counts, and the other leaves nothing.
-        one, other = (shelf.create(10, here.context) for _ in range(2))
-        assert here.new(one, all_) == here.new(other, all_) == all_
-        shelf.put(one, 2)
+            shelf.take(1, merging.context)
+        # Of two attempts of one task, the first one counts, and the second leaves no files.
+        first, second = (shelf.create(10, merging.context) for _ in range(2))
+        assert merging.new(first, all_states) == merging.new(second, all_states) == all_states
+        shelf.put(first, 2)
         files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
-        shelf.put(other, 2)
+        shelf.put(second, 2)
         assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == files
         shelf.clear()
         assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("whole", [2, 5])
-@pytest.mark.parametrize("doing", ["create", "take"])
-def test_a_table_without_room_leaves_nothing(
-    doing: str, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("failing", [2, 5])
+@pytest.mark.parametrize("action", ["create", "take"])
+def test_a_table_without_space_leaves_nothing(
+    action: str, failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither on the disk nor in memory, which Python's worker keeps for the tasks that follow."""
+    """Neither on disk nor in memory, since the Python worker process runs further tasks."""
 
     def mapped() -> int:
         return Path("/proc/self/maps").read_text(encoding="utf-8").count(str(tmp_path))
 
-    with place(2, tmp_path) as here:
-        shelf = Shelf(here.program, 0)
-        shelf.put(shelf.create(10, here.context), 3)
-        # There is no room for one of its regions.
-        left, opened = [whole], Files._opened  # pyright: ignore[reportPrivateUsage]
+    with merger_in(2, tmp_path) as merging:
+        shelf = Shelf(merging.program, 0)
+        shelf.put(shelf.create(10, merging.context), 3)
+        # One of its regions cannot be created.
+        left, opened = [failing], Files._opened  # pyright: ignore[reportPrivateUsage]
 
         def full(files: Files, name: str, size: int, most: int) -> Region:
             left[0] -= 1
@@ -195,28 +199,30 @@ def test_a_table_without_room_leaves_nothing(
 
         monkeypatch.setattr(Files, "_opened", full)
         with pytest.raises(OSError, match="full"):
-            shelf.create(10, here.context) if doing == "create" else shelf.take(3, here.context)
+            shelf.create(10, merging.context) if action == "create" else shelf.take(
+                3, merging.context
+            )
         assert mapped() == 0
-        names = [one.name for one in tmp_path.rglob("*") if one.is_dir()]
+        names = [path.name for path in tmp_path.rglob("*") if path.is_dir()]
         assert not [name for name in names if name.startswith("away")], names
 
 
 def test_regions_are_files(tmp_path: Path) -> None:
     files = Files(tmp_path)
-    one, other = files.take(5000, 10**12), files.take(100)
-    assert (one.size, one.most, other.size, other.most) == (8192, 16384, 4096, 4096)
-    assert not any(words(one.address, one.size // 8))
-    words(one.address, 1024)[1023] = 7
-    larger = files.enlarge(one, 12_000)
-    assert (larger.address, larger.size, larger.most) == (one.address, 12_288, 16_384)
+    region_, second = files.take(5000, 10**12), files.take(100)
+    assert (region_.size, region_.most, second.size, second.most) == (8192, 16384, 4096, 4096)
+    assert not any(words(region_.address, region_.size // 8))
+    words(region_.address, 1024)[1023] = 7
+    larger = files.enlarge(region_, 12_000)
+    assert (larger.address, larger.size, larger.most) == (region_.address, 12_288, 16_384)
     words(larger.address, 1536)[1535] = 8
-    noted = files.noted([other, larger])
+    noted = files.noted([second, larger])
     files.close()
     files = Files(tmp_path)
-    other, larger = files.open(noted)
+    second, larger = files.open(noted)
     assert (words(larger.address, 1536)[1023], words(larger.address, 1536)[1535]) == (7, 8)
     new = files.take(1)
-    files.give(other)
+    files.give(second)
     assert len({path.name for path in tmp_path.iterdir()}) == 2
     for region in (larger, new):
         files.give(region)
@@ -235,8 +241,8 @@ def test_regions_are_files(tmp_path: Path) -> None:
     ],
 )
 def test_when_tables_are_compressed(size: int, partitions: int, states: int, enough: bool) -> None:
-    made = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
-    assert levels.wants_plan(made, states) == enough
+    program_ = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
+    assert levels.wants_plan(program_, states) == enough
 
 
 def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +257,7 @@ def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("seed", range(4))
 def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks and blocks are lost before and behind the level where tables are made anew."""
+    """Tasks and blocks are lost before and after the level that compresses the tables."""
     kinds = dict[str, set[int]]()
     real = Shelf.put
 
@@ -265,8 +271,8 @@ def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.Mo
     faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
     with compressed_from(30):
         engine = Spark(Cluster(partitions=1 + seed), behind(1))
-        found = Codes(run.model).by(engine, run, faults)
-    assert_same(wanted, found, f"{seed}")
+        result = Codes(run.model).by(engine, run, faults)
+    assert_same(wanted, result, f"{seed}")
     if not seed:
         assert max(kinds["Whole"]) < min(kinds["Compressed"])
     assert kinds.keys() == {"Whole", "Compressed"}

@@ -1,4 +1,6 @@
-"""Bounded search with Z3 finds what the interpreter finds within as many steps."""
+"""Bounded search with Z3 finds the problems that the interpreter finds within the same number of
+steps.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,21 @@ def run(engine: Engine, model: Model, steps: int, keep_going: bool) -> Outcome:
     )
 
 
-def told(model: Model, outcome: Outcome, steps: int) -> list[tuple[object, ...]]:
-    """The problems, but for those of states that the last step leads to and none leaves: of these
-    only bounded search knows, without a step more.
+def problems_of(model: Model, outcome: Outcome, steps: int) -> list[tuple[object, ...]]:
+    """The problems, except those of last-level states without successors: bounded search finds
+    these one step earlier than the interpreter.
     """
-    found: list[tuple[object, ...]] = []
-    for one in outcome.findings:
-        number = one.index - len(model.actions)
-        ends = one.site is not None and number >= 0 and model.properties[number].kind.allows_end
-        last = one.depth == steps + 1 and (ends or one.verdict is Verdict.DEADLOCK)
-        if one.verdict is not Verdict.UNREACHED and not last:
-            length = None if one.trace is None else len(one.trace.steps)
-            found.append((one.verdict, one.property, one.depth, one.site, length))
-    return found
+    problems: list[tuple[object, ...]] = []
+    for finding in outcome.findings:
+        number = finding.index - len(model.actions)
+        ends = finding.site is not None and number >= 0 and model.properties[number].kind.allows_end
+        last = finding.depth == steps + 1 and (ends or finding.verdict is Verdict.DEADLOCK)
+        if finding.verdict is not Verdict.UNREACHED and not last:
+            length = None if finding.trace is None else len(finding.trace.steps)
+            problems.append(
+                (finding.verdict, finding.property, finding.depth, finding.site, length)
+            )
+    return problems
 
 
 def check(model: Model, steps: int) -> None:
@@ -58,10 +62,12 @@ def check(model: Model, steps: int) -> None:
             symbolic = run(ENGINE, model, steps, keep_going)
         except Unsupported:
             return
-        if any(one.cut and one.cut.kind != "depth" for one in (explicit, symbolic)):
+        if any(outcome.cut and outcome.cut.kind != "depth" for outcome in (explicit, symbolic)):
             continue
-        assert told(model, symbolic, steps) == told(model, explicit, steps), keep_going
-        # Only a search that visits states sees that nothing new comes.
+        assert problems_of(model, symbolic, steps) == problems_of(model, explicit, steps), (
+            keep_going
+        )
+        # Only an explicit search detects that no new states remain.
         assert explicit.findings or symbolic.verdict is not Verdict.OK or explicit.limit is None
         for finding in symbolic.findings:
             if finding.trace is not None and finding.site is None:
@@ -77,7 +83,7 @@ def test_example(example: Example, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_example_of_hard_questions(example: Example, tmp_path: Path) -> None:
-    """As above, where the solver that keeps what it learns gives up each question."""
+    """As above, but the incremental solver gives up each query."""
     with mock.patch.object(solver, "EFFORT", 1):
         test_example(example, tmp_path)
 

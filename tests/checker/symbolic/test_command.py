@@ -1,4 +1,4 @@
-"""Engines with a solver on the command line: what is told, refused, saved and returned."""
+"""Solver engines on the command line: reports, refusals, saved queries and exit codes."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_each_check_is_as_expected(folder: Path) -> None:
 
 def test_json_has_no_counts(folder: Path) -> None:
     ran = run("check", "counter.fence", "--check", "wraps", "--format", "json", folder=folder)
-    (one,) = json.loads(ran.stdout)["checks"]
+    (check_,) = json.loads(ran.stdout)["checks"]
     counted = ("distinct", "generated", "states_per_second")
-    assert [one[name] for name in counted] == [None, None, None]
-    assert (one["verdict"], one["depth"], len(one["trace"])) == ("violated", 3, 3)
-    assert one["notes"][0] == "with E0 = 32766"
+    assert [check_[name] for name in counted] == [None, None, None]
+    assert (check_["verdict"], check_["depth"], len(check_["trace"])) == ("violated", 3, 3)
+    assert check_["notes"][0] == "with E0 = 32766"
 
 
 def test_traces_hold_the_constants(folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_limits_and_options(folder: Path, words: str, code: int, says: str) -> N
     assert (ran.code, says in " ".join((ran.stdout + ran.stderr).split())) == (code, True), ran
 
 
-def test_a_condition_that_nothing_meets_breaks_an_assumption(folder: Path) -> None:
+def test_an_unsatisfiable_condition_breaks_an_assumption(folder: Path) -> None:
     text = COUNTER.replace("E0 < 32767", "E0 < 0")
     (folder / "counter.fence").write_text(text, encoding="utf-8")
     ran = run("check", "counter.fence", "--check", "wraps", folder=folder)
@@ -126,7 +126,7 @@ def test_a_condition_without_a_value_is_an_evaluation_error(folder: Path) -> Non
     assert "with E0 = 0" in ran.stdout
 
 
-def test_the_questions_are_saved_and_can_be_asked_again(folder: Path) -> None:
+def test_the_queries_are_saved_and_can_be_repeated(folder: Path) -> None:
     words = ("check", "counter.fence", "--engine", "bmc", "--depth", "3", "--dump-smt2", "q.smt2")
     ran = run(*words, "--check", "wraps", "--check", "short", folder=folder)
     assert ran.code == 0, ran.stdout
@@ -144,7 +144,7 @@ def test_a_refused_run_leaves_old_questions(folder: Path) -> None:
     assert (folder / "q.smt2").read_text(encoding="utf-8") == "old"
 
 
-def test_a_trace_that_does_not_replay_is_a_mistake_of_ours(folder: Path) -> None:
+def test_a_trace_that_does_not_replay_is_an_internal_error(folder: Path) -> None:
     with mock.patch.object(bounded, "first_impossible", return_value=1):
         ran = run("check", "counter.fence", "--check", "wraps", folder=folder)
     assert ran.code == 255
@@ -152,7 +152,7 @@ def test_a_trace_that_does_not_replay_is_a_mistake_of_ours(folder: Path) -> None
 
 
 def hard(folder: Path) -> None:
-    """A factorisation: easy to state, and nothing that a solver does in a moment."""
+    """A factorisation: simple to state, and hard for a solver."""
     (folder / "hard.fence").write_text(
         """
         const P: int[64] = any where 1 < P and P < 4_294_967_296
@@ -207,11 +207,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from fencepost.checker.cli.main import main
 raise SystemExit(main())
 """
-"""The command, where Ctrl-C is heard: what a shell starts in the background ignores it."""
+"""The command with the default SIGINT handler, since shells ignore it for background processes."""
 
 
 def until_loaded(process: int, library: str) -> None:
-    """Waits until a process has loaded a library: on a busy machine its start takes long."""
+    """Waits until a process has loaded a library, which takes long on a busy machine."""
     maps, patience = Path(f"/proc/{process}/maps"), time.monotonic() + 60
     if not maps.exists():
         time.sleep(5.0)
@@ -251,7 +251,7 @@ def test_engines_are_compared(folder: Path, words: str, says: str) -> None:
     assert f"Cross-check: {says}" in " ".join(ran.stdout.split()), ran
 
 
-def test_engines_that_differ_are_a_mistake_of_ours(folder: Path) -> None:
+def test_engines_that_differ_are_an_internal_error(folder: Path) -> None:
     words = ("check", "counter.fence", "--cross-check", "--check", "wraps", "--const", "E0=32766")
     with mock.patch.object(bounded.BoundedSearch, "_questions", return_value=[]):
         ran = run(*words, folder=folder)
@@ -271,7 +271,7 @@ terminal: true
 
 
 @pytest.mark.parametrize("engine", ["local", "bmc", "interpreter"])
-def test_engines_name_the_same_of_two_errors(engine: str, folder: Path) -> None:
+def test_engines_report_the_same_of_two_errors(engine: str, folder: Path) -> None:
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     every = "--cross-check=local,bmc,interpreter"
     words = ("check", "two.fence", "--engine", engine, "--depth", "2", every)
@@ -284,15 +284,15 @@ def test_engines_name_the_same_of_two_errors(engine: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["local", "bmc"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_a_deadlock_of_the_last_level_is_no_disagreement(
+def test_a_deadlock_of_the_last_level_is_not_a_disagreement(
     engine: str, depth: int, folder: Path
 ) -> None:
     text = "var x: 0..2 = 0\naction a:\n    require x < 2\n    x += 1\n"
     (folder / "dead.fence").write_text(text, encoding="utf-8")
     words = ("check", "dead.fence", "--engine", engine, "--depth", str(depth))
     ran = run(*words, "--cross-check=interpreter,local,bmc", folder=folder)
-    found = depth == 3 or (depth == 2 and engine == "bmc")
-    assert ran.code == (11 if found else 3), ran
+    is_found = depth == 3 or (depth == 2 and engine == "bmc")
+    assert ran.code == (11 if is_found else 3), ran
     beyond = "it also finds deadlock in states of the last level" in " ".join(ran.stdout.split())
     assert beyond == (engine == "local" and depth == 2)
 
@@ -313,7 +313,7 @@ def test_engines_to_compare_are_refused(folder: Path, words: str, says: str) -> 
     assert (ran.code, says in ran.stderr) == (151, True), ran
 
 
-def test_the_next_word_is_no_engine(folder: Path) -> None:
+def test_the_next_word_is_not_an_engine(folder: Path) -> None:
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     ran = run("check", "--depth", "2", "--cross-check", "two.fence", folder=folder)
     assert "Cross-check: bmc finds the same in 2 steps." in ran.stdout
@@ -329,10 +329,10 @@ def test_explicit_engines_count_the_same(folder: Path) -> None:
     with taken as outcome:
 
         def one_more(account: Account, *rest: Any) -> Outcome:
-            found = usual(account, *rest)
-            more = found.statistics.distinct + len(seen)
+            outcome_ = usual(account, *rest)
+            more = outcome_.statistics.distinct + len(seen)
             seen.append(1)
-            return replace(found, statistics=replace(found.statistics, distinct=more))
+            return replace(outcome_, statistics=replace(outcome_.statistics, distinct=more))
 
         seen: list[int] = []
         outcome.side_effect = one_more
@@ -364,13 +364,13 @@ def test_behaviours_are_compared_by_an_engine_that_decides_them(
     assert f"Cross-check: {other} finds the same, and counts the same. Bounded" in shown
     usual = lasso.reasons
 
-    def forgetful(runner: Runner, one: lasso.Lasso) -> Reasons:
-        """Of the second lasso another reason is told why it is fair."""
-        asked.append(one)
+    def forgetful(runner: Runner, found_lasso: lasso.Lasso) -> Reasons:
+        """For the second lasso, gives another reason why it is fair."""
+        asked.append(found_lasso)
         shifted = len(asked) - 1
         return {
             unit: reason and replace(reason, taken=(reason.taken or 0) + shifted)
-            for unit, reason in usual(runner, one).items()
+            for unit, reason in usual(runner, found_lasso).items()
         }
 
     asked: list[lasso.Lasso] = []
@@ -390,16 +390,14 @@ property Apart: not ((always eventually x == 1) and (always eventually x == 2))
 property Holds: (always x == 0) implies x == 0
 property Leaves: eventually x == 1
 """
-"""The only lasso of the first property goes round two states in turn, which takes 4 steps, though
-each is one step away.
+"""The only lasso of the first property visits two states in turn, which takes 4 steps, though each
+state is one step away.
 """
 
 
 @pytest.mark.parametrize("engine", ["bmc", "local"])
 @pytest.mark.parametrize("depth", [2, 3, 4])
-def test_lassos_are_compared_as_far_as_they_are_short(
-    engine: str, depth: int, folder: Path
-) -> None:
+def test_lassos_are_compared_up_to_the_depth_of_bmc(engine: str, depth: int, folder: Path) -> None:
     (folder / "flower.fence").write_text(FLOWER, encoding="utf-8")
     words = ("check", "flower.fence", "--engine", engine, "--depth", str(depth))
     ran = run(*words, "--cross-check=bmc,local", folder=folder)
@@ -410,7 +408,7 @@ def test_lassos_are_compared_as_far_as_they_are_short(
     blind = mock.patch.object(bounded.BoundedSearch, "_behaviours", return_value=None)
     with blind:
         ran = run(*words, "--cross-check=bmc,local", folder=folder)
-    # A lasso that is too long for bmc is not missed.
+    # A lasso too long for bmc is not a disagreement.
     assert ran.code == (255 if depth == 4 else 3 if engine == "bmc" else 13), ran
     assert ("bmc finds no problem" in ran.stderr) == (ran.code == 255)
 
@@ -441,7 +439,7 @@ action some:
 
 
 @pytest.mark.parametrize("engine", ["bmc --depth 3", "induction"])
-def test_a_timeout_holds_while_formulas_are_made(engine: str, folder: Path) -> None:
+def test_the_timeout_includes_building_formulas(engine: str, folder: Path) -> None:
     (folder / "hangs.fence").write_text(HANGS, encoding="utf-8")
     started = time.process_time()
     words = ("check", "hangs.fence", "--timeout", "0.5", "--engine", *engine.split())
@@ -461,8 +459,8 @@ invariant I: m[3] != 77
 """
 
 
-def test_a_timeout_holds_while_lemmas_are_guessed(folder: Path) -> None:
-    """Walks of the interpreter show that most guesses are wrong; a state has two million steps."""
+def test_the_timeout_includes_guessing_lemmas(folder: Path) -> None:
+    """The interpreter refutes most guesses on random walks, but a state has two million steps."""
     (folder / "wide.fence").write_text(WIDE, encoding="utf-8")
     started = time.process_time()
     words = ("check", "wide.fence", "--timeout", "3", "--engine", "induction")
@@ -471,27 +469,27 @@ def test_a_timeout_holds_while_lemmas_are_guessed(folder: Path) -> None:
     assert time.process_time() - started < 20
 
 
-def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
-    """Whatever question a limit cuts: the problem of an earlier one is kept."""
+def test_problems_found_before_a_limit_are_reported(folder: Path) -> None:
+    """Whichever query a limit cuts, the problem of an earlier one is kept."""
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     usual = bounded.BoundedSearch.ask
 
-    def cut_after(most: int) -> Callable[[bounded.BoundedSearch, Truth], object]:
+    def cut_after(limit: int) -> Callable[[bounded.BoundedSearch, Truth], object]:
         models: list[object] = []
 
         def ask(search: bounded.BoundedSearch, question: Truth) -> object:
-            if len(models) == most:
+            if len(models) == limit:
                 raise Cut(Limit("timeout", 1))
-            found = usual(search, question)
-            if found is not None and search.levels and question is not True:
-                models.append(found)
-            return found
+            model = usual(search, question)
+            if model is not None and search.levels and question is not True:
+                models.append(model)
+            return model
 
         return ask
 
     words = ("check", "two.fence", "--engine", "bmc", "--depth", "2", "--timeout", "60")
-    for most in (1, 2):
-        with mock.patch.object(bounded.BoundedSearch, "ask", cut_after(most)):
+    for limit in (1, 2):
+        with mock.patch.object(bounded.BoundedSearch, "ask", cut_after(limit)):
             ran = run(*words, folder=folder)
         assert ran.code == 75, ran
         assert "there may be other problems, also of the same length" in " ".join(

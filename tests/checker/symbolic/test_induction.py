@@ -1,4 +1,4 @@
-"""Induction proves what holds, shows why it cannot prove the rest, and proves nothing false."""
+"""Induction proves valid properties, explains failed proofs, and proves nothing false."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ action up: x = if x < 126 then x + 1 else x
 invariant Low: x >= 0
 """
 UNSAFE = {"invariant Low": "not inductive"}
-# In a bag the number is out of sight of guesses.
+# Guessed lemmas do not reach numbers in bags.
 BAG = """
 var at: bag[0..9, 1] = [0]
 action step:
@@ -56,7 +56,7 @@ invariant Never: not (4 in at)
 
 
 @pytest.mark.parametrize(
-    ("text", "k", "told", "guessed"),
+    ("text", "k", "reasons", "guessed"),
     [
         ("var x: bool = true\naction a: x = true\ninvariant I: x", 1, {}, False),
         (WRAPS, 1, {}, False),
@@ -67,7 +67,7 @@ invariant Never: not (4 in at)
         (BAG, 1, {"invariant Never": "not inductive"}, False),
         (BAG, 2, {}, False),
         ("var n: 0..9 = 0\naction a: n = n + 0\nlemma L: n < 9\ninvariant I: n != 9", 1, {}, False),
-        # A false lemma is not assumed for the others.
+        # A false lemma is not assumed by the others.
         (
             "var n: 0..9 = 0\nvar x: bool = false\naction a: n = if n < 9 then n + 1 else n\n"
             "action b: x = n == 9\nlemma L: n < 9\ninvariant I: not x",
@@ -84,7 +84,7 @@ invariant Never: not (4 in at)
             },
             False,
         ),
-        # A step invariant, and one that its own past makes true.
+        # A step invariant, and an invariant that holds only with its companion variable.
         (
             "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\n"
             "step invariant S: next(n) >= n",
@@ -101,13 +101,13 @@ invariant Never: not (4 in at)
         ),
     ],
 )
-def test_what_is_proved(text: str, k: int, told: dict[str, str], guessed: bool) -> None:
+def test_proofs_and_reasons(text: str, k: int, reasons: dict[str, str], guessed: bool) -> None:
     outcome = prove(model_of(text), k)
-    assert {p.subject: p.reason for p in outcome.proofs if p.reason is not None} == told
-    assert outcome.verdict is (Verdict.INCONCLUSIVE if told else Verdict.OK)
+    assert {p.subject: p.reason for p in outcome.proofs if p.reason is not None} == reasons
+    assert outcome.verdict is (Verdict.INCONCLUSIVE if reasons else Verdict.OK)
     assert bool(outcome.lemmas) == guessed
     for proof in outcome.proofs:
-        # Each is shown by states and a step, which the interpreter has made too.
+        # A counterexample to induction has states and a step that the interpreter confirms.
         assert (proof.finding is not None) == (proof.reason == "not inductive")
         if proof.finding is not None:
             assert proof.finding.trace is not None
@@ -120,7 +120,7 @@ HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
 @pytest.mark.parametrize(
     ("text", "chosen", "verdict", "used"),
     [
-        # What a lemma that is false, or without a value, would have been.
+        # A false or undefined lemma would make these proofs wrong or impossible.
         ("var x: 0..1 = 0\nlemma L: x == 1\nstep invariant S: next(x) == x", "S", "deadlock", ()),
         ("var x: 0..1 = 0\naction a: x = x\nlemma L: x == 1\ninvariant I: x == 0", "I", "ok", ()),
         (
@@ -129,11 +129,11 @@ HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
             "ok",
             (),
         ),
-        # One that holds helps where it is not asked about.
+        # A valid lemma is used even if it is not selected.
         (TOKEN + HOLDER, "Mutex", "ok", ("lemma Holder",)),
     ],
 )
-def test_a_lemma_that_is_not_asked_about(
+def test_a_lemma_that_is_not_selected(
     text: str, chosen: str, verdict: str, used: tuple[str, ...]
 ) -> None:
     model = model_of(text)
@@ -150,10 +150,10 @@ def test_the_base_case_finds_real_problems() -> None:
     text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
     model = model_of(text)
     assert prove(model, 2).verdict is Verdict.INCONCLUSIVE
-    found = prove(model, 3)
-    assert found.verdict is Verdict.VIOLATED
-    assert found.findings[0].depth == 3
-    assert "base case" in found.notes[-1]
+    outcome_ = prove(model, 3)
+    assert outcome_.verdict is Verdict.VIOLATED
+    assert outcome_.findings[0].depth == 3
+    assert "base case" in outcome_.notes[-1]
 
 
 def test_constraints_bound_what_is_proved() -> None:
@@ -180,17 +180,17 @@ def test_the_solver_may_give_up() -> None:
     """.replace("\n    ", "\n")
     outcome = prove(model_of(text), seconds=0.3, timeout=60)
     assert outcome.verdict is Verdict.INCONCLUSIVE
-    told = {proof.subject: proof.reason for proof in outcome.proofs}
-    assert told["invariant Prime"] == "Z3 gave up: --solver-timeout 0.3"
-    assert told["lemma Range"] is None
-    assert told["invariant Odd"] is None
+    reasons = {proof.subject: proof.reason for proof in outcome.proofs}
+    assert reasons["invariant Prime"] == "Z3 gave up: --solver-timeout 0.3"
+    assert reasons["lemma Range"] is None
+    assert reasons["invariant Odd"] is None
 
 
 # ---------------------------------------------------------------- never wrong
 
 
 def check_sound(model: Model) -> None:
-    """What is proved holds in every state that the interpreter visits."""
+    """Proved properties hold in every state that the interpreter visits."""
     try:
         outcomes = [prove(model, k, timeout=10) for k in (1, 2)]
     except Unsupported:
@@ -216,10 +216,10 @@ def check_sound(model: Model) -> None:
         assert not ("no deadlock" in subjects and Verdict.DEADLOCK in verdicts)
         assert not ("no failed assertion" in subjects and Verdict.ASSERTION in verdicts)
         if outcome.verdict is Verdict.OK:
-            # Whether a reachable is met is no question of induction.
+            # Induction does not decide whether a reachable is reached.
             assert verdicts <= {Verdict.UNREACHED}
         if "no evaluation error" in subjects:
-            # What is to be proved counts by itself where it has no value.
+            # A proved property without a value is reported by its own proof.
             failed = [f for f in searched.findings if f.verdict is Verdict.ERROR]
             numbers = [finding.index - len(model.actions) for finding in failed]
             assert all(n >= 0 and model.properties[n].kind.must_hold for n in numbers)
@@ -239,7 +239,7 @@ def test_random_specs(seed: int) -> None:
     check_sound(model)
 
 
-def test_guesses_are_conditions_of_the_core() -> None:
+def test_guesses_are_distinct_core_conditions() -> None:
     for example in EXAMPLES:
         model = model_of(example.text)
         guesses = candidates(model)

@@ -1,5 +1,5 @@
-"""An interrupt at a chosen moment of a run with a solver: whatever it meets, the command ends with
-the code of an interrupted run, and shows no traceback and no internal error.
+"""Interrupts at chosen moments of a run with a solver: the command ends with the exit code of an
+interrupted run, without a traceback or an internal error.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ PLACES = [
     (REGIONS, "z3", "AstRef.__del__", 1),
     (REGIONS, "fencepost.checker.regions.search", "lift", 2),
 ]
-"""What is interrupted: in a run by an engine, the call of this number of a function."""
+"""Interrupted calls: the engine's arguments, a module, a function, and the number of the call."""
 
 
 @contextmanager
 def interrupting(module: str, name: str, count: int) -> Generator[list[int]]:
-    """Meanwhile the call of this number of a function interrupts the process."""
+    """Interrupts the process at the given call of a function."""
     owner: Any = importlib.import_module(module)
     for part in name.split(".")[:-1]:
         owner = getattr(owner, part)
@@ -109,7 +109,7 @@ def interrupting(module: str, name: str, count: int) -> Generator[list[int]]:
 
 
 @pytest.mark.parametrize(("engine", "module", "name", "count"), PLACES)
-def test_while_formulas_are_made_and_asked_about(
+def test_while_formulas_are_built_and_solved(
     engine: str, module: str, name: str, count: int, tmp_path: Path
 ) -> None:
     (tmp_path / "a.fence").write_text(SPEC, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What keeps a property from having a value, whatever else happens at the same depth: bounded
-search names the problem that the interpreter names, and no proof forgets it.
+"""Properties without a value, next to other problems at the same depth: bounded search reports the
+same problem as the interpreter, and no proof ignores it.
 
-Each spec has a place that may fail, beside what could hide it.
+Each spec has an expression that may fail, and something that could hide the failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STEPS = "var x: 0..4 = 3\naction a:\n    require x > 0\n    x = x - 1\n"
 PICKS = "var x: 0..3 = 0\nvar y: 0..3 = 0\naction a(n in 0..3):\n    require x == 0\n    x = n\n"
 QUEUE = "var q: seq[0..3, 2] = []\naction a:\n    require q != []\n    q.pop_first()\n"
 SPECS = {
-    # A terminal condition, where no action leads on.
+    # A terminal condition in a state without successors.
     "a terminal without a value hides a deadlock": QUEUE + "terminal: q[0] == 0\n",
     "a terminal without a value is no deadlock": QUEUE + "terminal: q[0] == 2\n",
     "a terminal without a value in a later state": STEPS + "terminal: 6 // x > 0\n",
@@ -51,7 +51,7 @@ SPECS = {
     "enabled of an action that fails": STEPS.replace("require x > 0", "require 6 // x > 0")
     + "invariant I: enabled(a)\n",
     "quiescent": STEPS + "invariant I: quiescent implies 6 // x > 0\nterminal: true\n",
-    # Several errors of one action, or one property: that of the least state is reported.
+    # Several errors of one action or one property: that of the least state is reported.
     "two errors of an action": "var x: 0..1 = 0\nvar y: 0..1 = 0\naction a: x += 1; y += 1\n"
     "action c: y = 1\nterminal: true\n",
     "two errors of an action with choices": PICKS
@@ -78,17 +78,17 @@ SPECS = {
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_what_is_found(name: str) -> None:
+def test_bounded_search_agrees_with_the_interpreter(name: str) -> None:
     agrees(model_of(SPECS[name]), 4)
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_what_is_proved(name: str) -> None:
+def test_proofs_are_sound(name: str) -> None:
     check_sound(model_of(SPECS[name]))
 
 
 def test_the_step_of_a_proof_reads_terminals_and_reachables() -> None:
-    """Where the base case does not come to a state without a value, its step does."""
+    """The step of a proof finds states without a value that the base case does not reach."""
     text = "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\n"
     for last in ("terminal: 6 // (9 - x) > 0", "reachable R: 6 // (9 - x) == 6\nterminal: true"):
         outcome = prove(model_of(f"{text}{last}\n"))

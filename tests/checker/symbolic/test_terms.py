@@ -1,4 +1,4 @@
-"""Numbers of the symbolic engines: as wide as they need to be, and never narrower."""
+"""Numbers of the symbolic engines: as wide as necessary, and never narrower."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SEEDS = range(40)
 
 
 def drawn(random: Random, solver: Solver) -> tuple[Number, int]:
-    """A number, known or not, that is worth so much."""
+    """A constant or symbolic number in a random range, and its value."""
     low = random.randint(-40, 40)
     high = low + random.choice([0, 1, 7, 90])
-    worth = random.randint(low, high)
+    value_ = random.randint(low, high)
     if random.random() < 0.3:
-        return worth, worth
-    made, fact = terms.fresh_number("x", low, high)
+        return value_, value_
+    number, fact = terms.fresh_number("x", low, high)
     solver.add(fact)
-    solver.add(terms.same_number(made, worth))
-    return terms.fitted(made, low, high), worth
+    solver.add(terms.same_number(number, value_))
+    return terms.fitted(number, low, high), value_
 
 
 def value(solver: Solver, number: Number) -> int:
@@ -75,7 +75,7 @@ def test_comparisons_and_choices(seed: int) -> None:
 
 
 def test_a_counter_grows_by_a_bit() -> None:
-    """A counter of 64 bits that has been raised a few times has a few bits."""
+    """A 64-bit counter that was incremented a few times has a few bits."""
     number: Number = 0
     for _ in range(6):
         number = terms.choose_number(terms.fresh_truth("c"), terms.added(number, 1, 64), number)
@@ -89,19 +89,19 @@ def test_a_choice_reaches_each_alternative_and_nothing_else(count: int) -> None:
     kind = Int(0, 100)
     number = values.picked(kind, Bits().take(count), range(10, 10 + count))
     solver = Solver()
-    for worth in range(8, 22):
-        found = solver.ask(terms.same_number(number, worth))
-        assert (found is not None) == (10 <= worth < 10 + count)
+    for candidate in range(8, 22):
+        model = solver.ask(terms.same_number(number, candidate))
+        assert (model is not None) == (10 <= candidate < 10 + count)
 
 
 @pytest.mark.parametrize("taken", [None, 0, 1, 2, 3])
 def test_one_of_several_or_the_rest(taken: int | None) -> None:
-    which = [terms.fresh_truth("w") for _ in range(4)]
+    truths = [terms.fresh_truth("w") for _ in range(4)]
     leaves: list[Number] = [5, 7, 5, 3]
     solver = Solver()
-    for place, truth in enumerate(which):
-        solver.add(truth if place == taken else terms.negation(truth))
-    result = values.exclusive(Int(0, 9), which, leaves, 5)
+    for index, truth in enumerate(truths):
+        solver.add(truth if index == taken else terms.negation(truth))
+    result = values.exclusive(Int(0, 9), truths, leaves, 5)
     assert value(solver, result) == (5 if taken is None else leaves[taken])
 
 

@@ -1,7 +1,7 @@
 """The automata of a formula's negation accept exactly the words on which the formula fails.
 
-The oracle evaluates a formula on a lasso-shaped word directly (`lasso.holds`), and knows neither
-normal forms nor automata.
+The oracle evaluates a formula directly on a lasso-shaped word (`lasso.holds`), without normal forms
+or automata.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ Word = Sequence[Sequence[bool]]
 
 
 def accepts(automaton: Automaton, word: Word, loop: int) -> bool:
-    """Whether an automaton has an accepting run along a word that repeats from ``loop`` on."""
+    """Whether an automaton has an accepting run along a word that repeats from ``loop``."""
 
-    def after(place: int, nodes: frozenset[int]) -> frozenset[int]:
+    def after(position: int, nodes: frozenset[int]) -> frozenset[int]:
         reached = {n for node in nodes for n in automaton.nodes[node].successors}
-        return frozenset(n for n in reached if automaton.nodes[n].allows(word[place]))
+        return frozenset(n for n in reached if automaton.nodes[n].allows(word[position]))
 
     truth = {number: [row[number] for row in word] for number in range(PREDICATES)}
     for condition in automaton.conditions:
-        often = holds(condition.meets, truth, len(word), loop, BOOLEANS)[loop:]
+        recurring = holds(condition.meets, truth, len(word), loop, BOOLEANS)[loop:]
         settled = holds(condition.stays, truth, len(word), loop, BOOLEANS)[loop:]
-        if not (any(often) or all(settled)):
+        if not (any(recurring) or all(settled)):
             return False
     now = frozenset(n for n in automaton.initial if automaton.nodes[n].allows(word[0]))
-    for place in range(1, loop + 1):
-        now = after(place, now)
-    places = [*range(loop, len(word))]
+    for position in range(1, loop + 1):
+        now = after(position, now)
+    positions = [*range(loop, len(word))]
     following = {(p, n): [(q, m) for q in [p + 1 if p + 1 < len(word) else loop]
                           for m in automaton.nodes[n].successors
                           if automaton.nodes[m].allows(word[q])]
-                 for p in places for n in range(len(automaton.nodes))
+                 for p in positions for n in range(len(automaton.nodes))
                  if automaton.nodes[n].allows(word[p])}  # fmt: skip
 
     def closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
@@ -95,15 +95,15 @@ def grown(random: Random, operators: int) -> Formula:
         Until, LeadsTo, Implies, Iff, lambda a, b: And((a, b)), lambda a, b: Or((a, b)),
     ]  # fmt: skip
     if operators == 1 or random.random() < 0.5:
-        made = random.choice(unary[:3] if operators == 1 else unary)
-        cost = 1 if made in unary[:3] else 2
-        return made(grown(random, operators - cost))
+        operator = random.choice(unary[:3] if operators == 1 else unary)
+        cost = 1 if operator in unary[:3] else 2
+        return operator(grown(random, operators - cost))
     left = random.randrange(operators)
     return random.choice(binary)(grown(random, left), grown(random, operators - 1 - left))
 
 
 def drawn(random: Random) -> tuple[Word, int]:
-    """A random word, and where it repeats."""
+    """A random word, and its loop start."""
     length = random.randint(1, 6)
     rows = [[random.random() < 0.5 for _ in range(PREDICATES)] for _ in range(length)]
     return rows, random.randrange(length)
@@ -125,7 +125,7 @@ def test_automata_accept_the_words_on_which_a_formula_fails(operators: int) -> N
             word, loop = drawn(random)
             values = {number: [row[number] for row in word] for number in range(PREDICATES)}
             fails = not holds(formula, values, len(word), loop, BOOLEANS)[0]
-            accepted = any(accepts(one, word, loop) for one in automata)
+            accepted = any(accepts(automaton, word, loop) for automaton in automata)
             assert accepted == fails, f"seed {seed}: {formula}\n{word} from {loop} on"
     assert refused <= len(seeds) // 4
 

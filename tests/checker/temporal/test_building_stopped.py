@@ -1,5 +1,5 @@
-"""A limit or a signal ends the command while it translates a formula to an automaton; a formula
-beyond the bounds of translation is refused.
+"""A limit or a signal ends the command during the translation of a formula to an automaton; a
+formula beyond the bounds of the translation is refused.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ automaton.Work = Announced
 sys.argv[0] = "fencepost"
 entry()
 """
-"""The command without bounds on translation, which would otherwise refuse the formula within 2 s.
-It announces when it begins to translate.
+"""The command without bounds on the translation, which would otherwise refuse the formula within 2
+s. It writes a line when the translation begins.
 """
 TIMEOUT = 2.0
 MAX_LATE = 2.0
@@ -52,7 +52,7 @@ STOPS = {
     "SIGINT": ((), "interrupted"),
     "SIGTERM": ((), "interrupted"),
 }
-"""The options of a run, and words of the note on the property that is cut."""
+"""The options of a run, and words of the note on the undecided property."""
 
 
 ENGINES = pytest.mark.parametrize("engine", ["interpreter", "local"])
@@ -81,7 +81,7 @@ def test_building_an_automaton_is_stopped(stop: str, engine: str, tmp_path: Path
     assert check["verdict"] == "inconclusive"
     assert check["undecided"]["properties"] == ["property P"]
     assert f"deciding property P was {words}" in check["notes"][0]
-    # The reported time covers the translation.
+    # The reported time includes the translation.
     assert check["seconds"] >= (ended - began) - MAX_LATE / 2
     if stop == "timeout":
         assert TIMEOUT <= check["seconds"] < TIMEOUT + MAX_LATE

@@ -1,5 +1,5 @@
-"""Checks as TLA+: what the modules look like, and what is refused. That they mean the same is for
-TLC to say: tests/tla.
+"""Checks exported as TLA+: the form of the modules, and refusals. That they have the same meaning
+is tested with TLC in test_tlc.
 """
 
 from __future__ import annotations
@@ -25,30 +25,31 @@ from fencepost.spec.elaborate.claims.program import Program, load
 GOLDEN = ROOT / "tests" / "golden" / "tla"
 
 
-def made(program: Program, check: int = 0) -> Exported:
+def export_of(program: Program, check: int = 0) -> Exported:
     return exported(prepare(program, program.checks[check], Settings(engine="interpreter")), "m")
 
 
 def body(module: str, name: str) -> str:
     """The definition of a name in a module, its lines joined."""
-    told: list[str] = []
+    joined: list[str] = []
     for line in module.splitlines():
-        if told and not line:
+        if joined and not line:
             break
-        if told or line.startswith((f"{name} ==", f"{name}(")):
-            told.append(line.strip())
-    return " ".join(" ".join(told).split())
+        if joined or line.startswith((f"{name} ==", f"{name}(")):
+            joined.append(line.strip())
+    return " ".join(" ".join(joined).split())
 
 
 OPENS = ("THEN", "ELSE", "IN", "=", "=>", ":", "(", "[", ",", "|->", "/\\", "\\/", "IF")
-"""What a line ends with behind which a list may begin."""
+"""Line ends that may precede a list."""
 
 
 def out_of_column(module: str) -> list[str]:
-    """The lines that begin with a conjunct or disjunct but belong to no list: TLA+ would take the
-    sign for one between what is before it and all that comes behind.
+    """Lines that start with a conjunction or disjunction sign but belong to no list: TLA+ would
+    read the sign as an infix operator between the whole preceding and the whole following
+    expression.
     """
-    found: list[str] = []
+    misplaced: list[str] = []
     rows = module.splitlines()
     for number, row in enumerate(rows):
         sign, column = row.lstrip()[:2], len(row) - len(row.lstrip())
@@ -59,16 +60,18 @@ def out_of_column(module: str) -> list[str]:
                 break
             if len(above) - len(above.lstrip()) < column:
                 if not rows[number - 1].endswith(OPENS):
-                    found.append(row)
+                    misplaced.append(row)
                 break
-    return found
+    return misplaced
 
 
 # ---------------------------------------------------------------- whole modules
 
 
 def test_a_module_to_be_read(tmp_path: Path) -> None:
-    """Docstring, comments, definitions, a procedure, roles, a loop, all kinds of properties."""
+    """With a docstring, comments, definitions, a procedure, roles, a loop and all kinds of
+    properties.
+    """
     text = (GOLDEN / "little.fence").read_text(encoding="utf-8")
     (tmp_path / "little.fence").write_text(text, encoding="utf-8")
     ran = run("export", "little.fence", "--to", "tla", folder=tmp_path)
@@ -86,39 +89,40 @@ SPECS = Path(__file__).parent / "specs"
     [path for path in sorted(SPECS.glob("*.fence")) if "_part" not in path.stem],
     ids=lambda path: path.stem,
 )
-def test_every_conjunct_stands_in_its_column(path: Path) -> None:
+def test_every_conjunct_is_in_its_column(path: Path) -> None:
     program = load(path)
     for number in range(len(program.checks)):
         try:
-            module = made(program, number).module
+            module = export_of(program, number).module
         except NotExported:
             continue
         assert out_of_column(module) == []
 
 
-def test_what_stands_out_of_its_column() -> None:
+def test_out_of_column() -> None:
     chain = "IF a\nTHEN b\nELSE IF /\\ c\n   /\\ d => e\nTHEN f\nELSE g"
     assert out_of_column(chain) == ["   /\\ d => e"]
     assert out_of_column(chain.replace("\n   /", "\n        /")) == []
 
 
-def test_the_page_shows_what_is_written() -> None:
+def test_the_page_shows_the_exported_module() -> None:
     page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
     spec = re.search(r"^```fence check file=turns.fence\n(.*?)^```$", page, re.M | re.S)
     shown = re.search(r"^```tla\n(.*?)^```$", page, re.M | re.S)
     assert spec is not None
     assert shown is not None
-    assert shown[1] in made(loaded(spec[1])).module
+    assert shown[1] in export_of(loaded(spec[1])).module
 
 
 @pytest.mark.parametrize(
     "model", ["verification_race", "txn_two_phase", "txn_group", "txn_read_committed"]
 )
 def test_lines_are_short(model: str) -> None:
-    """Longer are only those with a message, which is in one piece, or deep inside others; and the
-    modules are not much longer than the models."""
+    """Only lines with a message, which is not broken, or deeply nested lines are longer; and
+    modules are not much longer than models.
+    """
     program = load(ROOT / "models" / "kafka" / f"{model}.fence")
-    module = made(program).module
+    module = export_of(program).module
     long = [line for line in module.splitlines() if len(line) > WIDTH]
     assert all('"' in line or len(line.strip()) <= 88 for line in long)
     assert len(long) * 50 < len(module.splitlines())
@@ -129,25 +133,25 @@ def test_lines_are_short(model: str) -> None:
 
 
 FORMS = [
-    # A guard that TLC would take apart.
+    # A guard that TLC would split into disjuncts.
     ("require x < 3 or x < 2; x = 1", "(x < 3 \\/ x < 2) = TRUE"),
     ("require exists y in 0..2: y >= x; x = 1", "(\\E y \\in 0..2 : y >= x) = TRUE"),
     ("require x < 3 and x > 0; x = 1", "/\\ x < 3 /\\ x > 0 /\\ x' = 1"),
-    # Values that fail, and would not be evaluated, or later.
+    # Expressions that fail, but that TLA+ would evaluate later or not at all.
     ("x += 1", "x' = Within(x + 1, 0..3)"),
     ("let y = first(q); x = 1", "LET v == q[1] IN /\\ Defined(v) /\\ x' = 1"),
     ("x += 1; require b; x = 0", "LET x_2 == Within(x + 1, 0..3) IN /\\ Defined(x_2) /\\ b"),
     ("q[x] = true", 'Assert(x < Len(q), "evaluation error: the index lies outside'),
     ("b = int8(x) > 0; x = 1", "b' = (x > 0)"),
     ("b = int8(w) > 0; x = 1", "b' = (Within(w, -128..127) > 0)"),
-    # Loops look at their collection once.
+    # Loops evaluate their collection once.
     ("for k in s: s.add(3 - k)", "Loop(Ordered(s, <), s)"),
     ("for k in q: q.pop_first()", "Loop(q, q)"),
-    # Nothing is left of what is constant.
+    # Constant conditions disappear.
     ("require true\n    if false: x = 2\n    x = 1", "a == /\\ x' = 1 /\\ UNCHANGED"),
-    # Choices of equal elements.
+    # Choices among equal elements.
     ("pick y in q; b = y", "\\E i \\in DOMAIN q : /\\ b' = q[i]"),
-    # Products that would leave 32 bits.
+    # Products that would exceed 32 bits.
     ("n = n * n", "n' = Wrap(Product(n, n % 1073741824, 1073741824), 536870912)"),
 ]
 
@@ -159,11 +163,11 @@ def test_forms(statements: str, wanted: str) -> None:
         "var s: set[0..3] = {0}\nvar n: int[30] = 0\n"
         f"action a:\n    {statements}\nterminal: true\n"
     )
-    assert wanted in body(made(loaded(text)).module, "a")
+    assert wanted in body(export_of(loaded(text)).module, "a")
 
 
 def test_quiescent_is_its_own_definition() -> None:
-    module = made(
+    module = export_of(
         loaded(
             "var x: 0..2 = 0\naction a:\n    require x == 0\n    x = 1\n"
             "action b:\n    require x == 1\n    x = 2\naction c:\n    require x == 2\n    x = 0\n"
@@ -181,25 +185,25 @@ def test_quiescent_is_its_own_definition() -> None:
 def test_loops_do_not_grow_with_the_type() -> None:
     """A loop over a set of many values is a recursive definition."""
 
-    def size(most: int) -> int:
+    def size(size_: int) -> int:
         text = (
-            f"type A = 1..{most}\nvar s: set[A] = {{}}\nvar n: 0..99 = 0\naction all:\n"
+            f"type A = 1..{size_}\nvar s: set[A] = {{}}\nvar n: 0..99 = 0\naction all:\n"
             "    for a in A:\n        if a in s or n < 3: n = n + 1\nterminal: true\n"
         )
-        return len(made(loaded(text)).module)
+        return len(export_of(loaded(text)).module)
 
     assert size(48) < size(12) + 400
 
 
 def test_branches_do_not_double() -> None:
-    """What follows a branch stands once."""
+    """The statements after a branch occur once."""
 
     def size(number: int) -> int:
         branches = "".join(
             f"    if x == {n}:\n        require y < 9\n        y += 1\n" for n in range(number)
         )
         text = f"var x: 0..99 = 0\nvar y: 0..9 = 0\naction a:\n{branches}    x += 1\n"
-        return len(tree_of(made(loaded(text)).module))
+        return len(tree_of(export_of(loaded(text)).module))
 
     assert size(24) < 3 * size(12)
 
@@ -209,12 +213,12 @@ def tree_of(module: str) -> str:
     return "".join(module.split())
 
 
-def test_steps_that_change_nothing_are_looked_at() -> None:
+def test_steps_that_change_nothing_are_visible() -> None:
     still = "var x: 0..1 = 0\naction a: x = x\nstep invariant S: next(x) {} x\nterminal: true\n"
-    moving = made(loaded(still.format("!=")))
+    moving = export_of(loaded(still.format("!=")))
     assert "clock' = (~clock)" in body(moving.module, "a")
     assert "VIEW view" in moving.configuration.splitlines()
-    assert "clock" not in made(loaded(still.format(">="))).module
+    assert "clock" not in export_of(loaded(still.format(">="))).module
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_steps_that_change_nothing_are_looked_at() -> None:
     ],
 )
 def test_deadlock(terminal: str, lines_of_it: list[str]) -> None:
-    result = made(
+    result = export_of(
         loaded(f"var x: 0..1 = 0\naction a:\n    require x == 0\n    x = 1\n{terminal}\n")
     )
     assert result.configuration.splitlines()[2:] == lines_of_it
@@ -234,7 +238,7 @@ def test_deadlock(terminal: str, lines_of_it: list[str]) -> None:
 
 
 def test_definitions_stay_definitions() -> None:
-    module = made(
+    module = export_of(
         loaded(
             "var x: 0..3 = 0\n# Twice as much.\ndef twice(y: int): int = 2 * y\n"
             "action a:\n    require twice(x) < 4\n    x += 1\ninvariant I: twice(x) < 8\n"
@@ -274,7 +278,7 @@ def test_fields() -> None:
 
 
 def test_names_in_strings_and_fields_stay() -> None:
-    module = made(
+    module = export_of(
         loaded(
             "enum E: v, x_2\nrecord R: v: 0..3\nvar e: E = v\nvar r: R = R(0)\n"
             "action a:\n    let v_ = r.v + 1\n    require v_ < 4 and e == v\n    r.v = v_\n"
@@ -336,37 +340,37 @@ def test_brackets(node: Expr, text: str) -> None:
     assert flat(node) == text
 
 
-def test_lists_stand_to_the_right_of_their_signs() -> None:
-    """Every line of a conjunct stands right of the sign before it, or TLA+ ends the list there."""
+def test_lists_are_to_the_right_of_their_signs() -> None:
+    """Every line of a conjunct is to the right of its sign, or TLA+ would end the list there."""
     long = [Name(f"name_{n}" * 6) for n in range(6)]
     inner = Junction("\\/", tuple(long))
     node = Junction("/\\", (Let((tree.Definition("d", (), inner),), inner), inner, X))
-    told = lines(node, 60)
-    signs = [n for n, line in enumerate(told) if line.startswith("/\\ ")]
+    rows = lines(node, 60)
+    signs = [n for n, line in enumerate(rows) if line.startswith("/\\ ")]
     assert len(signs) == 3
-    assert all(line.startswith("   ") for n, line in enumerate(told) if n not in signs)
+    assert all(line.startswith("   ") for n, line in enumerate(rows) if n not in signs)
 
 
-def test_a_list_on_the_left_stands_in_brackets() -> None:
-    """What follows it would belong to its last part otherwise."""
+def test_a_list_on_the_left_is_in_brackets() -> None:
+    """Otherwise the following text would belong to the last part of the list."""
     long = Junction("/\\", tuple(Name(f"name_{n}" * 6) for n in range(6)))
     for sign in ("=>", "=", "\\in"):
-        told = lines(Infix(sign, long, X), 60)
-        assert told[0].startswith("(/\\ ")
+        rows = lines(Infix(sign, long, X), 60)
+        assert rows[0].startswith("(/\\ ")
     short = Junction("/\\", (X, Infix("=", tree.Prime("x"), Y)))
     assert lines(Infix("=>", short, Z), 12)[0].startswith("(/\\ ")
 
 
 def test_parameters_are_broken() -> None:
     names = tuple(f"parameter_{n}" for n in range(20))
-    told = definition(tree.Definition("op", names, X, recursive=True))
-    assert max(map(len, told)) <= WIDTH
+    rows = definition(tree.Definition("op", names, X, recursive=True))
+    assert max(map(len, rows)) <= WIDTH
 
 
 def test_comments() -> None:
-    told = comment("word " * 30 + "\nend\n\n  in\nlast \u2192")
-    assert told[1] == "\\* " + "word " * 11 + "end"
-    assert told[2:] == ["\\*", "\\*   in", "\\* last ?"]
+    rows = comment("word " * 30 + "\nend\n\n  in\nlast \u2192")
+    assert rows[1] == "\\* " + "word " * 11 + "end"
+    assert rows[2:] == ["\\*", "\\*   in", "\\* last ?"]
     assert "\\*" not in {"", *RESERVED}
 
 
@@ -387,13 +391,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "reason", "place"), REFUSED)
-def test_refused(tmp_path: Path, text: str, reason: str, place: str) -> None:
+@pytest.mark.parametrize(("text", "reason", "location"), REFUSED)
+def test_refused(tmp_path: Path, text: str, reason: str, location: str) -> None:
     (tmp_path / "s.fence").write_text(f"{text}\ncheck c:\n    expect ok\n", encoding="utf-8")
     ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)
     assert ran.code != 0
     assert f"error[F045]: c cannot be written as TLA+: {reason}" in ran.stderr
-    assert place in ran.stderr
+    assert location in ran.stderr
     assert not list(tmp_path.glob("*.tla"))
 
 
@@ -412,8 +416,8 @@ check c_R:
 """
 
 
-def test_a_refined_module_stands_beside_the_check(tmp_path: Path) -> None:
-    """A step of it that would fail is not possible; no two files have one name."""
+def test_a_refined_module_is_written_next_to_the_check(tmp_path: Path) -> None:
+    """Its failing steps are impossible in TLA+; all files have different names."""
     (tmp_path / "m.fence").write_text(REFINED, encoding="utf-8")
     (tmp_path / "s.fence").write_text(REFINING, encoding="utf-8")
     ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)
@@ -460,7 +464,7 @@ def test_a_limit_on_depth_is_refused_and_the_other_checks_are_written(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["s.fence"], 151, "--to"),
         (["s.fence", "--to", "promela"], 151, "--to"),
@@ -469,18 +473,18 @@ def test_a_limit_on_depth_is_refused_and_the_other_checks_are_written(tmp_path: 
         (["s.fence", "--to", "tla", "--output", "s.fence"], 151, "F027"),
     ],
 )
-def test_wrong_words(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+def test_wrong_words(tmp_path: Path, words: list[str], code: int, message: str) -> None:
     text = "var x: 0..1 = 0\naction a: x = 1\ncheck c:\n    expect ok\n"
     text += "scenario t: a; expect x == 1\n"
     (tmp_path / "s.fence").write_text(text, encoding="utf-8")
     ran = run("export", *words, folder=tmp_path)
-    assert (ran.code, said in ran.stderr) == (code, True), ran.stderr
+    assert (ran.code, message in ran.stderr) == (code, True), ran.stderr
     assert not list(tmp_path.glob("*.tla"))
 
 
 def test_places_of_refusals() -> None:
     program = loaded("var n: int32 = 0\naction a: n += 1\n")
     with pytest.raises(NotExported) as refused:
-        made(program)
+        export_of(program)
     assert refused.value.span is not None
     assert refused.value.span.line == 2

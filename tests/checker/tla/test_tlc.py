@@ -1,7 +1,7 @@
-"""Checks as TLA+: TLC finds in the modules what Fencepost finds in the specs.
+"""TLC finds in exported modules what Fencepost finds in the specs.
 
-Each spec in ``specs/`` says in its first line what it shows; most of them are cases in which a
-module once did not mean the same.
+The first line of each spec in ``specs/`` says what it tests; most of them once had a module with
+another meaning.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from fencepost.spec.elaborate.claims.program import Program, load
 
 HERE = Path(__file__).resolve().parent
 SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)
-"""A file whose name ends in ``_part`` is a module that another one imports."""
+"""A file name that ends in ``_part`` is a module imported by another spec."""
 SEEDS = (1, 2, 3)
 REFUSED = {
     "wide_machine_integers": "arithmetic on int32, since TLC's integers have 32 bits",
 }
-"""Why some specs are not exported."""
+"""The reasons why some specs are not exported."""
 MOST = 3_000
 FOLDER = tlc_run.home()
-"""Where TLC is kept, and what it said of each module: it says the same in every run."""
+"""The folder with TLC and its recorded answers, which do not change between runs."""
 
 
 @cache
@@ -40,12 +40,12 @@ def tlc() -> tlc_run.Tlc:
 
 
 def compared(program: Program) -> list[Comparison]:
-    """What came of each check of a spec. TLC agrees on those that are exported."""
-    found = [compare(program, check, tlc(), MOST) for check in program.checks]
-    for comparison in found:
+    """The comparison of each check of a spec. TLC must agree on the exported ones."""
+    comparisons = [compare(program, check, tlc(), MOST) for check in program.checks]
+    for comparison in comparisons:
         wrong = comparison.difference
         assert wrong is None, f"{wrong.what}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"
-    return found
+    return comparisons
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
@@ -64,12 +64,12 @@ def test_at_least_sixty_specs() -> None:
 
 
 def test_a_module_that_means_something_else() -> None:
-    """TLC runs the module that it is given, and says where it cannot."""
+    """TLC runs the given module, and reports an error if it cannot."""
     program = loaded("var x: 0..9 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n")
-    made = exported(prepare(program, program.checks[0], Settings(engine="interpreter")), "m")
-    assert made.module.count("x < 3") == 1
-    other = replace(made, module=made.module.replace("x < 3", "x < 2"))
+    export = exported(prepare(program, program.checks[0], Settings(engine="interpreter")), "m")
+    assert export.module.count("x < 3") == 1
+    other = replace(export, module=export.module.replace("x < 3", "x < 2"))
     assert side_of_answer(tlc().run(other)).counts == Counts(3, 3, 3)
-    wrong = replace(made, module=made.module.replace("x < 3", "x < y"))
+    wrong = replace(export, module=export.module.replace("x < 3", "x < y"))
     with pytest.raises(tlc_run.Broken, match="Unknown operator: `y'"):
         tlc().run(wrong)

@@ -1,4 +1,4 @@
-"""The session behind both explorers: the ways that were gone, and what is watched on them."""
+"""The session of both explorers: its paths and its watched expressions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ MOVES: dict[str, tuple[str, list[list[int]], int, list[int]]] = {
     "on from a place on another": ("1 2 b 3 w0 1", [[1, 2, 1], [1, 3]], 0, [1, 2, 1]),
     "back to the start": ("1 1 b b b", [[1, 1]], 0, []),
 }
-"""Words, the ways with the numbers added on them, the present one, and what was added on the path.
-A number adds, ``b`` goes back, ``w0`` goes to the first way."""
+"""Commands, the numbers added on each path, the number of the current path, and the numbers added
+up to the current state. A number adds, ``b`` goes back, ``w0`` goes to the first path.
+"""
 
 
 def added(steps: Sequence[Step]) -> list[int]:
-    """What each step behind the first state added."""
+    """The number added by each step after the first state."""
     values: list[int] = []
     for step in steps:
         assert step.state is not None
@@ -60,17 +61,17 @@ def test_ways(name: str, tmp_path: Path) -> None:
                 explored.take(int(word))
 
     walk = explored.walk
-    assert [added(one) for one in walk.ways] == ways
+    assert [added(way_) for way_ in walk.ways] == ways
     assert (walk.way, added(walk.path)) == (way, path)
     assert walk.ahead == len(ways[way]) - len(path)
-    for number, one in enumerate(ways):
-        same = next((n for n, (a, b) in enumerate(zip(one, path, strict=False)) if a != b), None)
-        assert walk.common(number) == 1 + (min(len(one), len(path)) if same is None else same)
-    # What can happen is what can happen where the walk stands.
+    for number, way_ in enumerate(ways):
+        same = next((n for n, (a, b) in enumerate(zip(way_, path, strict=False)) if a != b), None)
+        assert walk.common(number) == 1 + (min(len(way_), len(path)) if same is None else same)
+    # The options are those of the current state.
     assert len(explored.options) == len(walk.options())
 
 
-def test_a_search_is_a_way_too(tmp_path: Path) -> None:
+def test_a_search_is_a_path_too(tmp_path: Path) -> None:
     explored = exploration(tmp_path, SPEC)
     assert explored.sought(explored.goto("x == 7")) == "3 steps, 8 states seen"
     explored.back(2)
@@ -82,11 +83,14 @@ def test_a_search_is_a_way_too(tmp_path: Path) -> None:
     assert len(explored.walk.ways) == 2
 
 
-def test_watched_values_along_the_way(tmp_path: Path) -> None:
+def test_watched_values_along_the_path(tmp_path: Path) -> None:
     explored = exploration(tmp_path, SPEC)
     for text in ("x * 2", "9 // x", "x * 2"):
         explored.watch(text)
     explored.take(3)
-    assert [explored.values(one) for one in explored.watched] == [["0", "6"], [None, "3"]]
+    assert [explored.values(watched_expression) for watched_expression in explored.watched] == [
+        ["0", "6"],
+        [None, "3"],
+    ]
     explored.unwatch(0)
-    assert [one.text for one in explored.watched] == ["9 // x"]
+    assert [watched_expression.text for watched_expression in explored.watched] == ["9 // x"]

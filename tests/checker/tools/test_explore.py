@@ -1,4 +1,4 @@
-"""`fencepost explore`: what it shows, what it takes, and what it answers to nonsense."""
+"""`fencepost explore`: output, commands, and answers to invalid input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Explore = Callable[..., Ran]
 
 
 def typed(lines: list[str], *words: str, folder: Path) -> Ran:
-    """The command, with these lines on its standard input."""
+    """Runs the command with these lines on its standard input."""
     stdin = io.StringIO("".join(f"{line}\n" for line in lines))
     with mock.patch.object(sys, "stdin", stdin):
         return run("explore", *words, folder=folder)
@@ -40,22 +40,22 @@ def test_the_transcript_of_the_documentation(
 ) -> None:
     page = ROOT / "docs" / "traces.md"
     text = page.read_text("utf-8")
-    found = re.search(r"^\$ fencepost explore (\S+)\n(.*?)^```$", text, re.M | re.S)
-    assert found is not None
-    lines = re.findall(r"^> (.*)$", found[2], re.M)
+    transcript = re.search(r"^\$ fencepost explore (\S+)\n(.*?)^```$", text, re.M | re.S)
+    assert transcript is not None
+    lines = re.findall(r"^> (.*)$", transcript[2], re.M)
     for shipped in ("models", "invariants"):
         (tmp_path / shipped).symlink_to(ROOT / shipped)
     shown = ""
     before = 0
     for count in range(len(lines) + 1):
-        # What one more line adds is the answer to it.
-        whole = typed(lines[:count], found[1], folder=tmp_path).stdout
+        # The answer to a line is the output that it adds.
+        whole = typed(lines[:count], transcript[1], folder=tmp_path).stdout
         shown += (f"> {lines[count - 1]}\n" if count else "") + whole[before:]
         before = len(whole)
     if request.config.getoption("--update-golden"):
-        page.write_text(text.replace(found[2], shown), encoding="utf-8")
+        page.write_text(text.replace(transcript[2], shown), encoding="utf-8")
         return
-    assert found[2] == shown
+    assert transcript[2] == shown
 
 
 def test_steps_and_back(explore: Explore) -> None:
@@ -83,7 +83,7 @@ def test_goto_finds_the_nearest_state(explore: Explore) -> None:
     assert "not within 5 states" in explore("g Client.told == 3", words=words).stdout
 
 
-def test_what_a_step_does_is_told_before(explore: Explore, tmp_path: Path) -> None:
+def test_effects_of_a_step_are_listed_before_it_is_taken(explore: Explore, tmp_path: Path) -> None:
     spec = (
         "var x: 0..2 = 0\naction up: x += 1\naction stay: x = x\n"
         "invariant Low: x < 1\nstep invariant Never: next(x) == x\nconstraint Few: x < 1\n"
@@ -125,9 +125,9 @@ def test_a_saved_walk_is_a_trace(explore: Explore, tmp_path: Path) -> None:
     ran = run("trace", "replay", "w.json", "faults.fence", folder=tmp_path)
     assert (ran.code, "invariant Twice is violated at its end" in ran.stdout) == (0, True)
     ran = run("trace", "show", "w.json", "--as", "json", folder=tmp_path)
-    told = json.loads(ran.stdout)
-    assert told["headline"] == "invariant Twice is violated after 8 steps"
-    assert told["failing_part"]["text"].startswith("not (")
+    document = json.loads(ran.stdout)
+    assert document["headline"] == "invariant Twice is violated after 8 steps"
+    assert document["failing_part"]["text"].startswith("not (")
 
 
 def test_a_walk_with_detours_has_steps_to_spare(explore: Explore, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_failing_step_is_saved_too(explore: Explore, tmp_path: Path) -> None:
         ("help", "  NUMBER "),
     ],
 )
-def test_nonsense(line: str, answer: str, explore: Explore) -> None:
+def test_invalid_input(line: str, answer: str, explore: Explore) -> None:
     shown = explore().stdout
     ran = explore(line, "is true")
     assert (ran.code, ran.stderr) == (0, "")
@@ -201,7 +201,7 @@ def test_nonsense(line: str, answer: str, explore: Explore) -> None:
         (("symbolic.fence",), 151, "error[F041]: E must have a value here"),
     ],
 )
-def test_what_is_refused(
+def test_arguments_that_are_refused(
     words: tuple[str, ...], code: int, message: str, explore: Explore, tmp_path: Path
 ) -> None:
     text = "const E: int8 = any\nvar x: int8 = E\nterminal: true\n"
@@ -211,7 +211,9 @@ def test_what_is_refused(
     assert message in ran.stderr
 
 
-def test_a_property_without_value_is_told_with_its_place(explore: Explore, tmp_path: Path) -> None:
+def test_a_property_without_value_is_reported_with_its_span(
+    explore: Explore, tmp_path: Path
+) -> None:
     spec = "var x: 0..3 = 0\naction up: x += 1\ninvariant I: 3 // (x - 1) < 9\n"
     (tmp_path / "zero.fence").write_text(spec, encoding="utf-8")
     shown = explore("1", "save walk.itf.json", spec="zero.fence").stdout
@@ -220,5 +222,5 @@ def test_a_property_without_value_is_told_with_its_place(explore: Explore, tmp_p
         "invariant I has no value\n  error[F904]: the divisor is zero\n  zero.fence:3:14" in shown
     )
     assert "is violated" not in shown
-    told = json.loads((tmp_path / "walk.itf.json").read_text("utf-8"))["#meta"]
-    assert told["verdict"] == "error"
+    meta = json.loads((tmp_path / "walk.itf.json").read_text("utf-8"))["#meta"]
+    assert meta["verdict"] == "error"

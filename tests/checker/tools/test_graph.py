@@ -1,4 +1,4 @@
-"""The state graph: what is in it, what is marked, and how it is drawn."""
+"""The state graph: its contents, its marks, and its drawing."""
 
 from __future__ import annotations
 
@@ -49,29 +49,29 @@ def data(page: str) -> Any:
         ("models/classics/transaction_commit.fence", None),
     ],
 )
-def test_it_is_what_a_search_visits(spec: str, check: str | None) -> None:
+def test_the_graph_has_the_states_and_steps_of_a_search(spec: str, check: str | None) -> None:
     names = () if check is None else (check,)
     result = api.check(ROOT / spec, checks=names, engine="interpreter").first
     words = () if check is None else ("--check", check)
     drawn = run("graph", spec, "--as", "html", "--max-states", "5000", *words, folder=ROOT)
     assert drawn.code == 0
-    found = data(drawn.stdout)
+    drawn_graph = data(drawn.stdout)
     statistics = result.outcome.statistics
-    levels = [vertex["level"] for vertex in found["vertices"]]
+    levels = [vertex["level"] for vertex in drawn_graph["vertices"]]
     assert [levels.count(n) for n in range(len(statistics.levels))] == [*statistics.levels]
-    steps = sum(len(edge["labels"]) for edge in found["edges"])
+    steps = sum(len(edge["labels"]) for edge in drawn_graph["edges"])
     assert steps == sum(statistics.transitions)
 
 
-def test_what_is_wrong_is_marked(tmp_path: Path) -> None:
-    found = data(graph(tmp_path, MARKED, "--as", "html").stdout)
-    assert found["names"] == ["x"]
-    values = [found["texts"][vertex["state"][0]] for vertex in found["vertices"]]
-    notes = dict(zip(values, (vertex["notes"] for vertex in found["vertices"]), strict=True))
+def test_problems_are_marked(tmp_path: Path) -> None:
+    drawn = data(graph(tmp_path, MARKED, "--as", "html").stdout)
+    assert drawn["names"] == ["x"]
+    values = [drawn["texts"][vertex["state"][0]] for vertex in drawn["vertices"]]
+    notes = dict(zip(values, (vertex["notes"] for vertex in drawn["vertices"]), strict=True))
     outside = "outside a constraint: no step from here is shown"
     low = "violates invariant Low"
     assert notes == {"0": [], "1": [], "2": [], "3": [low], "4": [low, outside]}
-    wrong = [edge["labels"] for edge in found["edges"] if edge["notes"]]
+    wrong = [edge["labels"] for edge in drawn["edges"] if edge["notes"]]
     assert wrong == [["leap"]]
     dot = graph(tmp_path, MARKED).stdout
     assert re.findall(r"n(\d) \[.*fillcolor=mistyrose", dot) == ["3", "4"]
@@ -81,17 +81,17 @@ def test_what_is_wrong_is_marked(tmp_path: Path) -> None:
 
 def test_deadlock_and_failures_are_marked(tmp_path: Path) -> None:
     spec = "var x: 0..2 = 0\naction up:\n    require x < 2\n    x += 1\n"
-    found = data(graph(tmp_path, spec, "--as", "html").stdout)
-    assert [vertex["bad"] for vertex in found["vertices"]] == [False, False, True]
-    assert found["vertices"][2]["notes"][0].startswith("deadlock")
-    found = data(graph(tmp_path, spec + "terminal: x == 2\n", "--as", "html").stdout)
-    assert not any(vertex["bad"] for vertex in found["vertices"])
-    found = data(graph(tmp_path, "var x: 0..1 = 1\naction a: x += 1\n", "--as", "html").stdout)
-    assert found["vertices"][0]["notes"][0].startswith("a fails: ")
+    drawn = data(graph(tmp_path, spec, "--as", "html").stdout)
+    assert [vertex["bad"] for vertex in drawn["vertices"]] == [False, False, True]
+    assert drawn["vertices"][2]["notes"][0].startswith("deadlock")
+    drawn = data(graph(tmp_path, spec + "terminal: x == 2\n", "--as", "html").stdout)
+    assert not any(vertex["bad"] for vertex in drawn["vertices"])
+    drawn = data(graph(tmp_path, "var x: 0..1 = 1\naction a: x += 1\n", "--as", "html").stdout)
+    assert drawn["vertices"][0]["notes"][0].startswith("a fails: ")
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
-    """Names of the language are harmless; a path is anything."""
+    """Names in the language are harmless, but a path can contain anything."""
     folder = tmp_path / '<img src=x onerror=alert(1)>"'
     folder.mkdir()
     (folder / "a.fence").write_text("var x: bool = any\nterminal: true\n", encoding="utf-8")
@@ -131,7 +131,7 @@ FAILING = "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\nterminal:
 
 
 @pytest.mark.parametrize(
-    ("declaration", "told"),
+    ("declaration", "message"),
     [
         ("invariant I: 3 // (x - 2) < 9", "invariant I has no value: the divisor is zero"),
         ("lemma L: 3 // (x - 2) < 9", "lemma L has no value: the divisor is zero"),
@@ -144,19 +144,21 @@ FAILING = "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\nterminal:
         ("terminal: 3 // (x - 3) < 9", "the divisor is zero"),
     ],
 )
-def test_an_evaluation_error_is_no_violation(tmp_path: Path, declaration: str, told: str) -> None:
+def test_an_evaluation_error_is_not_a_violation(
+    tmp_path: Path, declaration: str, message: str
+) -> None:
     spec = FAILING if "terminal" not in declaration else FAILING.replace("terminal: x == 3\n", "")
     ran = graph(tmp_path, f"{spec}{declaration}\n", "--as", "html")
-    found = data(ran.stdout)
-    notes = [note for one in (*found["vertices"], *found["edges"]) for note in one["notes"]]
+    drawn = data(ran.stdout)
+    notes = [note for part in (*drawn["vertices"], *drawn["edges"]) for note in part["notes"]]
     assert ran.code == 0
-    assert any(told in note for note in notes), notes
+    assert any(message in note for note in notes), notes
     assert not any("violates" in note or "deadlock" in note for note in notes)
 
 
 @pytest.mark.parametrize("command", ["check", "graph", "explore", "mutate"])
 @pytest.mark.parametrize(
-    ("spec", "code", "told"),
+    ("spec", "code", "message"),
     [
         ("var x: 0..3 = 0\naction a:\n    y = 1\nchk c:\n", 150, 'error[F201]: no variable "y"'),
         ("var x: 0..3 = 0\naction a:\n    y = 1\n", 150, 'error[F201]: no variable "y"'),
@@ -176,23 +178,23 @@ def test_an_evaluation_error_is_no_violation(tmp_path: Path, declaration: str, t
         ("var x: 0..3 = 0\ninvariant I: x > 0 and x / 2 > 0\n", 150, "error[F111]"),
     ],
 )
-def test_every_command_tells_the_errors_of_a_spec_as_check_does(
-    tmp_path: Path, command: str, spec: str, code: int | None, told: str
+def test_every_command_reports_the_errors_of_a_spec_like_check(
+    tmp_path: Path, command: str, spec: str, code: int | None, message: str
 ) -> None:
     (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
     with mock.patch.object(sys, "stdin", io.StringIO("1\n")):
         ran = run(command, "s.fence", folder=tmp_path)
     shown = ran.stdout + ran.stderr
-    assert told in shown
+    assert message in shown
     assert "internal error" not in shown
     if code is not None:
         assert ran.code == code
         lines = run("check", "s.fence", folder=tmp_path)
-        excerpt = (lines.stdout + lines.stderr).split(told)[1].split("\n")[1].strip()
+        excerpt = (lines.stdout + lines.stderr).split(message)[1].split("\n")[1].strip()
         assert excerpt in shown
 
 
-def test_a_graph_has_no_beginning_where_an_initial_state_fails(tmp_path: Path) -> None:
+def test_no_graph_if_an_initial_state_fails(tmp_path: Path) -> None:
     ran = graph(tmp_path, "var x: 0..3 = 3 // (len([1]) - 1)\n")
     assert (ran.code, ran.stdout) == (75, "")
     assert "that is so in an initial state" in ran.stderr

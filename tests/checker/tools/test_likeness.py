@@ -1,4 +1,6 @@
-"""Whether two models are alike but for a part of the state: a bisimulation, that part hidden."""
+"""Whether two models are equivalent except for part of the state: a bisimulation that hides this
+part.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,17 @@ def spec(**changed: str) -> str:
     ("both", "changed", "expected"),
     [
         ({}, {}, ()),
-        # What nobody reads.
+        # Values that are never read.
         ({}, {"LAMP": "false"}, ("lamp",)),
         ({}, {"COLOUR": "false"}, ("entry.colour",)),
         ({}, {"TOKEN": "2"}, ("net.Ask.token",)),
         ({}, {"TOKEN": "2", "LAMP": "false"}, ("lamp", "net.Ask.token")),
-        # What shows itself later: in a value, and in what can be done.
+        # Values that matter later: in a value, and in a guard.
         ({"USED": "min(token, 2)"}, {"TOKEN": "2"}, ("net.Ask.token", "seen")),
         ({"GUARD": "lamp"}, {"LAMP": "false"}, None),
         ({"GUARD": "token < 2"}, {"TOKEN": "2"}, None),
         ({"GUARD": "token < 3"}, {"TOKEN": "2"}, ("net.Ask.token",)),
-        # A property that is true of the one and not of the other.
+        # A property that holds in one model and not in the other.
         ({"PROPERTY": "lamp or len(seen) == 0"}, {"LAMP": "false"}, None),
         ({"PROPERTY": "not lamp or len(seen) <= 2"}, {"LAMP": "false"}, ("lamp",)),
         ({}, {"GUARD": "wanted == 1"}, None),
@@ -73,7 +75,7 @@ def test_alike_but_for(
 
 
 def test_a_step_of_another_kind_is_a_difference() -> None:
-    """What is out of sight may not decide what is known of a step."""
+    """The hidden part may not decide the kind of a step."""
     text = spec() + "step invariant Lit: LATER\n"
     left = model_of(text.replace("LATER", "next(lamp)"))
     right = model_of(text.replace("LATER", "next(lamp)").replace("lamp = true", "lamp = false"))
@@ -85,31 +87,31 @@ def test_steps_that_change_nothing() -> None:
     wait = "    require net == []\n", "    require net != []\n"
     left, right = model_of(text), model_of(text.replace(*wait))
     assert alike_but_for(left, right, 10_000) == ("steps that change nothing",)
-    told = "invariant Waits: net == [] implies enabled(wait)\n"
-    left = model_of(text + told)
-    right = model_of(text.replace(*wait) + told)
+    invariant = "invariant Waits: net == [] implies enabled(wait)\n"
+    left = model_of(text + invariant)
+    right = model_of(text.replace(*wait) + invariant)
     assert alike_but_for(left, right, 10_000) is None
 
 
-def test_too_many_steps_are_no_answer() -> None:
+def test_too_many_steps_give_no_answer() -> None:
     left, right = model_of(spec()), model_of(spec(LAMP="false"))
     assert alike_but_for(left, right, 3) is None
 
 
-def test_behaviours_are_no_matter_of_it() -> None:
+def test_specs_with_behaviours_are_not_compared() -> None:
     text = spec() + "property Ends: lamp leads to not lamp\n"
     assert alike_but_for(model_of(text), model_of(text), 10_000) is None
 
 
-def test_behaviours_that_nobody_asks_for() -> None:
+def test_behaviours_that_are_not_selected() -> None:
     text = spec(PROPERTY="lamp or len(seen) == 0") + "property Ends: lamp leads to not lamp\n"
     plain, darker = model_of(text), model_of(text.replace("lamp = true", "lamp = false"))
     deaf = model_of(text.replace("colour = true", "colour = false"))
     small, dark, ends = (
-        next(n for n, one in enumerate(plain.properties) if one.name == name)
+        next(n for n, prop in enumerate(plain.properties) if prop.name == name)
         for name in ("Small", "Dark", "Ends")
     )
     assert alike_but_for(plain, deaf, 10_000, {small, dark}) == ("entry.colour",)
     assert alike_but_for(plain, deaf, 10_000, {small, ends}) is None
-    # A property of states is looked at, asked for or not.
+    # A property of states is compared even if it was not selected.
     assert alike_but_for(plain, darker, 10_000, {small}) is None

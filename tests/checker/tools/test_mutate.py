@@ -1,4 +1,4 @@
-"""`fencepost mutate`: fates of changes, exit codes, limits, and what it refuses."""
+"""`fencepost mutate`: fates of changes, exit codes, limits and rejected arguments."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def fates(
     folder: Path, *words: str, engine: str = "interpreter"
 ) -> dict[str, tuple[str, str | None, str | None]]:
     ran = mutated(folder, "--format", "json", *words, engine=engine)
-    told: dict[str, Any] = json.loads(ran.stdout)
-    assert sum(told["fates"].values()) == len(told["mutants"])
-    return {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
+    report: dict[str, Any] = json.loads(ran.stdout)
+    assert sum(report["fates"].values()) == len(report["mutants"])
+    return {m["change"]: (m["fate"], m["check"], m["found"]) for m in report["mutants"]}
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
@@ -73,7 +73,7 @@ def test_fates(folder: Path, engine: str) -> None:
         ),
         "`<` becomes `<=` in `x < 3`": ("killed", "guarded", "violated Small"),
         "remove `x += 1`": ("killed", "unguarded", "violated Small is no longer found"),
-        # Nobody speaks of y: a second mark is a step back to the same state.
+        # No property reads y, and a second mark leads back to the same state.
         "remove `require y == 0`": ("survived", None, None),
         "remove `y = 1`": ("survived", None, None),
     }
@@ -90,7 +90,7 @@ def test_exit_codes(folder: Path) -> None:
     assert "no change is tried" in ran.stderr
 
 
-def test_counts_of_a_check_notice_nothing(folder: Path) -> None:
+def test_counts_of_a_check_detect_no_change(folder: Path) -> None:
     assert fates(folder, "--check", "guarded")["remove `y = 1`"][0] == "survived"
     (folder / "gate.fence").write_text(GATE.replace("== 8", "== 9"), encoding="utf-8")
     assert mutated(folder).code == 4
@@ -113,7 +113,7 @@ def test_a_sample_is_spread_evenly(folder: Path) -> None:
     assert "4 mutants (of 8 changes 4 were looked at), 2 checks" in ran.stdout
 
 
-def test_what_changes_nothing_is_told_apart_from_what_counts_the_same(folder: Path) -> None:
+def test_equivalent_changes_differ_from_equal_counts(folder: Path) -> None:
     spec = """\
 var x: 0..3 = 0
 var lamp: bool = false
@@ -130,10 +130,10 @@ check c:
     expect ok
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
-    told = fates(folder)
-    assert told["drop `lamp` from `x >= 1 and lamp`"][0] == "idle"
-    assert told["drop `x >= 1` from `x >= 1 and lamp`"][0] == "equivalent"
-    assert told["remove `lamp = true`"][0] == "survived"
+    results = fates(folder)
+    assert results["drop `lamp` from `x >= 1 and lamp`"][0] == "idle"
+    assert results["drop `x >= 1` from `x >= 1 and lamp`"][0] == "equivalent"
+    assert results["remove `lamp = true`"][0] == "survived"
     spec = spec.replace("    require x >= 1 and lamp\n", "    lamp = lamp\n")
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
     ran = mutated(folder, "--format", "json")
@@ -150,12 +150,12 @@ def test_graphs_are_compared_to_the_end(tmp_path: Path) -> None:
         path.write_text(f"var x: 0..9 = 0\naction a:\n    x = {step}\n", encoding="utf-8")
         return build(load(path), None)
 
-    one, other = model("if x < 9 then x + 1 else 0"), model("if x < 9 then x + 1 else 1")
+    first, second = model("if x < 9 then x + 1 else 0"), model("if x < 9 then x + 1 else 1")
     again = model("if x == 9 then 0 else x + 1")
-    assert same_graph(one, again)
-    assert not same_graph(one, other)
-    assert same_graph(one, again, 10)
-    assert not same_graph(one, again, 9)
+    assert same_graph(first, again)
+    assert not same_graph(first, second)
+    assert same_graph(first, again, 10)
+    assert not same_graph(first, again, 9)
 
 
 def test_list_tries_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,8 +191,8 @@ check c:
 
 
 def test_scenarios_notice_changes(folder: Path) -> None:
-    """They are played with the change, not searched as checks are: an evaluation error that no step
-    of the scenario needs is noticed by nothing.
+    """Scenarios are played with the change, not searched like checks: an evaluation error outside
+    the steps of the scenario goes unnoticed.
     """
     spec = """\
 var x: 0..3 = 0
@@ -203,14 +203,14 @@ action up:
 scenario s: a(1); a(2); expect x == 2
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
-    found = fates(folder, "--check", "s", "--all", engine="local")
-    assert found["remove `x = n`"] == ("killed", "s", "unreached")
-    assert found["remove `require x < 3`"][0] == "survived"
-    assert found == fates(folder, "--check", "s", "--all")
+    results = fates(folder, "--check", "s", "--all", engine="local")
+    assert results["remove `x = n`"] == ("killed", "s", "unreached")
+    assert results["remove `require x < 3`"][0] == "survived"
+    assert results == fates(folder, "--check", "s", "--all")
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
-def test_what_is_no_spec_any_more_is_no_mutant(folder: Path, engine: str) -> None:
+def test_invalid_specs_are_not_mutants(folder: Path, engine: str) -> None:
     spec = """\
 union Message: Ping(n: 0..3), Pong
 var m: Message = Ping(0)
@@ -233,7 +233,9 @@ check c:
     assert "1 more: 1 are no valid spec, 0 change no model of these checks" in ran.stdout
 
 
-def test_an_interrupt_keeps_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_keeps_the_results_so_far(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = 0
 
     def perform(*arguments: Any) -> CheckResult:
@@ -246,8 +248,8 @@ def test_an_interrupt_keeps_what_is_known(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(mutate, "perform", perform)
     ran = mutated(folder, "--format", "json")
     assert ran.code == 3
-    told = json.loads(ran.stdout)
-    assert [m["fate"] for m in told["mutants"]] == ["killed", "killed"]
+    report = json.loads(ran.stdout)
+    assert [m["fate"] for m in report["mutants"]] == ["killed", "killed"]
 
 
 def test_the_report_in_a_file(folder: Path) -> None:
@@ -260,7 +262,7 @@ def test_the_report_in_a_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("gate.fence", "--check", "gaurded"), 151, 'did you mean "guarded"?'),
         ((".",), 151, "F003"),
@@ -271,10 +273,10 @@ def test_the_report_in_a_file(folder: Path) -> None:
         (("gate.fence", "--engine", "locl"), 151, 'did you mean "local"?'),
     ],
 )
-def test_wrong_words(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_words(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
     ran = run("mutate", *words, folder=folder)
     assert ran.code == code
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert ran.stderr.count("error[") == 1
 
 
@@ -289,13 +291,13 @@ def test_only_slow_checks(folder: Path) -> None:
 
 def test_the_native_engine_agrees(folder: Path) -> None:
     native = run("mutate", "gate.fence", "--format", "json", "--workers", "1", folder=folder)
-    told = json.loads(native.stdout)
-    found = {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
-    assert found == fates(folder)
-    assert {fate.value for fate in Fate} == told["fates"].keys()
+    report = json.loads(native.stdout)
+    results = {m["change"]: (m["fate"], m["check"], m["found"]) for m in report["mutants"]}
+    assert results == fates(folder)
+    assert {fate.value for fate in Fate} == report["fates"].keys()
 
 
-def test_what_is_owed_is_a_change_like_others(tmp_path: Path) -> None:
+def test_fairness_is_mutated(tmp_path: Path) -> None:
     (tmp_path / "gate.fence").write_text(
         "var x: 0..2 = 0\n"
         "fair action up:\n    require x < 2\n    x += 1\n"
@@ -306,8 +308,8 @@ def test_what_is_owed_is_a_change_like_others(tmp_path: Path) -> None:
     )
     for engine in ("interpreter", "local"):
         ran = mutated(tmp_path, "--kind", "fairness", "--format", "json", engine=engine)
-        told: dict[str, Any] = json.loads(ran.stdout)
-        assert [one["fate"] for one in told["mutants"]] == ["killed", "survived"]
+        report: dict[str, Any] = json.loads(ran.stdout)
+        assert [mutant["fate"] for mutant in report["mutants"]] == ["killed", "survived"]
 
 
 IDLE = """\
@@ -322,20 +324,22 @@ action out:
 """
 
 
-def test_a_check_that_stops_may_have_asked_what_is_enabled_further_on(folder: Path) -> None:
-    """The search stops in a state from which no step is made, and the invariant asks for one."""
+def test_a_check_that_stops_may_have_evaluated_enabled_in_its_last_state(folder: Path) -> None:
+    """The search stops in a state without expanding it, but the invariant asks what is enabled
+    there.
+    """
     spec = f"{IDLE}invariant Moves: not quiescent\ncheck c:\n    expect violated Moves\n"
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
     for engine in ("interpreter", "local"):
-        told = fates(folder, engine=engine)
-        assert told["drop `y` from `x == 2 and y`"] == (
+        results = fates(folder, engine=engine)
+        assert results["drop `y` from `x == 2 and y`"] == (
             "killed", "c", "violated Moves is no longer found",
         )  # fmt: skip
-        assert told["remove `x = 0`"] == ("idle", None, None)
+        assert results["remove `x = 0`"] == ("idle", None, None)
 
 
-def test_a_check_that_is_cut_may_have_asked_what_is_enabled(folder: Path) -> None:
-    """In states of the last level nothing is done, and the invariant asks what could be."""
+def test_a_cut_check_may_have_evaluated_enabled_in_its_last_level(folder: Path) -> None:
+    """States of the last level are not expanded, but the invariant asks what is enabled there."""
     spec = """
 var x: 0..9 = 0
 var y: 0..1 = 0
@@ -355,7 +359,7 @@ check c:
         assert fates(folder, engine=engine)["remove `require x < 2`"][0] == "undecided"
 
 
-def test_what_is_idle_runs_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_changes_run_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "gate.fence").write_text(f"{IDLE}check c:\n    expect deadlock\n", encoding="utf-8")
     performed: list[str] = []
 
@@ -364,14 +368,16 @@ def test_what_is_idle_runs_no_check(folder: Path, monkeypatch: pytest.MonkeyPatc
         return really_perform(job, *rest)
 
     monkeypatch.setattr(mutate, "perform", perform)
-    told = fates(folder)
-    assert [change for change, (fate, _, _) in told.items() if fate == "idle"] == ["remove `x = 0`"]
-    # With the interpreter each change that matters has a run of its own.
-    assert performed == ["c"] * (len(told) - 1)
+    results = fates(folder)
+    assert [change for change, (fate, _, _) in results.items() if fate == "idle"] == [
+        "remove `x = 0`"
+    ]
+    # In the interpreter, each change that matters has a separate run.
+    assert performed == ["c"] * (len(results) - 1)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "parting"),
     [
         ("remove `lamp = true`", "after up: on gives lamp another value"),
         ("drop `not lamp` from `x == 1 and not lamp`", "after up, on: on can be taken"),
@@ -380,7 +386,7 @@ def test_what_is_idle_runs_no_check(folder: Path, monkeypatch: pytest.MonkeyPatc
         ("never take the branch `if x == 3`", None),
     ],
 )
-def test_where_graphs_part(folder: Path, change: str, told: str | None) -> None:
+def test_where_graphs_part(folder: Path, change: str, parting: str | None) -> None:
     spec = """\
 var x: 0..3 = 0
 var lamp: bool = false
@@ -400,31 +406,33 @@ check c:
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
     json_ = json.loads(mutated(folder, "--format", "json").stdout)
-    (mutant,) = [one for one in json_["mutants"] if one["change"] == change]
-    assert (mutant["parting"] is None) is (told is None)
-    if told is not None:
+    (mutant,) = [entry for entry in json_["mutants"] if entry["change"] == change]
+    assert (mutant["parting"] is None) is (parting is None)
+    if parting is not None:
         text = " ".join(mutated(folder).stdout.split())
-        assert f"in c, {told}" in text.split(change)[1]
+        assert f"in c, {parting}" in text.split(change)[1]
 
 
-def test_graphs_part_in_what_a_check_that_stops_has_searched(folder: Path) -> None:
+def test_graphs_are_compared_within_the_search_of_a_check_that_stops(folder: Path) -> None:
     spec = (
         f"{IDLE}var spare: 0..3 = 0\naction idle(n in 1..3):\n    require spare == 0 and x == 1\n"
     )
     spec += "    spare = n\nreachable Far: x == 2\ninvariant Near: x < 2\n"
     spec += "check c:\n    properties: Near\n    expect violated Near\n"
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
-    told = json.loads(mutated(folder, "--format", "json").stdout)["mutants"]
-    (one,) = [m for m in told if m["change"] == "drop `x == 1` from `spare == 0 and x == 1`"]
-    assert (one["fate"], one["same_counts"]) == ("survived", False)
-    assert one["parting"] == {
+    mutants = json.loads(mutated(folder, "--format", "json").stdout)["mutants"]
+    (mutant,) = [m for m in mutants if m["change"] == "drop `x == 1` from `spare == 0 and x == 1`"]
+    assert (mutant["fate"], mutant["same_counts"]) == ("survived", False)
+    assert mutant["parting"] == {
         "check": "c", "way": [], "gone": [], "new": ["idle"], "changed": [],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
 def test_states_are_counted_without_symmetry(folder: Path, engine: str) -> None:
-    """With it a search would count orbits, and one of all changes in one program states."""
+    """With symmetry, a normal search would count orbits, but the joint search of all changes
+    states.
+    """
     spec = """\
 symmetric type Name = {a, b, c}
 var owner: Name? = none
@@ -440,7 +448,7 @@ check c:
     expect ok
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
-    told = json.loads(mutated(folder, "--format", "json", engine=engine).stdout)["mutants"]
-    alike = {m["change"]: m["same_counts"] for m in told}
+    mutants = json.loads(mutated(folder, "--format", "json", engine=engine).stdout)["mutants"]
+    alike = {m["change"]: m["same_counts"] for m in mutants}
     assert alike["never take the branch `if owner == none`"]
     assert not alike["remove `owner = n`"]

@@ -1,4 +1,4 @@
-"""A saved trace, taken again on specs that changed since."""
+"""Replaying saved traces on specs that have changed since."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def changed(old: str, new: str) -> str:
     return FAULTS.replace(old, new)
 
 
-def test_on_the_spec_it_is_of(replay: Replay) -> None:
+def test_on_its_own_spec(replay: Replay) -> None:
     ran = replay(FAULTS)
     assert (ran.code, ran.stderr) == (0, "")
     assert ran.stdout == (
@@ -97,7 +97,7 @@ def test_variables_that_only_one_has_are_not_compared(replay: Replay) -> None:
     assert "not compared, variables that the trace does not have: found" in ran.stdout
 
 
-def test_a_check_that_is_gone(replay: Replay) -> None:
+def test_a_removed_check(replay: Replay) -> None:
     ran = replay(changed("check twice", "check other"))
     assert ran.code == 0
     assert "the spec has no check twice any more" in ran.stdout
@@ -124,19 +124,19 @@ def test_a_symbolic_constant_has_the_value_of_the_trace(tmp_path: Path) -> None:
     )
     (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
     states = [{"x": 127}, {"x": -128}]
-    told = {"#meta": {"constants": {"E": {"#bigint": "127"}}}, "vars": ["x"], "states": states}
-    (tmp_path / "t.json").write_text(json.dumps(told), encoding="utf-8")
+    root = {"#meta": {"constants": {"E": {"#bigint": "127"}}}, "vars": ["x"], "states": states}
+    (tmp_path / "t.json").write_text(json.dumps(root), encoding="utf-8")
     assert run("trace", "replay", "t.json", "s.fence", folder=tmp_path).code == 0
     ran = run("trace", "replay", "t.json", "s.fence", "--const", "E=5", folder=tmp_path)
     assert ran.code == 4
-    del told["#meta"]
-    (tmp_path / "t.json").write_text(json.dumps(told), encoding="utf-8")
+    del root["#meta"]
+    (tmp_path / "t.json").write_text(json.dumps(root), encoding="utf-8")
     ran = run("trace", "replay", "t.json", "s.fence", folder=tmp_path)
     assert (ran.code, "error[F041]: E must have a value here" in ran.stderr) == (151, True)
 
 
 def test_a_trace_without_actions(tmp_path: Path) -> None:
-    """Of another tool: any action may have made a step, and sets stand in any order."""
+    """In a trace of another tool, any action may have made a step, and sets have any order."""
     spec = "var s: set[0..3] = {2}\naction add(n in 0..3): s.add(n)\nterminal: true\n"
     (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
     states = [{"s": {"#set": [2]}}, {"s": {"#set": [{"#bigint": "2"}, 0]}}, {"s": {"#set": [3]}}]
@@ -172,7 +172,7 @@ check c:
     [
         ("", "", 0, "is violated by what goes on for ever, as it was when the trace was saved"),
         ("always x == 2", "x == 2", 4, "was violated by what goes on for ever, and holds here"),
-        # What goes round would be unfair to an action that is possible all the time.
+        # The repeated steps would be unfair to an always enabled action.
         (
             "fair action back",
             "fair action skips: x = (x + 2) % 4\nfair action back",
@@ -182,7 +182,7 @@ check c:
         ("require x == 3; x = 0", "require x == 3; x = 1", 4, "stops fitting now.fence, c at 5"),
     ],
 )
-def test_what_goes_on_for_ever(tmp_path: Path, old: str, new: str, code: int, words: str) -> None:
+def test_lassos(tmp_path: Path, old: str, new: str, code: int, words: str) -> None:
     (tmp_path / "now.fence").write_text(ROUND, encoding="utf-8")
     ran = run("check", "now.fence", "--trace", "t.itf.json", folder=tmp_path)
     assert ran.code == 13

@@ -1,4 +1,6 @@
-"""`fencepost trace diff`: where two saved traces part, and what it says of unfit files."""
+"""`fencepost trace diff`: the first difference between two saved traces, and errors about unusable
+files.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ Trace = dict[str, Any]
 
 
 def trace(*states: Trace, **root: Any) -> Trace:
-    """A trace as another tool writes it: states, and perhaps a step's ``#meta``."""
+    """A trace in the form of another tool: states, perhaps with ``#meta``."""
     return {"vars": [], "states": [*states], **root}
 
 
@@ -24,9 +26,9 @@ def step(action: str, state: Trace, **meta: Any) -> Trace:
     return {"#meta": {"action": action, "title": action, **meta}, **state}
 
 
-def diff(folder: Path, one: Trace | bytes, other: Trace | bytes, *words: str) -> Ran:
-    for name, made in (("a.json", one), ("b.json", other)):
-        data = made if isinstance(made, bytes) else json.dumps(made).encode()
+def diff(folder: Path, left: Trace | bytes, right: Trace | bytes, *words: str) -> Ran:
+    for name, content in (("a.json", left), ("b.json", right)):
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
         (folder / name).write_bytes(data)
     return run("trace", "diff", "a.json", "b.json", *words, folder=folder)
 
@@ -86,32 +88,32 @@ CASES: dict[str, tuple[Trace, Trace, tuple[int, str, list[tuple[str, str, str]]]
 
 @pytest.mark.parametrize("name", CASES)
 def test_where_they_part(name: str, tmp_path: Path) -> None:
-    one, other, expected = CASES[name]
-    for left, right, turned in ((one, other, False), (other, one, True)):
+    trace_a, trace_b, expected = CASES[name]
+    for left, right, turned in ((trace_a, trace_b, False), (trace_b, trace_a, True)):
         ran = diff(tmp_path, left, right, "--as", "json")
-        told = json.loads(ran.stdout)
+        report = json.loads(ran.stdout)
         assert (ran.stderr, ran.code) == ("", 0 if expected is None else 4)
-        assert told["alike"] == (expected is None)
+        assert report["alike"] == (expected is None)
         if expected is None:
-            assert told["first_difference"] is None
+            assert report["first_difference"] is None
             continue
-        first, (number, kind, fields) = told["first_difference"], expected
+        first, (number, kind, fields) = report["first_difference"], expected
         assert (first["step"], first["kind"]) == (number, kind)
         if turned:
-            fields = [(place, b, a) for place, a, b in fields]
+            fields = [(field, b, a) for field, a, b in fields]
         assert [(f["place"], f["a"], f["b"]) for f in first["fields"]] == fields
         for side in ("a", "b"):
-            assert [one["number"] for one in told[side]["steps"][:1]] in ([number], [])
-        # What is printed says the same.
+            assert [entry["number"] for entry in report[side]["steps"][:1]] in ([number], [])
+        # The printed text agrees.
         text = diff(tmp_path, left, right)
         assert text.code == 4
         assert f"differ first at step {number}: " in text.stdout
 
 
 def test_variables_and_constants_that_differ_are_named(tmp_path: Path) -> None:
-    one = trace({"x": 0, "y": 1}, **{"#meta": {"constants": {"N": 1, "M": 1}}})
-    other = trace({"x": 0, "z": 1}, **{"#meta": {"constants": {"N": 2, "M": 1}}})
-    assert diff(tmp_path, one, other).stdout == (
+    left = trace({"x": 0, "y": 1}, **{"#meta": {"constants": {"N": 1, "M": 1}}})
+    right = trace({"x": 0, "z": 1}, **{"#meta": {"constants": {"N": 2, "M": 1}}})
+    assert diff(tmp_path, left, right).stdout == (
         "a.json and b.json are alike: 1 state\n\n"
         "  N is 1 in a.json and 2 in b.json\n"
         "  not compared, variables of a.json only: y\n"
@@ -147,7 +149,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_side_by_side(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The text of two walks through a spec, in 80 columns."""
+    """The printed difference of a trace and a walk, in 80 columns."""
     path = saved(tmp_path, FAULTS)
     root = json.loads(path.read_bytes())
     other = {**root, "states": [dict(state) for state in root["states"]]}
@@ -168,12 +170,12 @@ def test_side_by_side(tmp_path: Path, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
 def test_any_text_fits(columns: str, tmp_path: Path) -> None:
-    """Words longer than a column are broken, and what a file holds is made printable."""
+    """Words longer than a column are broken, and unprintable text from a file is escaped."""
     long = {"name_" + "x" * 150: "状態" * 60}
-    one = trace({**START, **long}, step("very_" * 30, {**START, **long, "x": 3}))
-    other = trace({**START, **long}, step("much.", {**START, **long, "x": 4, "z": 1}))
-    (tmp_path / "a.json").write_text(json.dumps(one), encoding="utf-8")
-    (tmp_path / "b.json").write_text(json.dumps(other), encoding="utf-8")
+    left = trace({**START, **long}, step("very_" * 30, {**START, **long, "x": 3}))
+    right = trace({**START, **long}, step("much.", {**START, **long, "x": 4, "z": 1}))
+    (tmp_path / "a.json").write_text(json.dumps(left), encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps(right), encoding="utf-8")
     (tmp_path / "evil.json").write_bytes(hostile())
     (tmp_path / "evil2.json").write_bytes(hostile().replace(b"evil", b"kind"))
     for pair in (("a.json", "b.json"), ("evil.json", "evil2.json")):

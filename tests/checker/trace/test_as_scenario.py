@@ -1,4 +1,4 @@
-"""A trace, written as a scenario and put into its spec, is met there in as many steps."""
+"""A trace written as a scenario and added to its spec fits a run with the same number of steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODELS = ALL if everything("SHIPPED") else FEW
 @pytest.mark.parametrize("path", MODELS, ids=[path.stem for path in MODELS])
 def test_shipped_traces_are_met(tmp_path: Path, path: Path) -> None:
     program, written, counts = load(path), path.read_text(encoding="utf-8"), list[int]()
-    wanted = [one for one in program.checks if one.verdict != "ok" and not one.slow]
+    wanted = [chosen for chosen in program.checks if chosen.verdict != "ok" and not chosen.slow]
     for check in wanted if everything("SHIPPED") else wanted[:1]:
         result = perform(prepare(program, check, Settings(limits=Limits(workers=1))), ignored)
         assert result.finding is not None
@@ -40,12 +40,12 @@ def test_shipped_traces_are_met(tmp_path: Path, path: Path) -> None:
     copy = tmp_path / path.name
     copy.write_text(written, encoding="utf-8")
     again = load(copy, [path.parent])
-    for one, count in zip(again.scenarios, counts, strict=True):
-        met = perform(prepare(again, one, Settings(engine="interpreter")), ignored)
-        assert met.as_expected, written
-        assert met.finding is not None
-        assert met.finding.trace is not None
-        assert len(met.finding.trace.steps) == count
+    for chosen, count in zip(again.scenarios, counts, strict=True):
+        result_ = perform(prepare(again, chosen, Settings(engine="interpreter")), ignored)
+        assert result_.as_expected, written
+        assert result_.finding is not None
+        assert result_.finding.trace is not None
+        assert len(result_.finding.trace.steps) == count
 
 
 def test_a_command_writes_one(tmp_path: Path) -> None:

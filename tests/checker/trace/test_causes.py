@@ -1,4 +1,4 @@
-"""Which earlier steps a step needed, what it did to channels, and which steps are to spare."""
+"""The earlier steps that a step needed, its effects on channels, and the spare steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ terminal: true
 """
 
 
-def test_fields_keys_and_instances_are_places_of_their_own() -> None:
+def test_fields_keys_and_instances_are_separate_locations() -> None:
     model = model_of(PLACES)
     steps = ["left", "right", "put(k: 1)", "put(k: 2)", "Node[1].up", "Node[0].up", "get(k: 1)"]
     why = explained(model, walk(model, *steps))
@@ -79,7 +79,7 @@ def test_only_the_branch_that_was_taken_is_read() -> None:
     assert why.needs[2] == (1,)
 
 
-def test_what_there_is_to_choose_from_is_read() -> None:
+def test_the_set_of_choices_is_read() -> None:
     model = model_of(
         """\
 var limit: 0..3 = 0
@@ -99,8 +99,8 @@ terminal: true
     assert why.spare == {1}
 
 
-def test_what_is_spare_is_tried() -> None:
-    """Room in a channel is not counted as a need, so leaving steps out can be impossible."""
+def test_spare_steps_are_tried() -> None:
+    """Free capacity of a channel is not a need, so removing spare steps may be impossible."""
     model = model_of(
         """\
 channel net: bool capacity 1 or block
@@ -119,7 +119,7 @@ terminal: true
     assert why.spare == {1, 2}
 
 
-def test_a_spare_step_that_made_room_is_none() -> None:
+def test_a_step_that_frees_capacity_is_not_spare() -> None:
     model = model_of(
         """\
 channel net: bool capacity 1 or block
@@ -159,7 +159,7 @@ terminal: true
 """
 
 
-def made(model: Model, *steps: str) -> list[list[str]]:
+def exchanges_of(model: Model, *steps: str) -> list[list[str]]:
     why = causes(model, walk(model, *steps))
     return [
         [f"{e.kind} {e.channel} {show(e.message.value, e.message.type)}" for e in step]
@@ -169,12 +169,12 @@ def made(model: Model, *steps: str) -> list[list[str]]:
 
 def test_exchanges() -> None:
     model = model_of(CHANNELS)
-    assert made(model, "send_it(a: 0)", "pass_on on A(n: 1)", "both") == [
+    assert exchanges_of(model, "send_it(a: 0)", "pass_on on A(n: 1)", "both") == [
         ["send pipe[0] A(n: 1)"],
         ["receive pipe[0] A(n: 1)", "send pipe[0] A(n: 1)"],
         ["send pipe[0] B", "send pipe[1] B"],
     ]
-    assert made(model, "tell", "hear on B", "hear on B") == [
+    assert exchanges_of(model, "tell", "hear on B", "hear on B") == [
         ["send said B"],
         ["read said B"],
         ["read said B"],
@@ -195,8 +195,8 @@ def test_flights() -> None:
         [Exchange("receive", "net", message(1)), Exchange("receive", "net", message(2))],
         [sent],
     ]
-    found = [(f.message.value, f.sent, f.ended, f.end, f.copied) for f in flights(steps)]
-    assert found == [
+    fates = [(f.message.value, f.sent, f.ended, f.end, f.copied) for f in flights(steps)]
+    assert fates == [
         (1, 0, 2, "received", False),
         (1, 0, 3, "lost", False),
         (1, 1, 4, "received", True),
@@ -204,19 +204,19 @@ def test_flights() -> None:
         (1, 5, None, "flying", False),
     ]
     read = Exchange("read", "said", message(1))
-    said = Exchange("send", "said", message(1))
-    heard = [(f.sent, f.ended, f.end) for f in flights([[said], [read], [read]])]
+    sent_ = Exchange("send", "said", message(1))
+    heard = [(f.sent, f.ended, f.end) for f in flights([[sent_], [read], [read]])]
     assert heard == [(0, 1, "received"), (0, 2, "received")]
 
 
-def test_what_is_in_channels_at_the_start_was_there_before_what_is_sent() -> None:
+def test_initial_messages_come_before_sent_ones() -> None:
     model = model_of(
         "enum M: A, B\nchannel c: M capacity 2 = [A]\nchannel d[i: 0..1]: M distinct = [B]\n"
         "action put: send A to c\naction take on A from c: skip\naction hear on B from d[1]: skip\n"
         "invariant I: len(c) > 1\nterminal: true\n"
     )
     why = explained(model, walk(model, "put", "take on A", "hear on B"))
-    assert [one.channel for one in why.exchanges[0]] == ["c", "d[0]", "d[1]"]
+    assert [exchange.channel for exchange in why.exchanges[0]] == ["c", "d[0]", "d[1]"]
     ended = [(f.channel, f.sent, f.ended, f.end) for f in flights(why.exchanges)]
     assert ended == [
         ("c", 0, 2, "received"),
@@ -228,7 +228,7 @@ def test_what_is_in_channels_at_the_start_was_there_before_what_is_sent() -> Non
 
 
 def test_an_error_in_an_initial_state_has_no_causes() -> None:
-    """There is no state in whose channels anything could be."""
+    """Without a state there are no channel contents."""
     model = model_of(
         "enum M: Ping\nchannel net: M capacity 1\nvar x: 0..1 = 0\nvar y: 0..2 = 2 // x\n"
         "action go: send Ping to net\naction hear on Ping from net: x = 1\n"

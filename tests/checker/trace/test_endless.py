@@ -1,5 +1,5 @@
-"""A trace without end in every form: which steps come again, where a part of the formula begins to
-fail, and why the spec lets it go on.
+"""A lasso in every form: the repeated steps, the first state where a part of the formula fails,
+and the reasons why the repetition is fair.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ROUND = "steps 3 to 5 repeat for ever"
 
 @pytest.fixture(name="traces", scope="module")
 def _traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    made: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name, text in (("round", ENDLESS), ("stays", STAYS)):
-        made[name] = saved(tmp_path_factory.mktemp(name), text)
-    return made
+        paths[name] = saved(tmp_path_factory.mktemp(name), text)
+    return paths
 
 
 def shown(trace: Path, form: str) -> str:
@@ -56,17 +56,17 @@ def shown(trace: Path, form: str) -> str:
 )  # fmt: skip
 def test_forms(traces: dict[str, Path], name: str, form: str, wanted: list[str]) -> None:
     text = shown(traces[name], form)
-    for one in wanted:
-        assert one in text
-    # Nothing is said twice in a row.
+    for part in wanted:
+        assert part in text
+    # No text occurs twice in a row.
     lines = text.replace("<br/>", "\n").replace("</text>", "\n").splitlines()
     assert sum(ROUND in line for line in lines if "✗" in line or line.startswith("steps")) <= 1
 
 
-def test_data_says_what_the_text_says(traces: dict[str, Path]) -> None:
-    told = json.loads(shown(traces["round"], "json"))
-    assert (told["loop"], told["since"]) == (3, 2)
-    assert {"to": "fair Process[1].enter", "why": "taken in step 4"} in told["fair"]
+def test_data_agrees_with_the_text(traces: dict[str, Path]) -> None:
+    document = json.loads(shown(traces["round"], "json"))
+    assert (document["loop"], document["since"]) == (3, 2)
+    assert {"to": "fair Process[1].enter", "why": "taken in step 4"} in document["fair"]
     again = json.loads(shown(traces["round"], "itf"))
     assert again == json.loads(traces["round"].read_text("utf-8"))
     # The index of the state that follows the last one.
@@ -110,11 +110,11 @@ def test_sarif(surprise: Path) -> None:
     steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
     assert [step["nestingLevel"] for step in steps] == [0, 0, 1, 1, 1]
     assert steps[-1]["location"]["message"]["text"] == f"Process[1].leave; {ROUND}"
-    said = [one["message"]["text"] for one in result["relatedLocations"]]
-    assert said == ["the check", "it breaks here, from state 2 on"]
+    messages = [location["message"]["text"] for location in result["relatedLocations"]]
+    assert messages == ["the check", "it breaks here, from state 2 on"]
 
 
-def test_replay_says_what_is_owed_by_now(traces: dict[str, Path]) -> None:
+def test_replay_checks_the_present_fairness(traces: dict[str, Path]) -> None:
     trace = traces["round"]
     for words, code, says in (
         ("fair action enter", 0, "is violated by what goes on for ever, as it was"),
@@ -128,10 +128,8 @@ def test_replay_says_what_is_owed_by_now(traces: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(("loop", "code"), [(0, 4), (1, 0), (2, 4)])
-def test_a_trace_of_another_tool_says_which_state_comes_next(
-    loop: int, code: int, tmp_path: Path
-) -> None:
-    """0 1 2, and then 0, 1 or 2 again; the step to 0 is none of the spec."""
+def test_a_lasso_of_another_tool_is_replayed(loop: int, code: int, tmp_path: Path) -> None:
+    """States 0, 1, 2, and then 0, 1 or 2 again; the spec has no step to 0."""
     text = """
         var x: 0..2 = 0
         fair action on: x = if x == 2 then 1 else x + 1
@@ -175,10 +173,10 @@ def sliced(text: str, loop: int, *titles: str) -> Causes:
     return causes(model, trace, finding)
 
 
-def test_what_the_rest_goes_on_without_is_spare() -> None:
+def test_steps_that_the_rest_does_not_need_are_spare() -> None:
     why = sliced(SLICED.format("fair "), 3, "other", "start", "back", "forth")
     assert (why.end, why.spare) == ((2, 3, 4), frozenset({1}))
-    # Staying there is fair to nobody else, with or without the other step.
+    # Repeating this state is fair to all actions, with or without the other step.
     why = sliced(SLICED.format(""), 2, "other", "start")
     assert (why.end, why.spare) == ((2,), frozenset({1}))
 

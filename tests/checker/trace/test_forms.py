@@ -1,4 +1,4 @@
-"""The forms of a saved trace, each judged by rules of its own that its writer does not know."""
+"""The forms of a saved trace, each checked by rules that are independent of its writer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shown(trace: Path, form: str) -> str:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_examples_are_current(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """docs/examples holds these traces as the models and the program make them today."""
+    """docs/examples contains these traces as the current models and program produce them."""
     spec, check = RENDERED[name]
     trace = tmp_path / "trace.itf.json"
     words = ("--check", check, "--engine", "interpreter", "--trace", str(trace))
@@ -68,20 +68,20 @@ def test_examples_are_current(name: str, tmp_path: Path, request: pytest.Fixture
 
 @pytest.mark.parametrize("form", DATA)
 def test_forms_for_other_tools(faults: Path, form: str, request: pytest.FixtureRequest) -> None:
-    """What Graphviz and scripts read, of a trace with every kind of exchange."""
+    """The files for Graphviz and scripts, of a trace with every kind of exchange."""
     file = GOLDEN / f"faults.{form}"
     if request.config.getoption("--update-golden"):
         file.write_text(shown(faults, form), encoding="utf-8")
     assert file.read_text("utf-8") == shown(faults, form), f"{file}: run with --update-golden"
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- contents
 
 
 def test_messages_losses_and_copies(faults: Path) -> None:
-    told = json.loads(shown(faults, "json"))
-    assert told["lifelines"] == ["Client", "Server[1]", "Server[2]", "net"]
-    fates = [(m["message"], m["channel"], m["end"], m["copied"]) for m in told["messages"]]
+    document = json.loads(shown(faults, "json"))
+    assert document["lifelines"] == ["Client", "Server[1]", "Server[2]", "net"]
+    fates = [(m["message"], m["channel"], m["end"], m["copied"]) for m in document["messages"]]
     assert sorted(fates) == [
         ("Ask(n: 1)", "net", "lost", False),
         ("Ask(n: 2)", "net", "received", False),
@@ -89,24 +89,24 @@ def test_messages_losses_and_copies(faults: Path) -> None:
         ("Tell(n: 2)", "net", "received", False),
         ("Tell(n: 2)", "net", "received", True),
     ]
-    for message in told["messages"]:
-        assert message["sent"] < message["ended"] <= len(told["steps"])
-    titles = {step["number"]: step["title"] for step in told["steps"]}
-    copy = next(m for m in told["messages"] if m["copied"])
+    for message in document["messages"]:
+        assert message["sent"] < message["ended"] <= len(document["steps"])
+    titles = {step["number"]: step["title"] for step in document["steps"]}
+    copy = next(m for m in document["messages"] if m["copied"])
     assert titles[copy["sent"]] == "net.duplicate(message: Tell(n: 2))"
     assert titles[copy["ended"]].startswith("Client.on_tell")
 
 
-def test_what_each_step_needed(faults: Path) -> None:
-    told = json.loads(shown(faults, "json"))
-    by_title = {step["title"]: step for step in told["steps"]}
+def test_the_needs_of_each_step(faults: Path) -> None:
+    document = json.loads(shown(faults, "json"))
+    by_title = {step["title"]: step for step in document["steps"]}
     ask = by_title["Server[2].on_ask(loud: false) on Ask(n: 2)"]
-    second = told["steps"][2]
+    second = document["steps"][2]
     assert second["title"] == "Client.ask"
-    # It needs the step that sent its message, and that step the one that counted before it.
+    # It needs the step that sent its message, which needs the previous `ask`.
     assert ask["needs"] == [3]
     assert second["needs"] == [2]
-    assert not any(step["spare"] for step in told["steps"])
+    assert not any(step["spare"] for step in document["steps"])
 
 
 def test_mermaid_in_full(faults: Path) -> None:
@@ -167,12 +167,12 @@ def test_messages_that_are_there_at_the_start(tmp_path: Path) -> None:
     assert 's0 [label="there at the start", shape=plaintext];' in dot
     assert "still on its way" not in dot
     messages = json.loads(shown(trace, "json"))["messages"]
-    assert [(one["channel"], one["sent"], one["ended"]) for one in messages] == [
+    assert [(entry["channel"], entry["sent"], entry["ended"]) for entry in messages] == [
         ("c", 1, 2), ("c", 1, 3), ("d", 1, None),
     ]  # fmt: skip
 
 
-def test_the_page_says_what_is_wrong(faults: Path) -> None:
+def test_the_page_shows_the_problem(faults: Path) -> None:
     page = shown(faults, "html")
     assert "<h1>invariant Twice is violated after 8 steps</h1>" in page
     assert page.count('<li id="step-') == 9
@@ -248,16 +248,16 @@ def test_itf_of_plain_numbers_is_brought_into_form(tmp_path: Path) -> None:
     trace = tmp_path / "t.itf.json"
     state = {"x": 1, "y": {"#set": [2]}, "z": {"tag": "A", "value": {"n": True}}}
     trace.write_text(json.dumps({"vars": [*state], "states": [state]}), encoding="utf-8")
-    made = shown(trace, "itf")
-    check_itf_file(made)
-    assert json.loads(made)["states"][0]["y"] == {"#set": [{"#bigint": "2"}]}
+    written = shown(trace, "itf")
+    check_itf_file(written)
+    assert json.loads(written)["states"][0]["y"] == {"#set": [{"#bigint": "2"}]}
 
 
 # ---------------------------------------------------------------- hostile files
 
 
 class Elements(HTMLParser):
-    """The elements of a page, and the text outside scripts; every tag is closed in order."""
+    """Collects the elements and attributes of a page, and checks that tags are closed in order."""
 
     VOID = ("meta", "wbr", "line", "circle", "rect", "path", "img")
 
@@ -292,7 +292,7 @@ def test_no_markup_gets_into_the_page(evil: Path) -> None:
     assert "\x1b" not in page
 
 
-def test_no_line_of_mermaid_is_a_file_s_own(evil: Path) -> None:
+def test_no_line_of_mermaid_comes_from_the_file(evil: Path) -> None:
     text = r"(?:[A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]|#[0-9]+;|<br/>)+"
     line = re.compile(
         rf"sequenceDiagram|    title {text}|    participant p\d+ as {text}"
@@ -300,13 +300,13 @@ def test_no_line_of_mermaid_is_a_file_s_own(evil: Path) -> None:
         r"|    rect rgb\(255, 214, 214\)|    end"
     )
     lines = shown(evil, "mermaid").splitlines()
-    assert [one for one in lines if not line.fullmatch(one)] == []
-    assert sum(one == "    end" for one in lines) == 1
+    assert [row for row in lines if not line.fullmatch(row)] == []
+    assert sum(row == "    end" for row in lines) == 1
 
 
 def test_no_string_of_dot_ends_early(evil: Path) -> None:
     text = shown(evil, "dot")
-    # Without its strings the graph has only words that the program writes.
+    # Outside strings, the graph has only words of the program.
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
     assert "evil" not in bare
     assert bare.count('"') % 2 == 0
@@ -331,7 +331,7 @@ def test_a_long_trace_is_not_drawn(tmp_path: Path) -> None:
 
 
 def test_a_large_trace_is_drawn_whole(tmp_path: Path) -> None:
-    """Two hundred steps of forty variables; docs/traces.md tells how long it takes."""
+    """200 steps of 40 variables; docs/traces.md states the time that it takes."""
     trace = tmp_path / "large.itf.json"
     trace.write_bytes(large())
     page = shown(trace, "html")
@@ -371,7 +371,7 @@ if WANTED:
 
 
 def test_evil_texts_are_read() -> None:
-    """The hostile file is one that is drawn, not one that is refused."""
+    """The hostile file is drawn, not refused."""
     recording = itf.read(hostile(), "t")
     assert len(recording.steps) == len(EVIL) + 1
     assert recording.flights()

@@ -1,4 +1,4 @@
-"""Trace files: what is written, what is read back, and what hostile files get."""
+"""Trace files: writing, reading back, and errors about hostile files."""
 
 from __future__ import annotations
 
@@ -189,26 +189,26 @@ WHY = Causes(
     (2,),
     frozenset({1}),
 )
-FOUND = {
+FINDINGS = {
     "violated": VIOLATED,
     "failing": Finding(Verdict.ERROR, None, 3, Trace((*TRACE.steps[:2], Step(0, (), None)))),
 }
 
 
 def object_of(name: str) -> dict[str, Any]:
-    return FOREIGN if name == "foreign" else saved(FOUND[name])
+    return FOREIGN if name == "foreign" else saved(FINDINGS[name])
 
 
-@pytest.mark.parametrize("name", [*FOUND, "foreign"])
+@pytest.mark.parametrize("name", [*FINDINGS, "foreign"])
 def test_nothing_is_lost_when_a_file_is_written_again(name: str) -> None:
-    """What Fencepost knows, what it does not know, and what it does not understand."""
+    """Known keys, unknown keys, and values of unknown form."""
     before = json.dumps(object_of(name), indent=1) + "\n"
     again = itf.dumps(itf.read(before.encode(), "t"))
     assert json.loads(again) == json.loads(before)
     assert again == before
 
 
-def test_what_was_changed_since_is_written() -> None:
+def test_changes_are_written() -> None:
     read = itf.read(json.dumps(FOREIGN).encode(), "t")
     first, *rest = read.steps
     changed = replace(read, source="new.qnt", loop=1, steps=(replace(first, title="go"), *rest))
@@ -219,28 +219,28 @@ def test_what_was_changed_since_is_written() -> None:
     assert again["states"][1:] == FOREIGN["states"][1:]
 
 
-def test_a_loop_has_its_place() -> None:
-    made = document(MODEL, TRACE, loop=1)
-    assert made.about == "3 states, then back to state 2"
-    assert json.loads(itf.dumps(made))["loop"] == 1
-    again = itf.read(itf.dumps(made).encode(), "t")
-    assert (again.loop, itf.dumps(again)) == (1, itf.dumps(made))
+def test_loops_are_written() -> None:
+    trace = document(MODEL, TRACE, loop=1)
+    assert trace.about == "3 states, then back to state 2"
+    assert json.loads(itf.dumps(trace))["loop"] == 1
+    again = itf.read(itf.dumps(trace).encode(), "t")
+    assert (again.loop, itf.dumps(again)) == (1, itf.dumps(trace))
 
 
 @pytest.mark.parametrize("loop", [-1, 3, True, "1", None])
-def test_a_loop_to_nowhere_is_none(loop: Any) -> None:
+def test_an_invalid_loop_is_ignored(loop: Any) -> None:
     data = json.dumps({**FOREIGN, "loop": loop}).encode()
     read = itf.read(data, "t")
     assert read.loop is None
     assert json.loads(itf.dumps(read))["loop"] == loop
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", FINDINGS)
 def test_a_trace_reads_the_same_as_a_result_and_from_its_file(name: str) -> None:
-    """Every field of the document: what a report shows does not depend on where a trace is from."""
-    finding = FOUND[name]
+    """Every field of the document agrees: a report does not depend on the origin of a trace."""
+    finding = FINDINGS[name]
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
-    made = result_document(result, finding, "1.0", WHY)
-    read = itf.read(itf.dumps(made).encode(), "t")
+    document_ = result_document(result, finding, "1.0", WHY)
+    read = itf.read(itf.dumps(document_).encode(), "t")
     steps = tuple(replace(step, kept=None) for step in read.steps)
-    assert replace(read, steps=steps, kept=None) == made
+    assert replace(read, steps=steps, kept=None) == document_

@@ -1,4 +1,4 @@
-"""The explorer in a browser: a whole session by clicks and keys, and pages that may not join it."""
+"""The explorer in a browser: a whole session by clicks and keys, and pages of other origins."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _tab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """What a condition gives once it gives something; fails where that takes a minute."""
+    """The first truthy result of a condition; fails after a minute."""
     end = time.monotonic() + PATIENCE
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end, "nothing came of it"
         time.sleep(0.02)
-    return found
+    return result
 
 
 def idle(tab: Browser) -> bool:
@@ -43,7 +43,7 @@ def idle(tab: Browser) -> bool:
 
 
 def click(tab: Browser, selector: str) -> None:
-    """A click, and the answer to it."""
+    """Clicks, and waits for the answer."""
     tab.click(selector)
     until(lambda: idle(tab))
 
@@ -55,14 +55,14 @@ def press(tab: Browser, *keys: str) -> None:
 
 
 def say(tab: Browser, selector: str, text: str) -> str:
-    """An expression in a form, sent off; what the page says to it."""
+    """Submits an expression in a form, and returns the message of the page."""
     tab.type(f"{selector} input", text)
     press(tab, "Enter")
     return str(tab.ask("document.getElementById('said').textContent"))
 
 
 def steps(tab: Browser) -> list[str]:
-    """The titles in the list, which the boxes of the diagram agree with."""
+    """The titles in the list of steps, which must match the boxes of the diagram."""
     titles = tab.ask("[...document.querySelectorAll('#steps h2')].map(e => e.textContent.slice(2))")
     boxes = tab.ask("document.querySelectorAll('#diagram .step').length")
     assert boxes == len(titles) - 1
@@ -75,8 +75,8 @@ def texts(tab: Browser, selector: str) -> list[str]:
 
 
 def test_a_session(tab: Browser, tmp_path: Path) -> None:
-    """Steps are taken, expressions watched; then on to a condition, back, another way, the first
-    one again; and what is saved is a trace of the spec.
+    """Takes steps, watches expressions, goes to a condition and back, takes another path, and
+    returns to the first one; the saved file is a trace of the spec.
     """
     downloads = tmp_path / "downloads"
     downloads.mkdir()
@@ -98,15 +98,15 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
         assert kept == "Server[3].seen", "what was wrong can be mended"
         assert say(tab, "#watch", "first(own)") == ""
         assert texts(tab, "#watched td:nth-child(2)") == ["2", "Nudge"]
-        # The values are those of the step that is chosen.
+        # The values are those of the selected step.
         tab.press("Escape", "k")
         assert texts(tab, "#watched td:nth-child(2)") == ["1", "it has no value here"]
         assert texts(tab, "#watched tr.changed th") == ["len(net) + Server[1].seen"]
         click(tab, "#watched tr:nth-child(2) .remove")
         assert texts(tab, "#watched th") == ["len(net) + Server[1].seen"]
 
-        said = say(tab, "#goto", WANTED)
-        assert said.endswith(" seen")
+        message = say(tab, "#goto", WANTED)
+        assert message.endswith(" seen")
         long = steps(tab)
         assert texts(tab, "#wrong p") == ["invariant Twice is violated"]
         assert texts(tab, "#caption") == [
@@ -114,7 +114,7 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
         ]
         assert tab.ask("document.querySelectorAll('#diagram .end').length") == 1
 
-        # Another way, from the second step on; then the first one again.
+        # Another path from the second step, and then the first one again.
         click(tab, "#step-1 .here")
         assert steps(tab) == long[:2]
         press(tab, "2")
@@ -137,12 +137,12 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
     words = ("trace", "replay", str(saved), "spec.fence")
     ran = run(*words, folder=tmp_path)
     assert (ran.code, ran.stderr) == (0, "")
-    # The folder of a test may have a name that is longer than a line.
+    # The name of the test's folder may be longer than a line.
     assert f"fits spec.fence: {len(long)} states " in " ".join(ran.stdout.split()) + " "
     assert "invariant Twice is violated at its end" in ran.stdout
 
 
-def test_where_to_begin_and_where_it_ends(tab: Browser, tmp_path: Path) -> None:
+def test_initial_states_and_final_steps(tab: Browser, tmp_path: Path) -> None:
     spec = (
         "var x: 0..2 = any\nvar y: 0..1 = 0\naction fall: assert x == 7\n"
         "action up:\n    require x < 2\n    x += 1\ninvariant Low: x < 2\n"
@@ -169,7 +169,7 @@ def test_where_to_begin_and_where_it_ends(tab: Browser, tmp_path: Path) -> None:
 
 
 def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
-    """What is typed comes back in messages, and is nowhere taken for markup."""
+    """Typed text is repeated in messages, and is never interpreted as markup."""
     with serving(tmp_path, FAULTS) as server:
         tab.open(server.gate.url)
         for text in EVIL[:2]:
@@ -194,9 +194,11 @@ class _Evil(BaseHTTPRequestHandler):
         pass
 
 
-def test_another_origin_cannot_drive_it(tab: Browser, tmp_path: Path) -> None:
-    """Even one that knows the token: a page of another port, with fetch, a form, a frame."""
-    # A browser opens connections before it has a use for them: one at a time would wait for those.
+def test_another_origin_has_no_access(tab: Browser, tmp_path: Path) -> None:
+    """Even with the token, a page on another port has no access by fetch, by a form, or in a
+    frame.
+    """
+    # Browsers open connections in advance; a single-threaded server would wait for them.
     local = ("127.0.0.1", 0)
     with serving(tmp_path, FAULTS) as server, ThreadingHTTPServer(local, _Evil) as evil:
         Thread(target=evil.serve_forever, args=(0.02,), daemon=True).start()
@@ -209,14 +211,14 @@ def test_another_origin_cannot_drive_it(tab: Browser, tmp_path: Path) -> None:
                 {"method": "POST", "mode": "no-cors", "body": body},
                 {"method": "GET"},
             ]
-            for one in tries:
-                target = json.dumps(url + ("do" if one["method"] == "POST" else ""))
+            for attempt in tries:
+                target = json.dumps(url + ("do" if attempt["method"] == "POST" else ""))
                 script = (
-                    f"fetch({target}, {json.dumps(one)}).then(a => a.text()).then("
+                    f"fetch({target}, {json.dumps(attempt)}).then(a => a.text()).then("
                     "text => { window.got = `${text.length}`; }, () => { window.got = 'failed'; })"
                 )
                 tab.ask(f"(window.got = undefined, {script}, 0)")
-                # An answer that no script of it may read has no text.
+                # An opaque response has no text.
                 assert until(lambda: tab.ask("window.got")) in ("failed", "0")
             frame = f"document.body.innerHTML = '<iframe id=f src=\"{url}\"></iframe>'"
             tab.ask(f"({frame}, 0)")
@@ -234,7 +236,7 @@ def test_another_origin_cannot_drive_it(tab: Browser, tmp_path: Path) -> None:
 
 
 def test_two_hundred_steps_of_forty_variables(tab: Browser, tmp_path: Path) -> None:
-    """Every step is still taken by a key, and the last one is on the screen."""
+    """Every step is taken by a key, and the last one is on the screen."""
     roles = "".join(
         f"role R{role}:\n"
         + "".join(f"    var v{n}: 0..9 = 0\n" for n in range(8))

@@ -1,4 +1,4 @@
-"""Which requests the explorer answers: its own page's, and nobody else's."""
+"""The explorer answers only the requests of its page."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def judged(
     ("path", "expected"),
     [("/token/", "page"), ("/token/trace.itf.json", "trace")],
 )
-def test_what_a_browser_gets(path: str, expected: str) -> None:
+def test_get_requests(path: str, expected: str) -> None:
     assert judged("GET", path, {**HOST}) == expected
     assert judged("GET", path, {**HOST, "Sec-Fetch-Site": "same-origin"}) == expected
-    # An address that was typed; for the trace there is no reason to type one.
+    # A typed address is allowed for the page, but not for the trace.
     typed = judged("GET", path, {**HOST, "Sec-Fetch-Site": "none"})
     assert typed == (expected if expected == "page" else 403)
 
 
-def test_what_the_page_sends() -> None:
+def test_post_requests() -> None:
     assert judged("POST", "/token/do", {**POST}) == "do"
     assert judged("POST", "/token/do", {**POST, "Sec-Fetch-Site": None}) == "do"
 
@@ -54,12 +54,12 @@ def test_what_the_page_sends() -> None:
      "127.0.0.1:4711.evil.example", "[::1]:4711", "127.0.0.1:4711, evil.example"],
 )  # fmt: skip
 @pytest.mark.parametrize(("method", "path"), [("GET", "/token/"), ("POST", "/token/do")])
-def test_a_name_that_was_pointed_here(host: str | None, method: str, path: str) -> None:
-    """A page that has its own name lead to 127.0.0.1 still sends that name."""
+def test_dns_rebinding(host: str | None, method: str, path: str) -> None:
+    """After DNS rebinding, the browser still sends the name of the other page."""
     assert judged(method, path, {**POST, "Host": host}) == 421
 
 
-def test_two_hosts_are_none() -> None:
+def test_two_host_headers() -> None:
     assert judged("GET", "/token/", {**HOST}, ("Host", "evil.example")) == 421
 
 
@@ -70,7 +70,7 @@ def test_two_hosts_are_none() -> None:
      "http://127.0.0.1:4711/token/", "/tok\xe9n/", ""],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_nothing_is_served_but_three_things(path: str, method: str) -> None:
+def test_unknown_paths(path: str, method: str) -> None:
     assert judged(method, path, {**POST}) == 404
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_served_but_three_things(path: str, method: str) -> None:
     ("method", "path"),
     [("POST", "/token/"), ("GET", "/token/do"), ("POST", "/token/trace.itf.json")],
 )
-def test_each_by_its_method(method: str, path: str) -> None:
+def test_wrong_methods(method: str, path: str) -> None:
     assert judged(method, path, {**POST}) == 405
 
 
@@ -128,7 +128,7 @@ def test_the_form_of_a_request(name: str, value: str | None, status: str | int) 
 
 
 def test_tokens() -> None:
-    """They are long, differ, and stand in no text that is made of a gate by accident."""
+    """Tokens are long and distinct, and the text of a gate does not contain its token."""
     tokens = {new_token() for _ in range(50)}
     assert len(tokens) == 50
     assert all(len(token) >= 43 for token in tokens)

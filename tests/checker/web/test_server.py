@@ -1,4 +1,4 @@
-"""The explorer's server, spoken to over a socket: what it sends, and what it does not."""
+"""The explorer's server over a socket: the requests that it answers, and those that it rejects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _server(tmp_path: Path) -> Generator[Server]:
         yield server
 
 
-def test_the_page_forbids_itself_everything_else(server: Server) -> None:
+def test_the_content_security_policy_of_the_page(server: Server) -> None:
     answer = said(server, f"GET /{server.gate.token}/ HTTP/1.1", [("Host", server.gate.host)])
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -40,12 +40,12 @@ def test_the_page_forbids_itself_everything_else(server: Server) -> None:
     assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["script-src"])
     assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["style-src"])
     assert "http" not in policy[1].decode()
-    # The token is in the address alone: a page that is saved or shown to others does not tell it.
+    # Only the address contains the token, so a saved or shared page does not reveal it.
     assert server.gate.token.encode() not in answer.body
 
 
 @pytest.mark.parametrize("path", ["/TOKEN/", "/TOKEN/do", "/nothing"])
-def test_every_answer_is_for_its_page_alone(server: Server, path: str) -> None:
+def test_headers_of_every_answer(server: Server, path: str) -> None:
     path = path.replace("TOKEN", server.gate.token)
     answer = said(server, f"GET {path} HTTP/1.1", [("Host", server.gate.host)])
     for name, value in {
@@ -79,12 +79,12 @@ def test_every_answer_is_for_its_page_alone(server: Server, path: str) -> None:
         (b"\xff\xfe \x00 HTTP/1.1\r\n\r\n", 501),
     ],
 )
-def test_what_is_no_request_of_ours(server: Server, data: bytes, status: int) -> None:
+def test_foreign_and_malformed_requests(server: Server, data: bytes, status: int) -> None:
     gate = server.gate
     sent = data.replace(b"TOKEN", gate.token.encode()).replace(b"HOST", gate.host.encode())
     answer = raw(server, sent)
     assert answer.status == status
-    assert answer.body in {b"", *(one.phrase.encode() for one in HTTPStatus)}
+    assert answer.body in {b"", *(status_.phrase.encode() for status_ in HTTPStatus)}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_is_no_request_of_ours(server: Server, data: bytes, status: int) ->
         {"do": "unwatch", "at": 0, "number": 0}, {"do": "_take", "at": 0, "number": 1},
     ],
 )  # fmt: skip
-def test_what_the_page_does_not_say(server: Server, words: dict[str, object]) -> None:
+def test_invalid_commands(server: Server, words: dict[str, object]) -> None:
     assert asked(server, **words).status == 400
     assert len(asked(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
 
@@ -107,7 +107,7 @@ def test_what_the_page_does_not_say(server: Server, words: dict[str, object]) ->
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b"\xff", b"[" * 60_000, b'{"do": ' + b"9" * 9999]
 )
-def test_bodies_that_are_no_object(server: Server, body: bytes) -> None:
+def test_bodies_that_are_not_an_object(server: Server, body: bytes) -> None:
     gate = server.gate
     headers = [
         ("Host", gate.host), ("Origin", gate.origin), ("Content-Type", "application/json"),
@@ -116,7 +116,7 @@ def test_bodies_that_are_no_object(server: Server, body: bytes) -> None:
     assert said(server, f"POST /{gate.token}/do HTTP/1.1", headers, body).status == 400
 
 
-def test_a_second_window_takes_no_step_that_it_does_not_show(server: Server) -> None:
+def test_a_stale_window_takes_no_step(server: Server) -> None:
     first = asked(server, do="take", at=0, number=1).json
     assert (first["at"], len(first["data"]["steps"]), first["said"]) == (1, 2, "")
     stale = asked(server, do="take", at=0, number=1).json
@@ -124,7 +124,7 @@ def test_a_second_window_takes_no_step_that_it_does_not_show(server: Server) -> 
     assert stale["said"] == "the walk has moved on in another window"
 
 
-def test_the_trace_is_what_was_walked(server: Server) -> None:
+def test_the_trace_is_the_current_path(server: Server) -> None:
     asked(server, do="take", at=0, number=1)
     headers = [("Host", server.gate.host), ("Sec-Fetch-Site", "same-origin")]
     answer = said(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
@@ -132,7 +132,7 @@ def test_the_trace_is_what_was_walked(server: Server) -> None:
 
 
 def test_a_search_is_stopped(tmp_path: Path) -> None:
-    """It has a long way to go, and another request ends it."""
+    """Another request ends a long search."""
     spec = "".join(f"var x{n}: 0..9 = 0\naction a{n}: x{n} = (x{n} + 1) % 10\n" for n in range(7))
     with serving(tmp_path, f"{spec}terminal: true\n") as server:
         answers: list[str] = []
@@ -155,25 +155,25 @@ def test_nothing_listens_elsewhere(server: Server) -> None:
 # ---------------------------------------------------------------- the command
 
 
-def test_it_ends_by_control_c(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server(tmp_path: Path) -> None:
     (tmp_path / "faults.fence").write_text(FAULTS, encoding="utf-8")
     words = (*COMMAND, "explore", "faults.fence", "--check", "twice", "--web")
     with started(*words, folder=tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
-        found = re.fullmatch(r"the explorer is at http://127\.0\.0\.1:(\d+)/([\w-]{43,})/\n", line)
-        assert found is not None
-        host = f"127.0.0.1:{found[1]}"
-        with socket.create_connection(("127.0.0.1", int(found[1])), 60) as connection:
-            connection.sendall(f"GET /{found[2]}/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        match = re.fullmatch(r"the explorer is at http://127\.0\.0\.1:(\d+)/([\w-]{43,})/\n", line)
+        assert match is not None
+        host = f"127.0.0.1:{match[1]}"
+        with socket.create_connection(("127.0.0.1", int(match[1])), 60) as connection:
+            connection.sendall(f"GET /{match[2]}/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert connection.recv(12) == b"HTTP/1.0 200"
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(60) == 0
         assert "Traceback" not in process.stderr.read()
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_a_port_in_use(tmp_path: Path) -> None:
     (tmp_path / "faults.fence").write_text(FAULTS, encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
@@ -186,7 +186,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     assert (ran.code, "--port is that of the page, and needs --web" in ran.stderr) == (151, True)
 
 
-def test_no_file_is_named_in_the_trace_but_the_spec(server: Server) -> None:
+def test_the_trace_names_no_file_but_the_spec(server: Server) -> None:
     headers = [("Host", server.gate.host), ("Sec-Fetch-Site", "same-origin")]
     answer = said(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
     assert set(json.loads(answer.body)) == {"#meta", "vars", "states"}
