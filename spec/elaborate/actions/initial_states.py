@@ -10,7 +10,7 @@ from fencepost.spec.core.size_limits import MOST_ITERATED, countable
 from fencepost.spec.core.type_relations import element_of, least
 from fencepost.spec.core.types import Bag, Map, Seq, Set, Type, describe
 from fencepost.spec.elaborate.actions.statements import assembled
-from fencepost.spec.elaborate.base.context import Context, Elaboration, role_locals
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, role_locals
 from fencepost.spec.elaborate.base.ghosts import ordinary
 from fencepost.spec.elaborate.base.symbols import (
     ChannelEntity,
@@ -51,7 +51,7 @@ def initial(
         if statement is not None:
             parts.append(statement)
     for instance in instances:
-        context = Context(work, instance, "initial")
+        context = Context(work, instance, Position("initial"))
         for node in instance.file.declarations:
             if isinstance(node, syntax.Initially):
                 condition = truth(context, node.condition)
@@ -66,7 +66,7 @@ def initial(
 def _first_value(work: Elaboration, entity: VariableEntity, index: int) -> ir.Statement | None:
     kind = entity.type
     assert kind is not None
-    context = Context(work, entity.module, "initial", role=entity.role, declared=index)
+    context = Context(work, entity.module, Position("initial", declared=index), role=entity.role)
     role = entity.role
     if role is None or role.index_type is None:
         return _stored(context, entity, kind, index, ())
@@ -92,7 +92,7 @@ def _first_content(
     work: Elaboration, entity: ChannelEntity, written: syntax.Expr, index: int
 ) -> ir.Statement | None:
     """The initial content of a channel, or of each channel of a family by its indices."""
-    context = Context(work, entity.module, "initial", declared=index)
+    context = Context(work, entity.module, Position("initial", declared=index))
     content = entity.type
     slots: list[int] = []
     for name, kind in zip(entity.decl.indices, entity.indices, strict=True):

@@ -203,31 +203,19 @@ class Elaboration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
-    """A position in a spec: the visible names and the known facts.
+class Position:
+    """What an expression may read and use where it is.
 
-    ``facts`` are the tags that a union value can have here, by the core expression that reads it
-    (see `flow`). ``returns`` is the block that ``return`` ends. ``calls`` are the calls being
-    expanded. ``declared`` is, in an initial value, the number of variables declared above.
-    ``after`` is set inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions
-    enclose the expression, in property ``owner``. ``domain`` is set if the expected set is only
-    iterated over or tested for membership, and so may be large. ``symbolic`` allows symbolic
-    constants where a constant is required. ``apart`` is set if values of symmetric types are
-    distinguished and may be named, and records of any module may be built by name. ``convert``
-    builds values of another module's types where those are expected.
+    ``declared`` is, in an initial value, the number of variables declared above. ``after`` is set
+    inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions enclose the
+    expression, in property ``owner``. ``domain`` is set if the expected set is only iterated over
+    or tested for membership, and so may be large. ``symbolic`` allows symbolic constants where a
+    constant is required. ``apart`` is set if values of symmetric types are distinguished and may be
+    named, and records of any module may be built by name. ``convert`` builds values of another
+    module's types where those are expected.
     """
 
-    work: Elaboration
-    module: Instance
     place: Place
-    role: RoleEntity | None = None
-    instance: ir.Expr | None = None
-    locals: Mapping[str, LocalName] = field(default_factory=dict[str, LocalName])
-    facts: Mapping[ir.Expr, frozenset[int]] = field(default_factory=dict[ir.Expr, frozenset[int]])
-    calls: tuple[Span, ...] = ()
-    expanding: tuple[object, ...] = ()
-    action: int = -1
-    returns: int | None = None
     declared: int | None = None
     after: bool = False
     outermost: bool = False
@@ -237,12 +225,35 @@ class Context:
     apart: bool = False
     convert: Convert | None = None
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What names refer to at a position in a spec, and the known facts.
+
+    ``facts`` are the tags that a union value can have here, by the core expression that reads it
+    (see `flow`). ``returns`` is the block that ``return`` ends. ``calls`` are the calls being
+    expanded.
+    """
+
+    work: Elaboration
+    module: Instance
+    position: Position
+    role: RoleEntity | None = None
+    instance: ir.Expr | None = None
+    locals: Mapping[str, LocalName] = field(default_factory=dict[str, LocalName])
+    facts: Mapping[ir.Expr, frozenset[int]] = field(default_factory=dict[ir.Expr, frozenset[int]])
+    calls: tuple[Span, ...] = ()
+    expanding: tuple[object, ...] = ()
+    action: int = -1
+    returns: int | None = None
+
     @property
     def given(self) -> bool:
         """Whether a value evaluated here may come from an override of a symbolic constant. Such a
         value outside its type is an evaluation error, as in a run for all values.
         """
-        return self.work.given and (self.place != "constant" or self.symbolic)
+        position = self.position
+        return self.work.given and (position.place != "constant" or position.symbolic)
 
     # ------------------------------------------------------------ shorthands
 
@@ -278,13 +289,18 @@ class Context:
 
     # ------------------------------------------------------------ inner contexts
 
+    def at(self, position: Position) -> Context:
+        """The same names and facts at another position."""
+        return replace(self, position=position)
+
     def inner(self) -> Context:
         """The same context, but not the outermost part of a property."""
-        return replace(self, outermost=False) if self.outermost else self
+        position = self.position
+        return self.at(replace(position, outermost=False)) if position.outermost else self
 
     def of_any_size(self) -> Context:
-        """The same context, in which the next expected set may be large (see ``domain``)."""
-        return replace(self, domain=True)
+        """The same context, in which the next expected set may be large (see `Position`)."""
+        return self.at(replace(self.position, domain=True))
 
     def unreached(self) -> Context:
         """The same context, for code that is unreachable because of the values of constants."""

@@ -30,7 +30,7 @@ from fencepost.spec.elaborate.actions.channel_faults import fault_action
 from fencepost.spec.elaborate.actions.fairness import check_fairness, fairness
 from fencepost.spec.elaborate.actions.initial_states import initial
 from fencepost.spec.elaborate.actions.statements import assembled, blocked, pick, suite
-from fencepost.spec.elaborate.base.context import Context, Elaboration, role_locals
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, role_locals
 from fencepost.spec.elaborate.base.size_checks import bounded
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
@@ -153,7 +153,7 @@ class Assembly:
             declared.of(instance)
         self.properties = declared.properties
         if self.asked is not None:
-            context = Context(self.work, self.root, "property")
+            context = Context(self.work, self.root, Position("property"))
             elaborate = Context.expression if self.of_any_type else truth
             body = elaborate(context, self.asked)
             if body is not None:
@@ -206,7 +206,7 @@ class Assembly:
         return f"{self.paths[entity.module]}.{name}"
 
     def _declare(self, instance: Instance) -> None:
-        context = Context(self.work, instance, "constant")
+        context = Context(self.work, instance, Position("constant"))
         for node in instance.file.declarations:
             match node:
                 case (
@@ -335,12 +335,12 @@ class Assembly:
 
     def _action(self, number: int, item: _Acting) -> None:
         if isinstance(item, _Fault):
-            context = Context(self.work, item.entity.module, "action", action=number)
+            context = Context(self.work, item.entity.module, Position("action"), action=number)
             action = fault_action(context, item.entity, item.fault, item.counter, item.name)
             self.actions.append(action)
             return
         decl = item.decl
-        context = Context(self.work, item.module, "action", role=item.role, action=number)
+        context = Context(self.work, item.module, Position("action"), role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
         before = len(parts)
@@ -406,7 +406,7 @@ class Assembly:
 
     def _assumptions(self, instances: Sequence[Instance]) -> Iterator[ir.Assumption]:
         for instance in instances:
-            context = Context(self.work, instance, "constant")
+            context = Context(self.work, instance, Position("constant"))
             for node in instance.file.declarations:
                 if isinstance(node, syntax.Assume):
                     condition = truth(context, node.condition)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from fencepost.spec.core.types import Bool, Int, describe
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.files import Files
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -178,7 +178,7 @@ class Modules:
             self._members(module, instance, entity)
 
     def _meant(self, name: syntax.Name, entity: Entity | None, module: Instance) -> None:
-        Context(self.work, module, "constant").meant(name, entity)
+        Context(self.work, module, Position("constant")).meant(name, entity)
 
     def _members(self, source: Instance, target: Instance, entity: Entity | None) -> None:
         """Makes the members of an enum or union known in another module."""
@@ -237,7 +237,7 @@ class Modules:
             case syntax.Boolean(value=truth):
                 return "value", Bool(), truth
             case syntax.Name(text=text):
-                entity = Context(self.work, importer, "constant").look_up(value)
+                entity = Context(self.work, importer, Position("constant")).look_up(value)
                 if isinstance(entity, ConstEntity):
                     known = value_of(self.work, entity)
                     return None if known is None else ("value", *known)
@@ -284,7 +284,7 @@ class Modules:
     def _carried(self, instance: Instance, node: syntax.Import) -> None:
         """Reports (F607) channels that carry other messages than a module's parameters say."""
         arguments = {argument.name.text: argument for argument in node.arguments}
-        context = Context(self.work, instance, "constant")
+        context = Context(self.work, instance, Position("constant"))
         for decl in instance.file.declarations:
             if not isinstance(decl, syntax.Param) or decl.type is None:
                 continue
@@ -292,7 +292,9 @@ class Modules:
             if decl.kind != "channel" or not isinstance(given, ChannelEntity):
                 continue
             wanted = context.resolve(decl.type)
-            found = Context(self.work, given.module, "constant").resolve(given.decl.message)
+            found = Context(self.work, given.module, Position("constant")).resolve(
+                given.decl.message
+            )
             if wanted is not None and found is not None and wanted != found:
                 self.work.report(
                     "F607",
@@ -400,7 +402,7 @@ class Modules:
         entity: TypeEntity,
         argument: syntax.ModuleArgument,
     ) -> None:
-        context = Context(self.work, importer, "constant")
+        context = Context(self.work, importer, Position("constant"))
         entity.type = context.resolve(argument.value)
         entity.state = Pending.DONE
         if entity.type is None:
@@ -419,7 +421,7 @@ class Modules:
         argument: syntax.ModuleArgument,
     ) -> None:
         name = decl.name.text
-        context = Context(self.work, importer, "constant")
+        context = Context(self.work, importer, Position("constant"))
         given = denoted(context, argument.value)
         if isinstance(given, ChannelEntity):
             instance.names[name] = given

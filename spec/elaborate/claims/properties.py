@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import Bool, Set, Type
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Place, role_locals
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Place, Position, role_locals
 from fencepost.spec.elaborate.base.symbols import Instance, PropertyEntity, RoleEntity
 from fencepost.spec.elaborate.claims import refinements
 from fencepost.spec.elaborate.claims.module_state import every_instance
@@ -55,7 +55,9 @@ class Properties:
         kind = PropertyKind.declared_by(node.kind)
         position: Place = "step" if kind.of_steps else "property"
         owner = len(self.properties)
-        context = Context(self.work, instance, position, role=role, outermost=True, owner=owner)
+        context = Context(
+            self.work, instance, Position(position, outermost=True, owner=owner), role=role
+        )
         slot: int | None = None
         if role is not None and role.index_type is not None:
             slot = self.work.slot()
@@ -100,7 +102,7 @@ class Properties:
 
     def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:
         name = self._property_name(instance, None, node.name)
-        context = Context(self.work, instance, "property", owner=len(self.properties))
+        context = Context(self.work, instance, Position("property", owner=len(self.properties)))
         module = refinements.module(context, node)
         if module is None:
             return

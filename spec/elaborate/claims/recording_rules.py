@@ -10,7 +10,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Answer, Dropped, Event, Input, Shows, Tolerated
 from fencepost.spec.core.types import Bag, Seq, Set, Union
 from fencepost.spec.elaborate.actions.statements import blocked, suite
-from fencepost.spec.elaborate.base.context import Context, role_locals
+from fencepost.spec.elaborate.base.context import Context, Position, role_locals
 from fencepost.spec.elaborate.base.ghosts import ordinary
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
@@ -67,7 +67,9 @@ class Rules:
             case syntax.UnderWayDecl(count=count):
                 if self.under_way is not None:
                     self.context.report("F841", node.span, "how much is under way is said twice")
-                self.under_way = integer(replace(self.context, place="constant"), count)
+                self.under_way = integer(
+                    self.context.at(replace(self.context.position, place="constant")), count
+                )
                 if self.under_way is not None and self.under_way < 0:
                     what = "fewer than no messages cannot be under way"
                     self.context.report("F844", count.span, what)
@@ -100,7 +102,7 @@ class Rules:
 
     def _shows(self, node: syntax.ShowsDecl) -> None:
         numbered_event = self._event(node.event)
-        context = replace(self.context, place="step")
+        context = self.context.at(replace(self.context.position, place="step"))
         action: int | None = None
         choices: tuple[tuple[str, int], ...] = ()
         if node.action is not None:
@@ -202,7 +204,7 @@ class Rules:
         body: ir.Statement | None = None
         action: int | None = None
         choices: tuple[ir.Expr, ...] = ()
-        acting = replace(plain, place="action")
+        acting = plain.at(replace(plain.position, place="action"))
         if isinstance(node.body, tuple):
             label = acting.work.label()
             body = blocked(label, suite(replace(acting, returns=label), node.body))
@@ -305,7 +307,9 @@ class Rules:
 def _head(context: Context, entity: ActionEntity) -> tuple[Context, tuple[tuple[str, int], ...]]:
     """The names that the head of an action binds, and the slots of its choices."""
     work = context.work
-    inside = Context(work, entity.module, "action", role=entity.role, action=entity.index or 0)
+    inside = Context(
+        work, entity.module, Position("action"), role=entity.role, action=entity.index or 0
+    )
     choices: list[tuple[str, int]] = []
     role = entity.role
     if role is not None and role.index_type is not None:

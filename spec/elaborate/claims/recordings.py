@@ -41,7 +41,7 @@ from fencepost.spec.core.types import (
     describe,
     fields_of,
 )
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.symbols import ChannelEntity, Instance, VariableEntity
 from fencepost.spec.elaborate.claims.module_state import every_instance
 from fencepost.spec.elaborate.claims.recording_rules import Rules
@@ -92,14 +92,14 @@ def recording(
         return None
     inner = work.scratch(muted=False)
     reported = len(work.problems)
-    declared = _Declared(Context(inner, root, "property"), heads[0])
+    declared = _Declared(Context(inner, root, Position("property")), heads[0])
     declared.items()
     for part in parts:
         if isinstance(part, syntax.EventDecl):
             declared.event(part.name, part.head)
         elif isinstance(part, syntax.InputDecl) and part.head is not None:
             declared.event(part.event, part.head)
-    rules = Rules(Context(inner, root, "property"), declared.events, actions)
+    rules = Rules(Context(inner, root, Position("property")), declared.events, actions)
     for part in parts:
         rules.part(part)
     # Messages received by a rule count as received; no action needs to receive them.
@@ -194,7 +194,9 @@ class _Declared:
             self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
         for entry in item.fixed:
-            operand = replace(self.context, place="constant").expression(entry.value, kind)
+            operand = self.context.at(replace(self.context.position, place="constant")).expression(
+                entry.value, kind
+            )
             value = coerced(self.context, operand, kind, entry.value.span, f'"{entry.text}"')
             if value is not None and isinstance(value.expr, ir.Literal):
                 fixed.append((entry.text, value.expr.value))

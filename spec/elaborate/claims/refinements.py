@@ -132,7 +132,7 @@ def _images(
     required = [variable.name for variable in model.variables if not variable.ghost]
     images: dict[str, ir.Expr | None] = {}
     spans: dict[str, Span] = {}
-    image_context = replace(context, convert=converted)
+    image_context = context.at(replace(context.position, convert=converted))
     for image in node.images:
         text = ".".join(part.text for part in image.path)
         span = _spanned(image.path)

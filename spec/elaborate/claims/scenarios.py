@@ -17,7 +17,7 @@ from fencepost.spec.core.types import (
     as_collection,
     describe,
 )
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
     ChannelEntity,
@@ -51,7 +51,7 @@ def scenario(
     reported = len(work.problems)
     # Values of symmetric types may be named here, since a scenario's search does not reduce
     # symmetry.
-    context = Context(work, root, "property", apart=True)
+    context = Context(work, root, Position("property", apart=True))
     builder = _Steps(context, actions)
     steps: list[ScenarioStep] = []
     gaps: set[int] = set()

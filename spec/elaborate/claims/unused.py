@@ -7,7 +7,14 @@ from contextlib import suppress
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.actions.statements import suite
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Place, Stop, role_locals
+from fencepost.spec.elaborate.base.context import (
+    Context,
+    Elaboration,
+    Place,
+    Position,
+    Stop,
+    role_locals,
+)
 from fencepost.spec.elaborate.base.symbols import DefEntity, Instance, ProcedureEntity, RoleEntity
 from fencepost.spec.elaborate.claims.module_state import every_instance
 from fencepost.spec.elaborate.values.calls import checked_alone, made_up
@@ -54,7 +61,7 @@ def _check(work: Elaboration, instance: Instance) -> None:
 def _alone(
     work: Elaboration, instance: Instance, role: RoleEntity | None, position: Place
 ) -> Context:
-    context = Context(work.scratch(muted=False), instance, position, role=role)
+    context = Context(work.scratch(muted=False), instance, Position(position), role=role)
     if role is not None and role.index_type is not None:
         local = ir.Local(role.index_type, context.work.slot())
         context = replace(context, instance=local, locals=role_locals(role, local))

@@ -16,7 +16,7 @@ from fencepost.spec.core.types import (
     cardinality,
     describe,
 )
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.size_checks import bounded
 from fencepost.spec.elaborate.base.symbols import ConstEntity, Operand, Pending
 from fencepost.spec.elaborate.types.partiality import coerced
@@ -29,7 +29,9 @@ def constant(
     context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
 ) -> tuple[Type, Value] | None:
     """The type and value of a constant expression."""
-    inside = Context(context.work, context.module, "constant", expanding=context.expanding)
+    inside = Context(
+        context.work, context.module, Position("constant"), expanding=context.expanding
+    )
     operand = inside.expression(node, expected)
     if expected is not None:
         operand = coerced(inside, operand, expected, node.span, holder)
@@ -86,7 +88,7 @@ def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | Non
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
         work.resolving.append(entity)
-        result = _constant_value(Context(work, entity.module, "constant"), entity)
+        result = _constant_value(Context(work, entity.module, Position("constant")), entity)
         if result is not None:
             entity.type, entity.value = result
         work.resolving.pop()
@@ -102,7 +104,7 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
     """A symbolic constant as a value. Reports F804 where a value must be known before the run."""
     if entity.symbol is None or entity.type is None:
         return None
-    if context.place == "constant" and not context.symbolic:
+    if context.position.place == "constant" and not context.position.symbolic:
         context.report(
             "F804",
             span,
@@ -148,7 +150,7 @@ def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value]
     home = context
     if entity.override is not None:
         node, module = entity.override
-        home = Context(context.work, module, "constant")
+        home = Context(context.work, module, Position("constant"))
     if node is None:
         return None
     result = constant(home, node, kind, entity.name)

@@ -47,7 +47,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
 
 def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
     """Whether a named value belongs to a symmetric type, which is reported (F803)."""
-    if context.apart or not isinstance(kind, Enum) or not kind.symmetric:
+    if context.position.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
         f"`{kind.members[index]}` is named, and the values of {kind.name} stand for each other:"

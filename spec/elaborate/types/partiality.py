@@ -104,7 +104,11 @@ def coerced(
         return operand
     holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
     if not same_shape(expr.type, target):
-        converted = context.convert(context, expr, target, span) if context.convert else None
+        converted = (
+            context.position.convert(context, expr, target, span)
+            if context.position.convert
+            else None
+        )
         if converted is not None:
             # A literal stays a literal.
             operand = Operand(settled(converted, expr), operand.ghost)

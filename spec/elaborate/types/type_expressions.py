@@ -30,7 +30,7 @@ from fencepost.spec.core.types import (
     has_ghost,
 )
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -260,7 +260,7 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
         entity.state = Pending.RESOLVING
         work.descend(entity.span, False)
         work.resolving.append(entity)
-        entity.type = _declared(Context(work, entity.module, "constant"), entity)
+        entity.type = _declared(Context(work, entity.module, Position("constant")), entity)
         work.resolving.pop()
         work.ascend()
         entity.state = Pending.DONE

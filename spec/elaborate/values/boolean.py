@@ -116,9 +116,9 @@ def implication(context: Context, node: syntax.Binary) -> Operand | None:
     if left is None or (right is None and not never):
         return None
     ghost = first_ghost(left, right)
-    if context.outermost:
+    if context.position.outermost:
         text = " ".join(node.left.span.text.split())
-        mark = context.mark("antecedent", node.left.span, context.owner, text)
+        mark = context.mark("antecedent", node.left.span, context.position.owner, text)
         witness = ir.Witness(mark, left.expr, span=node.left.span)
         unmet = ir.Not(witness, span=node.left.span)
         if never or right is None:

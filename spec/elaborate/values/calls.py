@@ -92,7 +92,7 @@ def _named(
     if entity is not None:
         return _of(context, entity, node, None)
     plain = expected.element if isinstance(expected, Option) else expected
-    if context.apart and isinstance(plain, Record) and plain.name == text:
+    if context.position.apart and isinstance(plain, Record) and plain.name == text:
         # Values are shown in this form, including those of types of other modules.
         return constructors.record(context.inner(), plain, node)
     chosen = member_named(context, name, expected)

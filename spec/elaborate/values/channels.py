@@ -297,7 +297,7 @@ def channel_index(context: Context, entity: ChannelEntity, node: syntax.Index) -
     keys = _keys(context, entity, node.arguments, node.span)
     if keys is None or entity.index is None or entity.type is None:
         return None
-    read: ir.Expr = ir.Variable(entity.type, entity.index, context.after, span=node.span)
+    read: ir.Expr = ir.Variable(entity.type, entity.index, context.position.after, span=node.span)
     ghost = None
     for key in keys:
         assert isinstance(read.type, Map)

@@ -295,7 +295,7 @@ def _mapping(
             "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
         )
         return None
-    if isinstance(expected, Map) and expected.key != kind and context.convert is None:
+    if isinstance(expected, Map) and expected.key != kind and context.position.convert is None:
         context.report(
             "F302",
             node.binders[0].domain.span,

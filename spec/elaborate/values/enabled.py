@@ -25,9 +25,9 @@ from fencepost.spec.text.source import Span
 
 def enabled(context: Context, node: syntax.Call) -> Operand | None:
     """Elaborates ``enabled(a)``, ``enabled(R[i].a)`` and ``enabled(R[i].a(x))``."""
-    if context.place not in ("property", "step") or context.after:
+    if context.position.place not in ("property", "step") or context.position.after:
         message = "enabled(...) is known in properties only"
-        if context.after:
+        if context.position.after:
             message = "enabled(...) speaks of the state before the step, so not inside next(...)"
         context.report("F318", node.span, message)
         return None

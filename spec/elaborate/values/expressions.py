@@ -38,13 +38,17 @@ class Checker:
         self, context: Context, node: syntax.Expr, expected: Type | None
     ) -> Operand | None:
         """The checked expression. None if it is wrong, which has been reported."""
-        inside = replace(context, domain=False) if context.domain else context
+        inside = (
+            context.at(replace(context.position, domain=False))
+            if context.position.domain
+            else context
+        )
         context.work.descend(node.span, bool(context.calls))
         operand = _expression(inside, node, expected)
         context.work.ascend()
         if operand is not None and context.work.recorder is not None:
             context.work.recorder.types.append((node, operand.type))
-        if operand is None or context.domain:
+        if operand is None or context.position.domain:
             return operand
         return _of_small_size(context, node, operand)
 

@@ -144,7 +144,7 @@ class Formulas:
         """The left side of ``leads to`` or ``implies``. If only ``always`` and ``forall`` are
         around it, coverage records whether it was ever true.
         """
-        if is_temporal(node) or not context.outermost:
+        if is_temporal(node) or not context.position.outermost:
             return self._form(context.inner(), node)
         text = " ".join(node.span.text.split())
         mark = context.mark("antecedent", node.span, self.owner, text)

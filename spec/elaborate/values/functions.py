@@ -248,13 +248,13 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def _next(context: Context, node: syntax.Call) -> Operand | None:
-    if context.place != "step" or context.after:
+    if context.position.place != "step" or context.position.after:
         message = "next(...) is known in step invariants only"
-        if context.after:
+        if context.position.after:
             message = "next(...) looks one step ahead, so it does not stand inside another"
         context.report("F318", node.span, message)
         return None
-    return replace(context, after=True).expression(node.arguments[0].value)
+    return context.at(replace(context.position, after=True)).expression(node.arguments[0].value)
 
 
 # ---------------------------------------------------------------- conversions

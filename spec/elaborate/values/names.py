@@ -127,22 +127,26 @@ def _variable(
 ) -> Operand | None:
     """The value of a variable. In a role family, ``instance`` is the process that owns it."""
     note: Note = (entity.span, f'"{entity.name}" is declared here')
-    if context.place == "constant":
+    if context.position.place == "constant":
         message = f'"{entity.name}" is a variable, and a constant is wanted here'
         context.report("F205", span, message, note)
         return None
     if entity.index is None or entity.type is None:
         return None
-    if context.declared is not None and entity.index >= context.declared:
+    if context.position.declared is not None and entity.index >= context.position.declared:
         message = f'"{entity.name}" has no value yet: an initial value sees the variables above it'
         context.report("F208", span, message, note)
         return None
     ghost = Ghost(span, f'"{entity.name}" is a ghost variable') if entity.decl.ghost else None
     role = entity.role
     if role is None or role.index_type is None:
-        return Operand(ir.Variable(entity.type, entity.index, context.after, span=span), ghost)
+        return Operand(
+            ir.Variable(entity.type, entity.index, context.position.after, span=span), ghost
+        )
     assert instance is not None
-    whole = ir.Variable(Map(role.index_type, entity.type), entity.index, context.after, span=span)
+    whole = ir.Variable(
+        Map(role.index_type, entity.type), entity.index, context.position.after, span=span
+    )
     read = ir.Get(entity.type, whole, instance.expr, span=span)
     return Operand(read, ghost or instance.ghost)
 
@@ -151,23 +155,23 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
     """The content of a channel."""
     entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
-    if context.place == "constant":
+    if context.position.place == "constant":
         message = f'"{entity.name}" is a channel, and a constant is wanted here'
         context.report("F205", span, message, note)
         return None
-    if context.place == "initial":
+    if context.position.place == "initial":
         message = f'"{entity.name}" is a channel, and initial values cannot depend on channels'
         context.report("F205", span, message, note)
         return None
     if entity.index is None or entity.type is None:
         return None
-    return Operand(ir.Variable(entity.type, entity.index, context.after, span=span))
+    return Operand(ir.Variable(entity.type, entity.index, context.position.after, span=span))
 
 
 def _quiescent(context: Context, span: Span) -> Operand | None:
-    if context.place not in ("property", "step") or context.after:
+    if context.position.place not in ("property", "step") or context.position.after:
         message = "quiescent is known in properties only"
-        if context.after:
+        if context.position.after:
             message = "quiescent speaks of the state before the step, so not inside next(...)"
         context.report("F318", span, message)
         return None

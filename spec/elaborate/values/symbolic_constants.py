@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.base.context import Context, Elaboration
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.symbols import ConstEntity, Instance
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.syntax import nodes as syntax
@@ -23,7 +23,7 @@ def symbolic_constants(
     conditions: dict[int, list[ir.Expr]] = {}
     assumptions: list[ir.Assumption] = []
     for instance in instances:
-        context = Context(work, instance, "constant", symbolic=True)
+        context = Context(work, instance, Position("constant", symbolic=True))
         for node in instance.file.declarations:
             if not isinstance(node, syntax.Const) or node.condition is None:
                 continue
