@@ -15,7 +15,6 @@ are not counted, and not shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.request import Phase
 from fencepost.checker.search.deciding import Decision
@@ -27,6 +26,7 @@ from fencepost.checker.temporal.units import Outgoing, Unit, outgoing, without_g
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 
 
