@@ -1,6 +1,6 @@
-"""Damaged specs of every kind get problems, never a traceback, from the command and the server.
+"""Damaged specs of every kind cause problems, never a traceback, in the command and the server.
 
-``FENCEPOST_FUZZ`` is the number of damaged specs; each has its own seed, which a failure names.
+``FENCEPOST_FUZZ`` is the number of damaged specs; each has a separate seed, which a failure names.
 `bench.damaged_specs` tries them by the thousand, in processes that may crash or hang.
 """
 
@@ -30,7 +30,7 @@ def test_damaged_specs(start: int) -> None:
 
 
 def test_some_damage_goes_unnoticed_and_most_does_not(tmp_path: Path) -> None:
-    """So that the fuzz neither stops at the first token nor damages nothing."""
+    """The fuzzing must neither stop at the first token nor leave all specs intact."""
     path = tmp_path / "damaged.fence"
     clean, kinds, origins = 0, set[str](), set[str]()
     for seed in range(200):
@@ -45,7 +45,7 @@ def test_some_damage_goes_unnoticed_and_most_does_not(tmp_path: Path) -> None:
 
 
 def parses(path: Path) -> bool:
-    """Whether a file is a spec as far as the grammar knows."""
+    """Whether a file is a spec according to the grammar."""
     try:
         return not parse(read(path))[1]
     except Rejected:

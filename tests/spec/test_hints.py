@@ -1,6 +1,6 @@
-"""What people type by mistake, and what they are told; and that one mistake is told once.
+"""Typical typing mistakes and their diagnostics; and that a mistake is reported only once.
 
-``slips.txt`` holds the slips: a text, then what is told (code, line:column, message, notes).
+``slips.txt`` holds the slips: a text, then its problems (code, line:column, message, notes).
 ``pytest --update-golden`` rewrites it; read the difference.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checked_specs import problems as checked
-from tests.support.syntax_trees import dump, problems, source, told
+from tests.support.syntax_trees import dump, problem_line, problems, source
 
 from fencepost.spec.syntax.parser import MAX_PROBLEMS, parse
 from fencepost.spec.text.problem import Problem
@@ -21,34 +21,34 @@ SLIPS = Path(__file__).with_name("slips.txt")
 def shown(text: str) -> str:
     lines = [text]
     for problem in problems(f"{text}\n"):
-        lines.append(f"=> {told(problem)}")
+        lines.append(f"=> {problem_line(problem)}")
         for span, remark in problem.notes:
-            place = ""
+            position = ""
             if span:
                 line, column = span.source.position(span.start)
-                place = f"{line}:{column} "
-            lines.append(f"   note {place}{remark}")
+                position = f"{line}:{column} "
+            lines.append(f"   note {position}{remark}")
     return "\n".join(lines)
 
 
 def test_slips(request: pytest.FixtureRequest) -> None:
     blocks = SLIPS.read_text(encoding="utf-8").strip("\n").split("\n\n")
-    found = [shown(block.partition("\n=> ")[0]) for block in blocks]
+    blocks_ = [shown(block.partition("\n=> ")[0]) for block in blocks]
     if request.config.getoption("--update-golden"):
-        SLIPS.write_text("\n\n".join(found) + "\n", encoding="utf-8")
+        SLIPS.write_text("\n\n".join(blocks_) + "\n", encoding="utf-8")
         return
-    for expected, block in zip(blocks, found, strict=True):
+    for expected, block in zip(blocks, blocks_, strict=True):
         assert block == expected
 
 
 def test_a_broken_declaration_costs_only_itself() -> None:
-    file, found = parse(
+    file, problems_ = parse(
         source(
             "const N: int = = 1\n\nvar x: T = 2\n\nenum E:\n    A, B\n    C D\n\nvar y: T = 3\n"
             "action a:\n    x == 1\n"
         )
     )
-    assert [told(problem) for problem in found] == [
+    assert [problem_line(problem) for problem in problems_] == [
         'F101 1:16 expected a value or "any", found "="',
         'F101 7:7 expected "," or the end of the line, found "D"',
         'F110 11:7 "==" compares; here write "="',
@@ -66,8 +66,8 @@ def test_a_broken_member_costs_only_itself() -> None:
         "role R[i: I]:\n    var x: int = = 1\n    var y: int = 2\n    action a:\n        x = (1\n"
         "        y = 2\n    action b: skip\n    acton c: skip\n"
     )
-    file, found = parse(source(text))
-    assert [problem.code for problem in found] == ["F101", "F102", "F114"]
+    file, problems_ = parse(source(text))
+    assert [problem.code for problem in problems_] == ["F101", "F102", "F114"]
     (role,) = file.declarations
     assert dump(role) == (
         "RoleDecl(R '' Parameter(i I) [VarDecl(False y int value 2 -) ActionDecl(b '' False False"
@@ -77,14 +77,14 @@ def test_a_broken_member_costs_only_itself() -> None:
 
 
 def test_a_broken_line_of_a_check_costs_only_itself() -> None:
-    file, found = parse(source("check c:\n    expect okay\n    const N = 1\n    expct ok\n"))
-    assert [problem.code for problem in found] == ["F101", "F114"]
+    file, problems_ = parse(source("check c:\n    expect okay\n    const N = 1\n    expct ok\n"))
+    assert [problem.code for problem in problems_] == ["F101", "F114"]
     assert [dump(d) for d in file.declarations] == ["CheckDecl(c False [CheckConst([N] 1)])"]
 
 
 def test_a_role_with_nothing_left_is_broken() -> None:
-    file, found = parse(source("role R:\n    vra x: int = 1\nvar R_is_read: int = 1\n"))
-    assert [problem.code for problem in found] == ["F114"]
+    file, problems_ = parse(source("role R:\n    vra x: int = 1\nvar R_is_read: int = 1\n"))
+    assert [problem.code for problem in problems_] == ["F114"]
     assert len(file.declarations) == 1
     assert "R" in file.broken.names
 
@@ -95,8 +95,8 @@ def test_names_of_a_broken_import() -> None:
 
 
 def test_an_open_bracket_does_not_swallow_the_file() -> None:
-    file, found = parse(source("var x: T = f(1\n\nvar y: T = 2\naction a:\n    y = [\n"))
-    assert [told(problem) for problem in found] == [
+    file, problems_ = parse(source("var x: T = f(1\n\nvar y: T = 2\naction a:\n    y = [\n"))
+    assert [problem_line(problem) for problem in problems_] == [
         'F102 1:13 this "(" is never closed',
         'F102 5:9 this "[" is never closed',
     ]
@@ -105,9 +105,9 @@ def test_an_open_bracket_does_not_swallow_the_file() -> None:
 
 @pytest.mark.parametrize("text", ["foo\n" * 500, "role R:\n" + "    foo\n" * 500])
 def test_at_most_twenty_problems(text: str) -> None:
-    file, found = parse(source(text + "var last: = 1\n"))
-    assert len(found) == MAX_PROBLEMS
-    assert found[-1].notes[-1] == (None, "there are more syntax errors in this file")
+    file, problems_ = parse(source(text + "var last: = 1\n"))
+    assert len(problems_) == MAX_PROBLEMS
+    assert problems_[-1].notes[-1] == (None, "there are more syntax errors in this file")
     assert "last" in file.broken.names
 
 
@@ -139,9 +139,9 @@ def test_the_end_of_a_file_without_a_line_end() -> None:
     ["\x00", "\x1b[31mvar x", "var x\x7f: int = 1", "\u202evar", "\ud7ff", "\r", "a\rb", "\x0c"],
 )
 def test_no_control_character_reaches_a_message(text: str) -> None:
-    found = problems(text)
-    assert found
-    for problem in found:
+    reported = problems(text)
+    assert reported
+    for problem in reported:
         assert isinstance(problem, Problem)
         assert all(char == "\n" or char.isprintable() for char in str(problem))
 
@@ -198,9 +198,9 @@ action take on _ from c: skip
     ],
 )
 def test_habits_of_other_languages(line: str, code: str, phrase: str) -> None:
-    found = checked(f"{STATE}{line}\n")
-    assert code in [problem.code for problem in found]
-    assert any(phrase in problem.message for problem in found), "\n".join(map(str, found))
+    reported = checked(f"{STATE}{line}\n")
+    assert code in [problem.code for problem in reported]
+    assert any(phrase in problem.message for problem in reported), "\n".join(map(str, reported))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Data classes are what the library `dataclasses` makes of the same text."""
+"""Data classes are equivalent to those of the library `dataclasses`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Decorator = Callable[..., Callable[[type[Any]], type[Any]]]
 
 
 def classes(home: Any) -> SimpleNamespace:
-    """Some classes, made by either of the modules, and its ``replace``."""
+    """Some classes, defined with either of the modules, and its ``replace``."""
     dataclass: Decorator = home.dataclass
 
     @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def classes(home: Any) -> SimpleNamespace:
     class Ordered:
         first: int
 
-    made = {name: one for name, one in locals().items() if isinstance(one, type)}
-    return SimpleNamespace(**made, replace=home.replace)
+    defined = {name: value for name, value in locals().items() if isinstance(value, type)}
+    return SimpleNamespace(**defined, replace=home.replace)
 
 
 OURS: Any = classes(records)
@@ -91,14 +91,14 @@ THEIRS: Any = classes(dataclasses)
 
 @dataclasses.dataclass(frozen=True)
 class Plain:
-    """A class of this module, which pickle finds."""
+    """A class of this module, so that pickle can import it."""
 
     inner: Any
 
 
 @records.dataclass(frozen=True, slots=True)
 class Pair:
-    """As `Plain`, made by us."""
+    """As `Plain`, defined by our module."""
 
     left: str
     right: Any = None
@@ -155,10 +155,10 @@ CASES = [
 ]
 
 
-def seen(case: Case, made: Any) -> str:
-    """What an expression is worth, or which error it raises, without the names of this module."""
+def seen(case: Case, namespace: Any) -> str:
+    """The value of an expression, or its error, without the names of this module."""
     try:
-        return repr(case.make(made))
+        return repr(case.make(namespace))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
@@ -166,21 +166,21 @@ def seen(case: Case, made: Any) -> str:
 @pytest.mark.parametrize("case", CASES, ids=[case.text for case in CASES])
 def test_it_is_what_the_library_makes(case: Case) -> None:
     expected = seen(case, THEIRS)
-    # The second time functions are there that the first has made.
+    # The second evaluation uses functions that the first has generated.
     assert [seen(case, OURS), seen(case, OURS)] == [expected, expected]
 
 
 def test_a_hash_is_kept_but_not_pickled() -> None:
-    one = Pair("text", Plain((1,)))
-    assert hash(one) == hash(one) == hash(Pair("text", Plain((1,))))
+    pair = Pair("text", Plain((1,)))
+    assert hash(pair) == hash(pair) == hash(Pair("text", Plain((1,))))
     assert "_hash" in Pair.__slots__
-    state: Any = one.__getstate__()
+    state: Any = pair.__getstate__()
     assert state == ["text", Plain((1,))]
-    read = pickle.loads(pickle.dumps(one))
-    assert read == one
+    read = pickle.loads(pickle.dumps(pair))
+    assert read == pair
     with pytest.raises(AttributeError):
         _ = read._hash
-    assert hash(read) == hash(one)
+    assert hash(read) == hash(pair)
 
 
 def test_copies_are_whole() -> None:

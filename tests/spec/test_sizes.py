@@ -1,6 +1,6 @@
 """Long lists and deep nesting of every kind are read, or refused, in bounded time.
 
-Each construct that can repeat or nest is written with a growing number of parts, and goes through
+Each construct that can repeat or nest is written with an increasing number of parts, and passed to
 ``check``, ``info``, ``fmt`` and the language server.
 """
 
@@ -22,7 +22,7 @@ from fencepost.spec.text.problem import Rejected
 Write = Callable[[int], str]
 
 SECONDS = 20
-"""No command takes longer for one spec, on a busy machine too."""
+"""Time limit of each command for one spec, also on a busy machine."""
 COMMANDS = 4
 """``check``, ``fmt``, the requests of an editor and ``info``."""
 
@@ -30,12 +30,12 @@ VAR = "var x: 0..1 = 0\naction flip: x = 1 - x\n"
 
 
 def joined(separator: str, form: str, count: int) -> str:
-    """``count`` copies of a form, in which ``#`` is the number of the copy."""
+    """``count`` copies of a form; ``#`` is replaced by the number of the copy."""
     return separator.join(form.replace("#", str(number)) for number in range(count))
 
 
 def line(start: str, separator: str, form: str, end: str = "") -> Write:
-    """A spec with one line that holds a list."""
+    """A spec with a list on one line."""
     return lambda count: f"{VAR}{start}{joined(separator, form, count)}{end}\n"
 
 
@@ -126,12 +126,12 @@ def around(start: str, before: str, core: str, after: str, end: str = "\n") -> W
 
 
 def numbered(start: str, before: str, core: str) -> Write:
-    """What is around the core has a number that counts from 0."""
+    """Each level around the core has a number, counted from 0."""
     return lambda depth: f"{VAR}{start}{joined('', before, depth)}{core}\n"
 
 
 def blocks(start: str, head: str, body: str) -> Write:
-    """Blocks inside each other, each indented further."""
+    """Nested blocks, each indented further."""
 
     def write(depth: int) -> str:
         heads = "".join(
@@ -189,7 +189,7 @@ WHOLE = everything("SIZES")
 SIZES = (10, 100, 1_000, 10_000) if WHOLE else (400,)
 DEPTHS = (10, 50, 95, 150, 400, 1_000) if WHOLE else (400,)
 RUN_EACH = frozenset({"checks", "scenarios"})
-"""Lists of what is run: there is one search for each element."""
+"""Lists of runs: each element takes a separate search."""
 MAX_RUN = 1_000
 WRONG = frozenset({
     "comparisons", "open brackets", "open set brackets", "closed brackets",
@@ -203,15 +203,15 @@ CASES = [
     if size <= MAX_RUN or name not in RUN_EACH
 ]
 FAULTS = [("let lines", 990), ("fields of with", 2_000)]
-"""Sizes that were internal errors."""
+"""Sizes that used to be internal errors."""
 DEEP = [("parameters of an action", 100)]
-"""Sizes at which machine code was an internal error."""
+"""Sizes that used to be internal errors of machine code."""
 MAX_EDITED = 1_000
-"""With longer lists in one line some requests of an editor take longer than it waits."""
+"""With longer lists in one line some requests of an editor exceed its timeout."""
 
 
 def problems(text: str, path: Path) -> set[str]:
-    """The codes of what is wrong with a spec and its first models."""
+    """The codes of the problems of a spec and its first models."""
     path.write_text(text, "utf-8")
     try:
         read = program.load(path)
@@ -237,8 +237,8 @@ def test_a_spec_of_any_size_is_read_or_refused(name: str, size: int, tmp_path: P
 
 @pytest.fixture(scope="module")
 def trials() -> Iterator[Trials]:
-    with Trials() as made:
-        yield made
+    with Trials() as started:
+        yield started
 
 
 @pytest.mark.parametrize(("name", "size"), CASES if WHOLE else [*CASES[::12], *DEEP])

@@ -50,7 +50,7 @@ def dump(value: Any) -> str:
             return str(value) or "''"
 
 
-def told(problem: Problem) -> str:
+def problem_line(problem: Problem) -> str:
     """``F101 2:5 message``."""
     if problem.span is None:
         return f"{problem.code} {problem.message}"

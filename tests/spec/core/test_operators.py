@@ -20,15 +20,15 @@ def results(sign: Operator, left: Interval, right: Interval) -> list[int]:
 @pytest.mark.parametrize("sign", Operator)
 def test_all_results_lie_in_the_range(sign: Operator) -> None:
     for left, right in product(RANGES, RANGES):
-        found = results(sign, left, right)
+        values = results(sign, left, right)
         low, high = result_range(sign, left, right)
-        if not found:
+        if not values:
             assert (low, high) == (0, 0)
         elif sign is Operator.REMAINDER:
-            assert low <= min(found) <= max(found) <= high
+            assert low <= min(values) <= max(values) <= high
             assert high - low < max(abs(right[0]), abs(right[1])) * 2
         else:
-            assert (low, high) == (min(found), max(found)), (left, right)
+            assert (low, high) == (min(values), max(values)), (left, right)
 
 
 @pytest.mark.parametrize("sign", Operator)

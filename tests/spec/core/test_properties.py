@@ -1,4 +1,4 @@
-"""Kinds of properties have one home, and everybody else asks a kind what it is."""
+"""Only one module names the kinds of properties; all others use the attributes of a kind."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ MEMBERS = {f"PropertyKind.{kind.name}" for kind in PropertyKind}
 
 
 def literals(tree: ast.AST) -> Iterator[str]:
-    """The words of kinds that stand in a module as strings, in comparisons, patterns, tables."""
+    """The words of kinds in a module as strings: in comparisons, patterns and tables."""
     for node in ast.walk(tree):
-        # "property" is the word for all kinds, too.
+        # "property" also means all kinds.
         if isinstance(node, ast.Constant) and node.value in WORDS - {"property"}:
             yield f"line {node.lineno}: {node.value!r}"
 
 
 def members(tree: ast.AST) -> Iterator[str]:
-    """The members of `PropertyKind` that a module names other than to make a property."""
-    made = {
+    """The members of `PropertyKind` that a module names, except to construct a property."""
+    constructed = {
         id(argument)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Property", "ir.Property")
         for argument in node.args
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and id(node) not in made:
+        if isinstance(node, ast.Attribute) and id(node) not in constructed:
             name = ast.unparse(node)
             if name in MEMBERS:
                 yield f"line {node.lineno}: {name}"
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "count"),
     [
         ('kind == "step invariant"', 1),
         ('KINDS = ("terminal", "constraint")', 2),
@@ -58,9 +58,9 @@ def members(tree: ast.AST) -> Iterator[str]:
         ('"an invariant"', 0),
     ],
 )
-def test_what_counts_as_a_use_of_a_kind_by_name(code: str, found: int) -> None:
+def test_what_counts_as_a_use_of_a_kind_by_name(code: str, count: int) -> None:
     tree = ast.parse(code)
-    assert len([*literals(tree), *members(tree)]) == found
+    assert len([*literals(tree), *members(tree)]) == count
 
 
 def test_no_module_but_the_home_and_the_grammar_names_a_kind() -> None:
@@ -73,9 +73,9 @@ def test_no_module_but_the_home_and_the_grammar_names_a_kind() -> None:
 def test_the_grammar_has_the_words_of_the_kinds() -> None:
     grammar = (ROOT / "spec/syntax/grammar.lark").read_text(encoding="utf-8")
     rules = re.findall(r"^!(?:property|open|formula)_kind: (.*)$", grammar, re.MULTILINE)
-    told = {part.replace('"', "").strip() for rule in rules for part in rule.split("|")}
-    # A refinement has a form of its own.
-    assert told | {"refinement"} == WORDS
+    words = {part.replace('"', "").strip() for rule in rules for part in rule.split("|")}
+    # A refinement has different syntax.
+    assert words | {"refinement"} == WORDS
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DECLARED if not kind.of_initial_states])
@@ -89,11 +89,11 @@ def test_a_kind_is_declared_by_its_words(kind: PropertyKind) -> None:
 
 def test_what_a_search_looks_at() -> None:
     kinds = ["constraint", "lemma", "step invariant", "reachable", "invariant", "terminal"]
-    made = model(SKIP, [SKIP], [(kind, TRUE) for kind in [*kinds, *kinds]], variables=[])
-    assert made.searched({1, 2, 3, 10}) == SearchedProperties((1, 10), (2,), (3,), (0, 6), (5, 11))
-    assert made.searched(()) == SearchedProperties((), (), (), (0, 6), (5, 11))
-    # What shapes the search is no choice.
-    searched = made.searched(range(12))
+    core = model(SKIP, [SKIP], [(kind, TRUE) for kind in [*kinds, *kinds]], variables=[])
+    assert core.searched({1, 2, 3, 10}) == SearchedProperties((1, 10), (2,), (3,), (0, 6), (5, 11))
+    assert core.searched(()) == SearchedProperties((), (), (), (0, 6), (5, 11))
+    # Properties that shape the search are not selectable.
+    searched = core.searched(range(12))
     assert searched.chosen == {1, 2, 3, 4, 7, 8, 9, 10}
     assert searched.must_hold == (1, 2, 4, 7, 8, 10)
     assert sorted(searched.every) == [*range(12)]

@@ -1,5 +1,5 @@
-"""Functions over shapes agree with definitions over types: sizes, values and codes of random
-types, compared with those of the second interpreter and with the docstring of `layout`.
+"""Functions over shapes agree with definitions over types: sizes, values and codes of random types,
+compared with the second interpreter and with the docstring of `layout`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def test_codes(seed: int) -> None:
 
 
 def _packed(value: Value, kind: Type) -> str:
-    """The bits of a value, the highest first, as the docstring of `layout` has them."""
+    """The bits of a value, highest first, as the docstring of `layout` describes them."""
     width = max(len(every(kind)) - 1, 0).bit_length()
     match kind, value:
         case Scalar(), int():
@@ -106,7 +106,7 @@ def _packed(value: Value, kind: Type) -> str:
             inside = _packed(value[0], element) if value else ""
             return ("1" + inside).ljust(bits(kind), "0") if value else "0" * bits(kind)
         case Set(element, None), tuple():
-            return "".join("01"[one in value] for one in reversed(every(element)))
+            return "".join("01"[item in value] for item in reversed(every(element)))
         case ((Set(element, int(n)) | Seq(element, n) | Bag(element, n)), tuple()):
             items = "".join(_packed(item, element) for item in reversed(value))
             return (items + _binary(len(value), n.bit_length())).rjust(bits(kind), "0")

@@ -1,4 +1,4 @@
-"""Statements are found without a look into expressions, and all of them."""
+"""The traversal of statements finds all of them without descending into expressions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fencepost.spec.core.traverse import statements, walk
 STATEMENTS: tuple[type, ...] = get_args(ir.Statement)
 
 
-@pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda one: one.name)
+@pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
 def test_they_are_those_of_all_nodes(example: Example) -> None:
     model = model_of(example.text)
     bodies = (model.initial, *(action.body for action in model.actions))
     expected = [node for node in walk(bodies) if isinstance(node, STATEMENTS)]
-    found = [*statements(bodies)]
-    assert len(found) == len(expected) > 0
-    assert all(one is other for one, other in zip(found, expected, strict=True))
+    visited = [*statements(bodies)]
+    assert len(visited) == len(expected) > 0
+    assert all(first is second for first, second in zip(visited, expected, strict=True))
 
 
 def test_they_stand_in_statements_alone() -> None:
@@ -31,4 +31,4 @@ def test_they_stand_in_statements_alone() -> None:
     holding = {kind for kind in nodes for item in fields(kind) if "Statement" in str(item.type)}
     assert holding - {ir.Action} <= {*STATEMENTS}
     forms = {str(item.type) for kind in holding for item in fields(kind)}
-    assert {one for one in forms if "Statement" in one} == {"Statement", "tuple[Statement, ...]"}
+    assert {form for form in forms if "Statement" in form} == {"Statement", "tuple[Statement, ...]"}

@@ -1,4 +1,4 @@
-"""Well-formed IR: what is refused, and what a value of a type is."""
+"""Well-formed IR: refused models, and the values of a type."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ BAD: list[tuple[ir.Model, str]] = [
 
 @pytest.mark.parametrize(("broken", "problem"), BAD)
 def test_refused(broken: ir.Model, problem: str) -> None:
-    assert any(problem in found for found in problems(broken)), problems(broken)
+    assert any(problem in message for message in problems(broken)), problems(broken)
 
 
 def test_the_good_model_is_good() -> None:

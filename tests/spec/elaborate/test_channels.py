@@ -10,7 +10,7 @@ from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
 
-# One action sends three messages; what is received is written down in order.
+# One action sends three messages; received ones are recorded in order.
 SENDER = """
 enum M: A, B, C
 channel net: M {options}
@@ -63,7 +63,7 @@ def test_distinct_is_a_set_that_is_consumed() -> None:
     spec = SENDER.format(options="distinct")
     assert verdict(spec + "invariant I: len(got) < 2 or len(net) == 0\n") == "ok"
     assert verdict(spec + "invariant I: got != [B, A]\n") == "violated I"
-    # What is there already needs no room.
+    # A message that is already present needs no room.
     assert received("distinct capacity 2") == ("ok", 6, 6)
     assert received("distinct capacity 1")[0] == "error F907"
     assert received("distinct lossy(A) at most 1")[0] == "ok"
@@ -127,7 +127,7 @@ def test_a_send_beyond_the_capacity_is_an_error_or_blocks() -> None:
     assert verdict(spec.format("ordered capacity 2")) == "error F907"
     blocking = ran(spec.format("capacity 2 or block"))
     assert (blocking.verdict, blocking.states) == ("ok", 3)
-    # The report counts how often it was so.
+    # The report counts the blocked sends.
     assert list(blocking.outcome.coverage.blocked.values()) == [1]
 
 
@@ -184,7 +184,7 @@ def test_duplicating_is_disabled_at_capacity() -> None:
 
 
 def test_faults_of_an_ordered_channel() -> None:
-    """Any message may be lost; a duplicate stands right behind its original."""
+    """Any message may be lost; a duplicate immediately follows its original."""
     spec = SENDER.format(options="ordered capacity 4 {} at most 1")
     lossy = spec.format("lossy")
     for left in ("[B, A]", "[A, A]", "[A, B]"):
@@ -288,11 +288,11 @@ def test_sending(body: str, code: str, phrase: str) -> None:
 def test_a_message_that_nobody_receives_is_a_warning() -> None:
     spec = "union M: P(n: 0..3), Q\nchannel net: M capacity 2\naction go: send Q to net\n"
     spec += "action take on P(_) from net: skip\n{}"
-    found = problems(spec.format(""))
-    assert [(p.code, p.warning) for p in found] == [("F420", True)]
-    assert "Q is sent to net, and no action receives it" in str(found[0])
+    warnings = problems(spec.format(""))
+    assert [(p.code, p.warning) for p in warnings] == [("F420", True)]
+    assert "Q is sent to net, and no action receives it" in str(warnings[0])
     assert problems(spec.format("action rest on _ from net: skip\n")) == ()
-    # A procedure that nothing calls sends nothing.
+    # A procedure without callers sends nothing.
     unused = "enum M: P, Q\nchannel net: M capacity 2\nprocedure p: send Q to net\n"
     assert problems(unused + "action take on P from net: skip\n") == ()
     enum = "enum M: P, Q\nchannel net: M capacity 2\naction go: send Q to net\n"
@@ -300,23 +300,23 @@ def test_a_message_that_nobody_receives_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reading", "told"),
+    ("kind", "reading", "warned"),
     [
         ("persistent", "", True),
         ("persistent", "invariant I: not (P in net)", False),
         ("persistent", "action b:\n    require Q in net\n    x = true", False),
         ("persistent", "invariant I: exists m in net: m == Q", False),
         ("persistent", "def full: bool = count(net) > 1\ninvariant I: not full", False),
-        # What is in a bag waits to be received: to look at it is not enough.
+        # A message in a bag waits to be received: reading it is not enough.
         ("capacity 2 or block", "invariant I: not (P in net)", True),
     ],
 )
-def test_a_persistent_channel_may_be_read_instead(kind: str, reading: str, told: bool) -> None:
+def test_a_persistent_channel_may_be_read_instead(kind: str, reading: str, warned: bool) -> None:
     spec = f"enum M: P, Q\nvar x: bool = false\nchannel net: M {kind}\naction go: send Q to net\n"
-    found = problems(f"{spec}{reading}\n")
-    assert [problem.code for problem in found] == ["F420"] * told
-    if told and kind == "persistent":
-        assert "no action receives it, nor does anything read net" in str(found[0])
+    warnings = problems(f"{spec}{reading}\n")
+    assert [problem.code for problem in warnings] == ["F420"] * warned
+    if warned and kind == "persistent":
+        assert "no action receives it, nor does anything read net" in str(warnings[0])
 
 
 def test_one_of_a_family_of_persistent_channels_may_be_read() -> None:

@@ -1,4 +1,4 @@
-"""Checks: what a file says about its runs (docs/language.md section 10)."""
+"""Checks: the runs that a file describes (docs/language.md section 10)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def loaded(tmp_path: Path, text: str) -> program.Program:
 
 
 def test_a_file_without_checks_has_one_without_a_name(tmp_path: Path) -> None:
-    found = loaded(tmp_path, '"""About."""\n' + SPEC)
-    assert (found.name, found.docstring) == ("model", "About.")
-    assert found.checks == (program.Check(""),)
+    read = loaded(tmp_path, '"""About."""\n' + SPEC)
+    assert (read.name, read.docstring) == ("model", "About.")
+    assert read.checks == (program.Check(""),)
 
 
 def test_what_a_check_says(tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ check short: expect error
 
 
 def selected(tmp_path: Path, lines: str, invariants: tuple[str, ...] = ()) -> list[str]:
-    found = loaded(tmp_path, f"{SPEC}check c:\n    {lines}\n")
-    model = program.build(found, found.checks[0])
-    chosen = program.select(model, found.checks[0], invariants)
+    read = loaded(tmp_path, f"{SPEC}check c:\n    {lines}\n")
+    model = program.build(read, read.checks[0])
+    chosen = program.select(model, read.checks[0], invariants)
     return [model.properties[index].name for index in sorted(chosen)]
 
 
@@ -89,7 +89,7 @@ def test_which_properties_are_searched_for(tmp_path: Path) -> None:
     # With `expect violated A` and no list, A alone.
     assert selected(tmp_path, "expect violated Up") == ["Up"]
     assert selected(tmp_path, "properties: Small\n    expect violated Up") == ["Small", "Up"]
-    # The command line wins.
+    # The command line takes precedence.
     assert selected(tmp_path, "properties: Small\n    expect violated Up", ("Low",)) == ["Low"]
 
 
@@ -99,10 +99,10 @@ def test_misuse(lines: str, code: str, phrase: str) -> None:
 
 
 def test_values_from_the_command_line(tmp_path: Path) -> None:
-    found = loaded(tmp_path, SPEC + "check c: const N = 2\n")
+    read = loaded(tmp_path, SPEC + "check c: const N = 2\n")
 
     def built(name: str, text: str) -> object:
-        model = program.build(found, found.checks[0], {name: text})
+        model = program.build(read, read.checks[0], {name: text})
         return model.constants[0].value
 
     assert built("N", "4") == 4

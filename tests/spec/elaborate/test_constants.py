@@ -1,4 +1,4 @@
-"""Constants: what they decide before a run, and how numbers are bounded."""
+"""Constants: decisions before a run, and bounds of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fencepost.spec.core.traverse import walk
 
 TABLES = tables(Path(__file__))
 
-# ---------------------------------------------------------------- what constants decide
+# ---------------------------------------------------------------- decisions by constants
 
 SWITCHED = """
 const Verify: bool = true
@@ -50,13 +50,13 @@ def switched(body: str, const: str = "") -> str:
         ("match How:\n    case Old: x = 1\n    case New: x = 2", [], 2),
         ("match How:\n    case New: x = 1\n    case _: x = 2", [], 1),
         ("match x:\n    case _: x = 2", ["case _"], 2),
-        # What is behind a return that constants decide is gone.
+        # Statements after a return that constants decide are removed.
         ("if Verify: return\nif x == 0: x = 3", [], 0),
         ("if Verify:\n    x = 1\n    return\nrequire x == 7\nnote(1)", [], 1),
         ("require N > 2\nif x == 0: x = 10\nnote(77)", [], 0),
         ("if N == 2: require not Verify\nx = 10", [], 0),
         ("if x == 5: require N > 2\nx = 3", ["if x == 5"], 3),
-        # A value that an arm would not allow is none where the arm is not taken.
+        # A value outside the range of a variable does not matter in an arm that is not taken.
         ("if N > 5: x = 10\nelse: x = 1", [], 1),
         ("if N > 5: note(77)", [], 0),
         ("x = if N > 5 then 10 else 1", [], 1),
@@ -109,7 +109,7 @@ def test_connectives_fold_where_definedness_allows() -> None:
         ("Verify or 1 // x == 0", "Literal"),
         ("not Verify implies 1 // x == 0", "Literal"),
         ("N == 2 and How == New and N in {1, 2} and N in 0..5 and not (N > 2)", "Literal"),
-        # What stands before a constant is evaluated first, and may fail.
+        # Operands before a constant are evaluated first, and may fail.
         ("1 // x == 0 and not Verify", "And"),
         ("1 // x == 0 or Verify", "Or"),
     ):
@@ -167,10 +167,10 @@ def test_constants_of_every_type_and_in_any_order() -> None:
 
 @pytest.mark.parametrize(("declaration", "code", "phrase"), TABLES["misuse"])
 def test_misuse(declaration: str, code: str, phrase: str) -> None:
-    found = problems(f"{declaration}\naction a: skip\n")
-    assert code in [problem.code for problem in found]
-    assert len(found) == 1 or code == "F101", "\n".join(map(str, found))
-    assert phrase in str(found[0])
+    reported = problems(f"{declaration}\naction a: skip\n")
+    assert code in [problem.code for problem in reported]
+    assert len(reported) == 1 or code == "F101", "\n".join(map(str, reported))
+    assert phrase in str(reported[0])
 
 
 # ---------------------------------------------------------------- integers
@@ -209,7 +209,7 @@ def test_an_intermediate_that_could_leave_64_bits_is_a_type_error() -> None:
 
 
 def test_folding_uses_the_value_of_a_literal() -> None:
-    """A literal given to a parameter has the parameter's range, and its own value."""
+    """A literal argument has the parameter's range, and its own value."""
     prelude = """
         var x: 0..9 = 3
         def f(a: 0..3): int = a + 1

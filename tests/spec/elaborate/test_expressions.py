@@ -1,4 +1,4 @@
-"""Expressions: what they are worth, and what is no expression (docs/language.md sections 5, 6)."""
+"""Expressions: their values, and ill-formed ones (docs/language.md sections 5, 6)."""
 
 from __future__ import annotations
 

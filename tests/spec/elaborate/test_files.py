@@ -1,4 +1,4 @@
-"""Reading a spec with many modules: no work is done twice, and none goes on without end."""
+"""Reading a spec with many modules terminates and does no work twice."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.problem import Rejected
 
 DEEP = 40
-"""Doubling as often would never end."""
+"""Doubling this many times would not terminate."""
 
 
 def chain(folder: Path, line: Callable[[int], str], deep: int = DEEP) -> Path:
-    """Modules ``m0`` to ``m<deep>``; ``line(d)`` is what ``m<d>`` consists of."""
+    """Modules ``m0`` to ``m<deep>``; ``line(d)`` is the text of ``m<d>``."""
     for number in range(deep + 1):
         state = "" if number else "var root: bool = true\naction go: root = not root\n"
         (folder / f"m{number}.fence").write_text(f"{line(number)}\n{state}", encoding="utf-8")
@@ -31,11 +31,13 @@ def plain(d: int) -> str:
 
 
 def numbers(d: int) -> str:
-    given = "N" if d else "1"
+    argument = "N" if d else "1"
     head = "param const N: int\n" if d else ""
     if d == DEEP:
         return head
-    return f"{head}import m{d + 1} as a with N = {given}\nimport m{d + 1} as b with N = {given}"
+    return (
+        f"{head}import m{d + 1} as a with N = {argument}\nimport m{d + 1} as b with N = {argument}"
+    )
 
 
 def sums(d: int) -> str:
@@ -83,8 +85,8 @@ def test_ever_new_modules_are_refused(tmp_path: Path, first: str, second: str) -
         head = "param const N: int\n" if d else ""
         if d == DEEP:
             return head
-        one, two = (first, second) if d else ("1", "2")
-        return f"{head}import m{d + 1} as a with N = {one}\nimport m{d + 1} as b with N = {two}"
+        left, right = (first, second) if d else ("1", "2")
+        return f"{head}import m{d + 1} as a with N = {left}\nimport m{d + 1} as b with N = {right}"
 
     loaded = program.load(chain(tmp_path, line))
     with mock.patch.object(modules, "MOST_ARGUED", 200), pytest.raises(Rejected) as raised:
@@ -96,7 +98,7 @@ def test_equal_arguments_in_other_words_are_one_module(tmp_path: Path) -> None:
     def line(d: int) -> str:
         if d:
             return "param const N: int\nparam type T\nvar x: 0..9 = N\naction go: x = N"
-        # What is plain, and what is worked out in the module.
+        # Plain arguments, and arguments computed in the module.
         return (
             "const K: int = 3\ntype B = bool\nimport m1 as a with N = 3, T = B\n"
             "import m1 as b with N = 4 - 1, T = bool\nimport m1 as c with N = K, T = B\n"

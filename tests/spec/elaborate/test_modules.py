@@ -1,4 +1,4 @@
-"""Modules: parameters, instances, overrides, whose state takes part."""
+"""Modules: parameters, instances, overrides, and the modules whose state is included."""
 
 from __future__ import annotations
 
@@ -170,16 +170,16 @@ def test_misuse(spec: str, code: str, phrase: str) -> None:
 def test_a_channel_of_another_message_type() -> None:
     spec = "import lib.queue as q with Size = 1, Item = 0..1, net = n\nchannel n: bool capacity 1\n"
     spec += "action a: send true to n\ninvariant I: q.Reader.log == []\n"
-    found = problems(spec, FILES)
-    assert [problem.code for problem in found] == ["F607"]
+    reported = problems(spec, FILES)
+    assert [problem.code for problem in reported] == ["F607"]
 
 
 def test_problems_in_a_module_are_told_with_its_place() -> None:
     files = {"bad.fence": "var x: 0..1 = true\ndef f(n: int): bool = n\n"}
-    found = problems("import bad\naction a: bad.x = 1\n", files)
-    assert [problem.code for problem in found] == ["F301"]
-    assert found[0].span is not None
-    assert found[0].span.source.name.endswith("bad.fence")
+    reported = problems("import bad\naction a: bad.x = 1\n", files)
+    assert [problem.code for problem in reported] == ["F301"]
+    assert reported[0].span is not None
+    assert reported[0].span.source.name.endswith("bad.fence")
 
 
 def test_imports_stay_inside_their_roots(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_imports_stay_inside_their_roots(tmp_path: Path) -> None:
 
 
 def test_where_modules_are_looked_for(tmp_path: Path) -> None:
-    """Beside the importing file, then on the path, then in the shipped library."""
+    """Next to the importing file, then on the path, then in the shipped library."""
     here, there = tmp_path / "here", tmp_path / "there"
     for folder, value in ((here, 1), (there, 2)):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Names: where they are looked up, and that nothing hides anything."""
+"""Names: their lookup, and the ban on shadowing."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MODULE = {
 
 @pytest.mark.parametrize(("text", "phrase"), TABLES["shadowing_names_the_other_declaration"])
 def test_shadowing_names_the_other_declaration(text: str, phrase: str) -> None:
-    found = problems(text, MODULE)
-    assert [problem.code for problem in found] == ["F203"], "\n".join(map(str, found))
-    assert phrase in str(found[0])
-    span, remark = found[0].notes[0]
+    reported = problems(text, MODULE)
+    assert [problem.code for problem in reported] == ["F203"], "\n".join(map(str, reported))
+    assert phrase in str(reported[0])
+    span, remark = reported[0].notes[0]
     assert span is not None
     assert remark == f'"{span.text}" is declared here'
 
 
 @pytest.mark.parametrize("text", [text for (text,) in TABLES["declared_twice"]])
 def test_declared_twice(text: str) -> None:
-    found = problems(text, MODULE)
-    assert {problem.code for problem in found} <= {"F202", "F203"}, "\n".join(map(str, found))
-    assert len(found) == 1
-    assert "declared" in found[0].notes[0][1]
+    reported = problems(text, MODULE)
+    assert {problem.code for problem in reported} <= {"F202", "F203"}, "\n".join(map(str, reported))
+    assert len(reported) == 1
+    assert "declared" in reported[0].notes[0][1]
 
 
 @pytest.mark.parametrize(("text", "phrase"), TABLES["names_of_the_language_are_taken"])
@@ -44,7 +44,7 @@ def test_names_of_the_language_are_taken(text: str, phrase: str) -> None:
 
 
 def test_the_order_of_lookup() -> None:
-    """Role, then file, then imports; equal names in two roles are two things."""
+    """Role, then file, then imports; equal names in two roles are independent."""
     spec = """
         from shapes import Shape, corners
         import shapes as s with Limit = 3

@@ -1,4 +1,4 @@
-"""Patterns of ``match`` and ``on``, and what is known of a union where."""
+"""Patterns of ``match`` and ``on``, and the established variants of unions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def spec(body: str) -> str:
         (matching("meta", "Meta(pid, epoch): x = pid + epoch"), 3),
         (matching("meta", "Meta(==0, _): x = 1", "Meta(pid, _): x = pid + 5"), 6),
         (matching("x", "_: x = 1"), 1),
-        # The value that is matched is the one before the cases.
+        # The matched value is the one before the cases.
         (
             matching("reply", "Accepted(n, _):\n        reply = Refused\n        x = n", "_: skip"),
             2,
@@ -111,7 +111,7 @@ def test_effect(body: str, expected: int) -> None:
         ),
         (matching("x", "Red: skip", "_: skip"), "F309", "this is 0..9"),
         (matching("light", "Reply.Refused: skip", "_: skip"), "F302", "names Reply"),
-        # What a pattern binds is new.
+        # A pattern binds a new name.
         (matching("reply", "Accepted(x, _): skip", "_: skip"), "F203", '"x" is a variable'),
         (matching("reply", "Accepted(n, n): skip", "_: skip"), "F203", '"n" is a local'),
         (matching("reply", "Accepted(Red, _): skip", "_: skip"), "F203", "a member of Color"),
@@ -128,12 +128,12 @@ def test_effect(body: str, expected: int) -> None:
             "F302",
             "compares 0..3 and Color",
         ),
-        # What is never reached.
+        # Unreachable cases.
         (matching("light", "_: skip", "Red: skip"), "F409", "those before it cover everything"),
         (matching("flag", "true: skip", "false: skip", "_: skip"), "F409", "cover everything"),
         (matching("light", "Red: skip", "Red: skip", "_: skip"), "F409", "one before it covers it"),
         (matching("meta", "Meta(_, _): skip", "_: skip"), "F409", "cover everything"),
-        # One mistake is told once.
+        # A mistake is reported once.
         (matching("lihgt", "Red: skip"), "F201", 'did you mean "light"?'),
         (matching("reply", "Acepted(n, _): x = n", "Refused: skip"), "F211", "Accepted"),
         (matching("reply", "Accepted(n): x = n", "Refused: skip"), "F410", ""),
@@ -144,13 +144,13 @@ def test_misuse(body: str, code: str, phrase: str) -> None:
 
 
 def test_all_mistakes_of_a_match_are_told() -> None:
-    found = problems(
+    reported = problems(
         spec("match reply:\n    case Acepted(n, _): x = n + y\n    case Refused: z = 1")
     )
-    assert [problem.code for problem in found] == ["F211", "F201"]
+    assert [problem.code for problem in reported] == ["F211", "F201"]
 
 
-# ---------------------------------------------------------------- what is known where
+# ---------------------------------------------------------------- established variants
 
 
 @pytest.mark.parametrize("body", [text for (text,) in TABLES["established"]])
@@ -175,7 +175,7 @@ def test_not_established(body: str) -> None:
     ],
 )
 def test_the_variant_of_a_constant_is_known(value: str, reads: dict[str, bool]) -> None:
-    """What the constant keeps from running may read fields of the other variant."""
+    """Code that the constant disables may read fields of the other variant."""
     text = f"union U: Never, Late(n: 0..3)\nconst K: U = {value}\nvar x: 0..3 = 0\n"
     text += "action go:\n    let k = K\n    if k is Late: x = k.n\n"
     for number, (condition, holds) in enumerate(reads.items()):

@@ -105,14 +105,14 @@ def test_enabled_with_arguments() -> None:
     def says(wrong: str) -> str:
         return verdict(spec.replace("{WRONG}", wrong))
 
-    # The `where` of a choice is evaluated for everything there is to choose from.
+    # The `where` of a choice is evaluated for all candidates.
     assert says("not enabled(fails(1))") == "violated E"
     assert says("enabled(fails(1)) and not enabled(fails(9))") == "error F904"
-    # A step that fails counts, and only with the arguments with which it fails.
+    # A failing step counts, but only with the arguments that make it fail.
     assert says("not enabled(late(1))") == "violated E"
     assert says("enabled(late(0))") == "violated E"
     assert says("enabled(late(7))") == "violated E"
-    # An argument is evaluated whatever the others are.
+    # An argument is evaluated regardless of the others.
     assert says("enabled(late(2 // int(w - 1)))") == "error F904"
 
 

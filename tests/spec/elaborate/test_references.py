@@ -1,4 +1,4 @@
-"""What names mean, by place: definitions, references, types; and renaming by them."""
+"""The meaning of names by position: definitions, references, types; and renaming by them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LIBRARY = {
     """,
 }
 
-# «name» is the declaration, and each ‹name› a use of it; no other name is one.
+# «name» is the declaration, and each ‹name› a use of it; there are no further uses.
 MARKED = {
     "constant": "const «N»: int = 2\nvar x: 0..‹N› = ‹N›\ncheck c:\n    const ‹N› = 3",
     "type": "type «T» = 0..2\nvar x: ‹T› = 0\ninvariant I: x in ‹T›\nrecord R: f: set[‹T›]",
@@ -117,7 +117,7 @@ MARKED = {
 }  # fmt: skip
 
 Place = tuple[int, int]
-"""Where a name starts and ends in a text."""
+"""Start and end of a name in a text."""
 
 
 def _unmarked(text: str) -> tuple[str, Place, list[Place]]:
@@ -133,7 +133,7 @@ def _unmarked(text: str) -> tuple[str, Place, list[Place]]:
 
 
 def _surveyed(folder: Path, text: str) -> Survey:
-    """A survey of a spec that is in no file, beside modules that are in none either."""
+    """A survey of a spec without a file, next to modules without files."""
     texts = {folder / name: dedent(content).lstrip("\n") for name, content in LIBRARY.items()}
     return survey(folder / "spec.fence", unsaved={**texts, folder / "spec.fence": text})
 
@@ -141,19 +141,20 @@ def _surveyed(folder: Path, text: str) -> Survey:
 @pytest.mark.parametrize("kind", MARKED)
 def test_a_name_and_its_uses(tmp_path: Path, kind: str) -> None:
     text, (start, end), uses = _unmarked(MARKED[kind])
-    known = _surveyed(tmp_path, text)
-    assert bool(known.problems) == (kind == "value in an error"), known.problems
-    source = known.files.files[known.files.root].source
-    (declaration,) = known.references.definition_at(source, start)
+    analysis = _surveyed(tmp_path, text)
+    assert bool(analysis.problems) == (kind == "value in an error"), analysis.problems
+    source = analysis.files.files[analysis.files.root].source
+    (declaration,) = analysis.references.definition_at(source, start)
     assert (declaration.span.start, declaration.span.end) == (start, end)
-    found = known.references.references_of(declaration)
-    assert [(span.start, span.end) for span in found if span.source is source] == uses
+    references = analysis.references.references_of(declaration)
+    assert [(span.start, span.end) for span in references if span.source is source] == uses
     for use in uses:
         for offset in use:
-            assert known.references.definition_at(source, offset) == (declaration,)
+            assert analysis.references.definition_at(source, offset) == (declaration,)
 
 
-# Where ‸ stands in the text: the name, the kind, the types, the file and the docstring.
+# ‸ marks the position in the text. Expected: the name, the kind, the types, the file and the
+# docstring.
 HOVERED = [
     ("import m\nvar x: 0..m.T‸op = 0", "Top constant 2..2 m.fence How many/there are."),
     ("import m\nvar x: m.Mo‸od = m.Calm", "Mood type Mood m.fence"),
@@ -181,14 +182,14 @@ HOVERED = [
 
 @pytest.mark.parametrize(("text", "expected"), HOVERED)
 def test_what_is_said_of_a_name(tmp_path: Path, text: str, expected: str) -> None:
-    known = _surveyed(tmp_path, text.replace("‸", ""))
-    source = known.files.files[known.files.root].source
+    analysis = _surveyed(tmp_path, text.replace("‸", ""))
+    source = analysis.files.files[analysis.files.root].source
     shown = [
         " ".join(
-            [one.name, one.kind, ", ".join(one.types), Path(one.span.source.name).name]
-            + ([] if one.docstring is None else [one.docstring.replace("\n", "/")])
+            [item.name, item.kind, ", ".join(item.types), Path(item.span.source.name).name]
+            + ([] if item.docstring is None else [item.docstring.replace("\n", "/")])
         )
-        for one in known.references.definition_at(source, text.index("‸"))
+        for item in analysis.references.definition_at(source, text.index("‸"))
     ]
     assert shown == ([expected] if expected else [])
 
@@ -208,13 +209,13 @@ TYPED = [
 
 @pytest.mark.parametrize(("text", "expected"), TYPED)
 def test_types_of_expressions(tmp_path: Path, text: str, expected: str) -> None:
-    known = _surveyed(tmp_path, text.replace("‸", ""))
-    source = known.files.files[known.files.root].source
-    assert ", ".join(known.references.type_at(source, text.index("‸"))) == expected
+    analysis = _surveyed(tmp_path, text.replace("‸", ""))
+    source = analysis.files.files[analysis.files.root].source
+    assert ", ".join(analysis.references.type_at(source, text.index("‸"))) == expected
 
 
 def test_instances_that_differ(tmp_path: Path) -> None:
-    """A name that means two things in two instances has both, and they are renamed together."""
+    """A name with different meanings in two instances has both, and they are renamed together."""
     text = """
 channel one: 0..1 capacity 1
 enum E: A
@@ -225,18 +226,18 @@ invariant I: left.is_first(E.A) and right.is_first(F.A)
 """
     module = "param type Item\ndef is_first(item: Item): bool = item == A\n"
     texts = {tmp_path / "spec.fence": text.lstrip("\n"), tmp_path / "p.fence": module}
-    known = survey(tmp_path / "spec.fence", unsaved=texts)
-    assert known.problems == ()
-    tree = known.files.files[(tmp_path / "p.fence").resolve()]
-    both = known.references.definition_at(tree.source, module.rindex("A"))
-    assert [one.span.line for one in both] == [2, 3]
-    assert {len(known.references.renaming(one)) for one in both} == {5}
-    (item,) = known.references.definition_at(tree.source, module.index("item"))
-    assert item.types == ("E", "F")
+    analysis = survey(tmp_path / "spec.fence", unsaved=texts)
+    assert analysis.problems == ()
+    tree = analysis.files.files[(tmp_path / "p.fence").resolve()]
+    both = analysis.references.definition_at(tree.source, module.rindex("A"))
+    assert [item.span.line for item in both] == [2, 3]
+    assert {len(analysis.references.renaming(item)) for item in both} == {5}
+    (parameter,) = analysis.references.definition_at(tree.source, module.index("item"))
+    assert parameter.types == ("E", "F")
 
 
 def test_files_in_memory(tmp_path: Path) -> None:
-    """Texts in memory stand for files, for files that are not there, and for wrong ones."""
+    """Texts in memory replace files, missing files, and wrong ones."""
     spec, module = tmp_path / "spec.fence", tmp_path / "deep" / "m.fence"
     spec.write_text("import deep.m\nvar x: 0..m.Top = 5\n", encoding="utf-8")
 
@@ -263,12 +264,12 @@ BUILT_IN = (*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS, "_")
 
 
 def _names(files: Files) -> Iterator[syntax.Name]:
-    """The names written in some files, but for those that mean nothing that is declared: words of
-    the language, engines, and the folders in front of a module's name.
+    """The names in some files, except those that refer to no declaration: words of the language,
+    engines, and the folders before a module's name.
     """
     root = files.files[files.root]
     refines = any(isinstance(node, syntax.RefinementDecl) for node in root.declarations)
-    # Of a module that is refined nothing is judged: what its properties say is looked at by itself.
+    # Refined modules are skipped: their properties are checked separately.
     for file in [root] if refines else files.files.values():
         every = list(walk(file.declarations))
         folders = {id(p) for n in every if isinstance(n, syntax.Import) for p in n.module[:-1]}
@@ -282,19 +283,19 @@ def _names(files: Files) -> Iterator[syntax.Name]:
     "path", MODELS if everything("SHIPPED") else SOME, ids=lambda path: path.stem
 )
 def test_every_name_of_the_models_is_known(path: Path) -> None:
-    known = survey(path)
-    assert [problem for problem in known.problems if not problem.warning] == []
-    references = known.references
+    analysis = survey(path)
+    assert [problem for problem in analysis.problems if not problem.warning] == []
+    references = analysis.references
     unknown = [
         f"{name.text} at {name.span}"
-        for name in _names(known.files)
+        for name in _names(analysis.files)
         if name.span not in references.declarations
         and name.span not in references.uses
         and name.text not in BUILT_IN
     ]
     assert unknown == []
     for span, meant in references.uses.items():
-        wrong = [one for one in meant if one.kind != "module" and one.name != span.text]
+        wrong = [item for item in meant if item.kind != "module" and item.name != span.text]
         assert wrong == [], span
 
 
@@ -305,11 +306,11 @@ def test_noting_changes_nothing(path: Path) -> None:
     assert build(program, check, recorder=Recorder()) == build(program, check)
 
 
-def _renamed(known: Survey, declaration: Declaration, new: str) -> dict[Path, str]:
-    """The texts in which a declaration is called ``new``, as long as its name was."""
-    texts = {path: file.source.text for path, file in known.files.files.items()}
-    paths = {id(file.source): path for path, file in known.files.files.items()}
-    for span in known.references.renaming(declaration):
+def _renamed(analysis: Survey, declaration: Declaration, new: str) -> dict[Path, str]:
+    """The texts with a declaration renamed to ``new``, a name of the same length."""
+    texts = {path: file.source.text for path, file in analysis.files.files.items()}
+    paths = {id(file.source): path for path, file in analysis.files.files.items()}
+    for span in analysis.references.renaming(declaration):
         path = paths[id(span.source)]
         assert texts[path][span.start : span.end] == declaration.name, span
         texts[path] = texts[path][: span.start] + new + texts[path][span.end :]
@@ -318,27 +319,27 @@ def _renamed(known: Survey, declaration: Declaration, new: str) -> dict[Path, st
 
 @pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
 def test_renaming_leaves_the_model_as_it_is(path: Path) -> None:
-    """A declaration that is renamed wherever it is named gives the same model, but for the name."""
-    known = survey(path)
-    assert renamings(path, known, random.Random(f"12 {path.stem}"), 2) == []
+    """Renaming a declaration at all its uses gives the same model except for the name."""
+    analysis = survey(path)
+    assert renamings(path, analysis, random.Random(f"12 {path.stem}"), 2) == []
 
 
-def renamings(path: Path, known: Survey, draw: random.Random, picks: int) -> list[Declaration]:
-    """Those of some declarations, picked at random, that cannot be renamed."""
-    files = known.files
-    words = {word for one in files.files.values() for word in re.findall(r"\w+", one.source.text)}
-    declared = [one for one in known.references.declarations.values() if one.kind != "module"]
+def renamings(path: Path, analysis: Survey, draw: random.Random, picks: int) -> list[Declaration]:
+    """Declarations, from a random sample, that cannot be renamed."""
+    files = analysis.files
+    words = {word for item in files.files.values() for word in re.findall(r"\w+", item.source.text)}
+    declared = [item for item in analysis.references.declarations.values() if item.kind != "module"]
     program, _ = scanned(path, files)
     before = repr(build(program, program.checks[0]))
     wrong: list[Declaration] = []
-    for one in draw.sample(declared, picks):
-        tries = ("".join(draw.choices(ascii_lowercase, k=len(one.name))) for _ in range(999))
+    for item in draw.sample(declared, picks):
+        tries = ("".join(draw.choices(ascii_lowercase, k=len(item.name))) for _ in range(999))
         new = next(word for word in tries if word not in words)
         try:
-            changed, _ = scanned(path, read_files(path, (), _renamed(known, one, new)))
+            changed, _ = scanned(path, read_files(path, (), _renamed(analysis, item, new)))
             after = repr(build(changed, changed.checks[0]))
         except Rejected:
             after = ""
-        if re.sub(rf"\b{new}\b", one.name, after) != before:
-            wrong.append(one)
+        if re.sub(rf"\b{new}\b", item.name, after) != before:
+            wrong.append(item)
     return wrong

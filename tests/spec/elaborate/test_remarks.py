@@ -19,7 +19,7 @@ def low(n: int): bool = n < 2
 @pytest.mark.parametrize(
     ("text", "operand"),
     [
-        # Where a condition stands.
+        # At the position of a condition.
         ("invariant I: done # true", "true"),
         ("invariant I: done #true", "true"),
         ("invariant I: done    #   false   ", "false"),
@@ -50,10 +50,10 @@ def low(n: int): bool = n < 2
         ("action a:\n    assert done # true", "true"),
         ("action a:\n    pick y in s where ready # true\n    x = y", "true"),
         ("action a:\n    if (done  # true\n            or ready):\n        x = 1", "true"),
-        # What is assigned: a condition may be, so the plainest words are taken for one.
+        # Assigned values may be conditions, so the simplest literals are treated as such.
         ("action a:\n    done = ready # true", "true"),
         ("action a:\n    let y = ready # false\n    done = y", "false"),
-        # No comparison, or none that ends here.
+        # Without a comparison, or without one that ends here.
         ("invariant I: done", None),
         ("invariant I: x == 1 # 2", None),
         ("invariant I: x == (1) # 2", None),
@@ -84,18 +84,20 @@ def low(n: int): bool = n < 2
     ],
 )
 def test_a_comment_that_is_an_operand(text: str, operand: str | None) -> None:
-    found = problems(f"{STATE}{text}\n")
-    assert [(one.code, one.warning) for one in found] == [("F126", True)] * (operand is not None)
-    for one in found:
-        assert one.message.endswith(f"nothing is compared with {operand} here")
-        assert one.span is not None
-        assert one.span.text == "#"
+    reported = problems(f"{STATE}{text}\n")
+    assert [(warning.code, warning.warning) for warning in reported] == [("F126", True)] * (
+        operand is not None
+    )
+    for warning in reported:
+        assert warning.message.endswith(f"nothing is compared with {operand} here")
+        assert warning.span is not None
+        assert warning.span.text == "#"
 
 
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
-        # The mistake that it makes elsewhere is told as well.
+        # The error that the mistake causes elsewhere is reported as well.
         ("invariant I: x # 2", ["F126", "F301"]),
         ("invariant I: phase # Idle", ["F126", "F301"]),
         ("invariant I: done # true\ninvariant J: nothing", ["F126", "F201"]),
@@ -103,7 +105,7 @@ def test_a_comment_that_is_an_operand(text: str, operand: str | None) -> None:
     ],
 )
 def test_it_is_told_beside_errors(text: str, codes: list[str]) -> None:
-    assert sorted(one.code for one in problems(f"{STATE}{text}\n")) == codes
+    assert sorted(problem.code for problem in problems(f"{STATE}{text}\n")) == codes
 
 
 @pytest.mark.parametrize(
@@ -117,14 +119,16 @@ def test_it_is_told_beside_errors(text: str, codes: list[str]) -> None:
     ],
 )
 def test_what_a_comment_swallowed_is_told_where_something_is_missing(text: str, code: str) -> None:
-    (found,) = problems(f"{STATE}{text}\n")
-    assert found.code == code
-    assert any('behind "#" is a comment; "not equal" is "!="' in what for _, what in found.notes)
+    (problem,) = problems(f"{STATE}{text}\n")
+    assert problem.code == code
+    assert any(
+        'behind "#" is a comment; "not equal" is "!="' in text_ for _, text_ in problem.notes
+    )
 
 
 @pytest.mark.parametrize(
     "text", ["action a:\n    if done  # are we done already?\n        x = 1", "var y: 0..3 =  # ?"]
 )
 def test_a_remark_is_not_blamed(text: str) -> None:
-    (found,) = problems(f"{STATE}{text}\n")
-    assert not any("is a comment" in what for _, what in found.notes)
+    (problem,) = problems(f"{STATE}{text}\n")
+    assert not any("is a comment" in text_ for _, text_ in problem.notes)

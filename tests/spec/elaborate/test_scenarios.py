@@ -1,4 +1,4 @@
-"""Scenarios as they are written (docs/language.md section 10): what is refused, and where."""
+"""Scenarios in source form (docs/language.md section 10): refused ones, and the positions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_dots_stand_for_values_in_scenarios_only(text: str) -> None:
 
 
 def test_an_editor_sees_scenarios(tmp_path: Path) -> None:
-    """Those with constants of their own too, and what their names mean."""
+    """Includes scenarios with separate constants, and the meanings of their names."""
     path = tmp_path / "m.fence"
     text = f"{SPEC}check c: const N = 1\nscenario s: tik; expect true\n"
     path.write_text(f"{text}scenario t: const N = 2; Client[a].ask(N + 2); expect y\n")
-    found = survey(path)
-    assert [problem.code for problem in found.problems] == ["F322", "F701", "F201"]
-    source = next(iter(found.files.files.values())).source
+    analysis = survey(path)
+    assert [problem.code for problem in analysis.problems] == ["F322", "F701", "F201"]
+    source = next(iter(analysis.files.files.values())).source
     last = source.text.rindex("ask")
-    used = [span for span in found.references.uses if span.start == last]
-    (meant,) = found.references.uses[used[0]]
+    used = [span for span in analysis.references.uses if span.start == last]
+    (meant,) = analysis.references.uses[used[0]]
     assert source.text[meant.span.start :].startswith("ask(k in")

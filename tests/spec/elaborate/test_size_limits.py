@@ -1,4 +1,4 @@
-"""Absurd sizes and depths are refused at once, before anything of that size is made."""
+"""Absurd sizes and depths are refused at once, before anything of that size is constructed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.support.checked_specs import codes, problems
 
 SOON = 3
-"""Seconds: on an idle machine all of this takes less than one."""
+"""Seconds; all of this takes less than one on an idle machine."""
 
 SKIP = "\naction idle: skip\n"
 
@@ -22,7 +22,7 @@ def _records(leaf: str, count: int) -> str:
 
 
 def _defs(count: int) -> str:
-    """Each calls the one before twice."""
+    """Each function calls the previous one twice."""
     text = "def d0(n: 0..9): 0..9 = n\n"
     for number in range(1, count):
         text += f"def d{number}(n: 0..9): 0..9 = (d{number - 1}(n) + d{number - 1}(n)) % 10\n"
@@ -90,9 +90,9 @@ ABSURD = {name: (text, code) for name, text, code in _absurd()}
 def test_absurd_sizes_are_refused_at_once(name: str) -> None:
     text, code = ABSURD[name]
     start = time.process_time()
-    found = codes(text + SKIP)
+    reported = codes(text + SKIP)
     assert time.process_time() - start < SOON
-    assert {each[: len(code)] for each in found} == {code}, problems(text + SKIP)[:3]
+    assert {each[: len(code)] for each in reported} == {code}, problems(text + SKIP)[:3]
 
 
 def _chain(count: int) -> Iterator[tuple[str, str]]:
@@ -154,6 +154,6 @@ DEEP = {name: (text, code) for name, text, code in _deep()}
 def test_depth_is_refused_at_once(name: str) -> None:
     text, code = DEEP[name]
     start = time.process_time()
-    found = codes(text + SKIP)
+    reported = codes(text + SKIP)
     assert time.process_time() - start < SOON
-    assert found == [code], problems(text + SKIP)[:3]
+    assert reported == [code], problems(text + SKIP)[:3]

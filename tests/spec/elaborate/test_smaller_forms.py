@@ -1,4 +1,4 @@
-"""The smaller forms of expressions: what they are worth, and their misuse."""
+"""The smaller forms of expressions: their values, and their misuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements: what a step does, and what is no statement (docs/language.md sections 5, 6)."""
+"""Statements: the effects of steps, and ill-formed statements (docs/language.md sections 5, 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ var rows: seq[seq[0..9, 2], 2] = [[1], [2, 3]]
 
 
 def becomes(body: str, expected: str) -> str:
-    """What comes of one step with this body; ``expected`` is asked of the state behind it."""
+    """The verdict after one step with this body; ``expected`` is a condition on the resulting
+    state.
+    """
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
     text = f"{PRELUDE}\naction go:\n    require not done\n    done = true\n{lines}"
     text += f"terminal: true\nreachable Happened: done\ninvariant I: done implies {expected}\n"
@@ -119,7 +121,7 @@ def test_generated_counts_every_vector_of_choices() -> None:
         terminal: true
     """
     result = ran(spec)
-    # From each of 3 states 3 * 2 vectors, times the places of the sequence.
+    # From each of 3 states 3 * 2 vectors, times the positions of the sequence.
     assert result.states == 3
     assert result.generated == 1 + 3 * 6 * 3
 
@@ -249,14 +251,14 @@ def test_recursion_is_refused() -> None:
     )
     refused("procedure p: q()\nprocedure q: p()\naction a: p()\n", "F213", '"p" calls itself')
     refused("def f(n: int): bool = f(n)\naction a: skip\n", "F213", '"f" calls itself')
-    # Types are constants, and their bounds may call defs, too.
+    # Types are constants, and their bounds may call defs as well.
     for spec in (
         "def f: f..1 = 1",
         "def f(a: 0..f(1)): int = 1",
         "def f: 0..g = 1\ndef g: 0..f = 1",
         "def f: map[0..f, bool] = [true for k in 0..1]",
     ):
-        found = codes(f"{spec}\naction go: skip\n")
-        assert {*found} == {"F213"}, found
-    # A def as its own argument is no recursion.
+        reported = codes(f"{spec}\naction go: skip\n")
+        assert {*reported} == {"F213"}, reported
+    # A def in its own argument is not recursion.
     assert codes("def f(n: int): int = n\naction a: skip\ninvariant I: f(f(f(1))) == 1\n") == []

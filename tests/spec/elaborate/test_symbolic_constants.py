@@ -1,4 +1,4 @@
-"""Symbolic constants: where they may stand, and what becomes of those that are given a value."""
+"""Symbolic constants: their allowed positions, and assignments of values to them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_model_lists_them(spec: Path) -> None:
     symbols = built(spec).symbols
     assert [symbol.path for symbol in symbols] == ["E0", "Most", "Wrap", "Mode"]
     assert [symbol.condition is None for symbol in symbols] == [False, False, True, True]
-    # A condition that speaks of one without a value is a condition of that one.
+    # A condition on a constant without a value becomes a condition of that constant.
     (mode, most) = built(spec, E0="3", Wrap="true").symbols[::-1]
     assert (mode.path, most.path) == ("Mode", "Most")
     assert isinstance(most.condition, ir.And)
@@ -86,17 +86,17 @@ def test_explicit_engines_refuse_them(spec: Path, name: str) -> None:
 def test_an_instance_is_the_spec_with_these_values(
     spec: Path, values: tuple[Value, ...], texts: tuple[str, ...]
 ) -> None:
-    made = instance(built(spec), values)
-    assert faults(made) == []
+    core = instance(built(spec), values)
+    assert faults(core) == []
     names = ("E0", "Most", "Wrap", "Mode")
     text = EPOCHS.replace("check all:\n", "check all:\n" + "".join(
         f"    const {name} = {value}\n" for name, value in zip(names, texts, strict=True)
     ))  # fmt: skip
-    wanted = ran(text).outcome
-    found = load("interpreter").run(Request(made, properties=frozenset({0})))
-    assert found.verdict is wanted.verdict
-    assert found.statistics.levels == wanted.statistics.levels
-    assert found.statistics.generated == wanted.statistics.generated
+    expected = ran(text).outcome
+    outcome = load("interpreter").run(Request(core, properties=frozenset({0})))
+    assert outcome.verdict is expected.verdict
+    assert outcome.statistics.levels == expected.statistics.levels
+    assert outcome.statistics.generated == expected.statistics.generated
 
 
 def test_parameters_of_modules_are_symbolic_under_their_path(tmp_path: Path) -> None:
@@ -107,6 +107,6 @@ def test_parameters_of_modules_are_symbolic_under_their_path(tmp_path: Path) -> 
     path.write_text("import counter\ninvariant I: counter.x > 0\n", encoding="utf-8")
     loaded = program.load(path)
     assert [s.path for s in program.build(loaded, None).symbols] == ["counter.Start"]
-    known = program.build(loaded, None, {"counter.Start": "3"})
-    assert known.symbols == ()
-    assert [constant.path for constant in known.constants] == ["counter.Start"]
+    model = program.build(loaded, None, {"counter.Start": "3"})
+    assert model.symbols == ()
+    assert [constant.path for constant in model.constants] == ["counter.Start"]

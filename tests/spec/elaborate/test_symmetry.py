@@ -1,4 +1,4 @@
-"""Symmetric types: what may be said of their values, and what a quantifier over them means."""
+"""Symmetric types: the allowed operations on their values, and quantifiers over them."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ terminal: true
     ],
 )
 def test_nothing_shows_an_order(declaration: str, code: str, phrase: str) -> None:
-    found = problems(f"{CLIENTS}{declaration}\n")
-    assert {problem.code for problem in found} == ({code} if code else set())
-    assert any(phrase in str(problem) for problem in found) or not code
+    reported = problems(f"{CLIENTS}{declaration}\n")
+    assert {problem.code for problem in reported} == ({code} if code else set())
+    assert any(phrase in str(problem) for problem in reported) or not code
 
 
 @pytest.mark.parametrize(

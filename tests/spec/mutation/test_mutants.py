@@ -1,4 +1,4 @@
-"""Which changes of a spec there are, and that each of them is made where it says."""
+"""The changes of a spec, and their positions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def program(folder: Path, text: str, **modules: str) -> Program:
     return load(path)
 
 
-def found(read: Program) -> tuple[Mutant, ...]:
+def mutants_of(read: Program) -> tuple[Mutant, ...]:
     return mutants(read, [build(read, check) for check in read.checks])
 
 
-# What stands behind HEAD, and the changes of it, in order.
+# Text that follows HEAD, and its changes, in order.
 CASES: dict[str, tuple[str, list[str]]] = {
     "guard": (
         "action a:\n    require x == 0\n    x = 1\n",
@@ -186,9 +186,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_changes(name: str, tmp_path: Path) -> None:
     text, expected = CASES[name]
-    told = found(program(tmp_path, HEAD + text))
-    assert [f"{mutant.kind}: {mutant.change}" for mutant in told] == expected
-    for mutant in told:
+    changes = mutants_of(program(tmp_path, HEAD + text))
+    assert [f"{mutant.kind}: {mutant.change}" for mutant in changes] == expected
+    for mutant in changes:
         assert mutant.kind == "switch" or mutant.span.text in text
         assert mutant.where
 
@@ -196,7 +196,7 @@ def test_changes(name: str, tmp_path: Path) -> None:
 def test_a_change_is_made_and_the_program_stays(tmp_path: Path) -> None:
     read = program(tmp_path, HEAD + "action a:\n    require x < 3\n    x = 1\n")
     before = build(read, None)
-    guard, boundary, update = found(read)
+    guard, boundary, update = mutants_of(read)
     models = [build(mutated(read, mutant), None) for mutant in (guard, boundary, update)]
     assert not any(same(model, before) for model in models)
     assert not any(same(a, b) for a, b in pairwise(models))
@@ -207,7 +207,7 @@ def test_a_change_is_made_and_the_program_stays(tmp_path: Path) -> None:
 def test_a_change_of_nothing_is_the_same_model(tmp_path: Path) -> None:
     read = program(tmp_path, HEAD + "action a:\n    if true: x = 1\n    else: x = 2\n")
     before = build(read, None)
-    never, always, *_ = found(read)
+    never, always, *_ = mutants_of(read)
     assert always.change == "always take the branch `if true`"
     assert same(build(mutated(read, always), None), before)
     assert not same(build(mutated(read, never), None), before)
@@ -219,11 +219,11 @@ def test_a_switch_is_the_default_and_not_what_a_check_says(tmp_path: Path) -> No
         "check default:\n    expect ok\ncheck given:\n    const On = true\n    expect ok\n"
     )
     read = program(tmp_path, HEAD + text)
-    switch = found(read)[0]
+    switch = mutants_of(read)[0]
     assert switch.kind == "switch"
-    default, given = read.checks
+    default, explicit = read.checks
     assert not same(build(mutated(read, switch), default), build(read, default))
-    assert same(build(mutated(read, switch), given), build(read, given))
+    assert same(build(mutated(read, switch), explicit), build(read, explicit))
 
 
 def test_modules_are_changed_where_they_are_used(tmp_path: Path) -> None:
@@ -237,12 +237,12 @@ def test_modules_are_changed_where_they_are_used(tmp_path: Path) -> None:
         "invariant I: properties.small(counting.n) or true\nterminal: true\n"
     )
     read = program(tmp_path, text, counting=counting, properties=properties, unused=unused)
-    told = [(mutant.span.source.name, mutant.change) for mutant in found(read)]
+    changes = [(mutant.span.source.name, mutant.change) for mutant in mutants_of(read)]
     name = str(tmp_path / "counting.fence")
-    assert told == [
+    assert changes == [
         (name, "remove `require n < Most`"),
         (name, "`<` becomes `<=` in `n < Most`"),
         (name, "remove `n += 1`"),
     ]
-    guard = found(read)[0]
+    guard = mutants_of(read)[0]
     assert not same(build(mutated(read, guard), None), build(read, None))

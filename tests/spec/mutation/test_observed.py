@@ -1,5 +1,5 @@
-"""What a search of the unchanged spec says of changes: no difference where it says so, and that the
-two engines that visit states say the same.
+"""A search of the unchanged spec predicts changes without effect: the prediction holds, and the two
+engines that visit states agree on it.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.mutation.test_mutants import CASES, HEAD, found, program
+from tests.spec.mutation.test_mutants import CASES, HEAD, mutants_of, program
 from tests.spec.mutation.test_schemata import MORE
 
 from fencepost.checker.native.search import ENGINE as LOCAL
@@ -40,7 +40,7 @@ NEVER = {
         {"drop `x > 5` from `x == 0 or x > 5`", "`>` becomes `>=` in `x > 5`"},
     ),
 }
-"""Specs, and the changes that never matter there."""
+"""Specs, and the changes without effect there."""
 
 BEGINNING = "def low(n: int): bool = n < 3 and n != 7\nvar z: bool = low(8)\n"
 SPECS_OF_THE_BEGINNING = {
@@ -59,24 +59,24 @@ TEXTS = {
 
 
 def matters(text: str, folder: Path) -> dict[str, bool]:
-    """Each change that can be woven in, and whether a search says that it may matter; where it
-    says no, the graph is compared.
+    """For each change that can be woven in, whether a search says that it may matter; if not, the
+    graphs are compared.
     """
     read = program(folder, HEAD + text)
-    made = schema(read, found(read))
-    model = build(made.program, None)
+    woven = schema(read, mutants_of(read))
+    model = build(woven.program, None)
     watch = observed(model)
     properties = select(model, read.checks[0])
-    engines = [one.run(Request(watch.model, properties)) for one in (INTERPRETER, LOCAL)]
-    one, other = (watch.apart(outcome.coverage.marks) for outcome in engines)
-    assert one == other
+    engines = [marked.run(Request(watch.model, properties)) for marked in (INTERPRETER, LOCAL)]
+    marked, marked_local = (watch.apart(outcome.coverage.marks) for outcome in engines)
+    assert marked == marked_local
     assert engines[0].statistics.levels == engines[1].statistics.levels
-    unchanged, told = instance(model, [0]), told_apart(model)
-    assert watch.marks.keys() <= told | {0}
+    unchanged, distinguished = instance(model, [0]), told_apart(model)
+    assert watch.marks.keys() <= distinguished | {0}
     answers: dict[str, bool] = {}
-    for number, mutant in enumerate(made.mutants, 1):
-        answers[mutant.change] = number in one
-        if number not in one and not engines[0].findings:
+    for number, mutant in enumerate(woven.mutants, 1):
+        answers[mutant.change] = number in marked
+        if number not in marked and not engines[0].findings:
             assert same_graph(instance(model, [number]), unchanged), mutant.change
     return answers
 
@@ -92,7 +92,7 @@ def test_the_beginning_counts(tmp_path: Path) -> None:
     (text,) = SPECS_OF_THE_BEGINNING.values()
     answers = matters(text, tmp_path)
     assert answers["drop `n < 3` from `n < 3 and n != 7`"]
-    # Of what stands there no mark is counted, so it is taken to matter.
+    # No marks are counted in initial values, so their changes are assumed to matter.
     assert answers["drop `n != 7` from `n < 3 and n != 7`"]
     assert not answers["drop `low(x)` from `x < 2 and low(x)`"]
 
@@ -108,15 +108,15 @@ def test_the_beginning_counts(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_property_evaluates_counts(more: str, tmp_path: Path) -> None:
-    """The action asks where x is 0 and 1, the property where it is 2, too."""
+    """The action evaluates it for x = 0 and x = 1, the property also for x = 2."""
     text = "def low(n: int): bool = n < 5 and n != 2\nvar x: 0..9 = 0\n"
     text += "action a:\n    require x < 2 and low(x)\n    x += 1\n"
     read = program(tmp_path, text + more)
-    made = schema(read, found(read))
-    model = build(made.program, None)
+    woven = schema(read, mutants_of(read))
+    model = build(woven.program, None)
     watch = observed(model)
     properties = select(model, read.checks[0])
-    changes = [one.change for one in made.mutants]
+    changes = [mutant.change for mutant in woven.mutants]
     number = 1 + changes.index("drop `n != 2` from `n < 5 and n != 2`")
     for engine in (INTERPRETER, LOCAL):
         outcome = engine.run(Request(watch.model, properties))

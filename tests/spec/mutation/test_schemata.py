@@ -1,4 +1,4 @@
-"""All changes of a spec in one: with each of its numbers it is the spec with that change."""
+"""All changes of a spec in one model: each number selects the spec with that change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.spec.mutation.test_mutants import CASES, HEAD, found, program
+from tests.spec.mutation.test_mutants import CASES, HEAD, mutants_of, program
 
 from fencepost.checker.native.family import Family
 from fencepost.checker.reference.search import ENGINE
@@ -51,7 +51,7 @@ MORE = {
     ),
     "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
 }
-# One search for all mutants does not decide what holds of behaviours, which each has alone.
+# One search for all mutants does not decide temporal properties, which each mutant has separately.
 TEXTS = {**{name: text for name, (text, _) in CASES.items() if name != "fairness"}, **MORE}
 
 
@@ -70,19 +70,19 @@ def reached(model: Model) -> set[State]:
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
     read = program(tmp_path, HEAD + TEXTS[name])
-    made = schema(read, found(read))
-    model = build(made.program, None)
+    woven = schema(read, mutants_of(read))
+    model = build(woven.program, None)
     assert [symbol.path.split(".")[-1] for symbol in model.symbols] == ["Mutant__"]
     properties = select(model, read.checks[0])
     family = Family(Request(model, properties))
-    told = told_apart(model)
-    assert told <= {*range(len(made.mutants) + 1)}
+    distinguished = told_apart(model)
+    assert distinguished <= {*range(len(woven.mutants) + 1)}
     unchanged = build(read, None)
-    for number, mutant in enumerate((None, *made.mutants)):
+    for number, mutant in enumerate((None, *woven.mutants)):
         alone = build(read if mutant is None else mutated(read, mutant), None)
         chosen = instance(model, [number])
-        # A condition on constants alone may decide, so that a change is in code that is never run.
-        assert number in told or same(alone, unchanged) or name == "switches"
+        # A condition on constants alone may make the changed code unreachable.
+        assert number in distinguished or same(alone, unchanged) or name == "switches"
         if not any(Runner(alone).expand(state)[1] for state in reached(alone)):
             assert same_graph(chosen, alone), mutant
         expected = ENGINE.run(Request(alone, properties=properties))
@@ -90,15 +90,15 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
         assert outcome.verdict is expected.verdict, mutant
         assert outcome.statistics.levels == expected.statistics.levels, mutant
         assert outcome.statistics.generated == expected.statistics.generated, mutant
-        assert [one.property for one in outcome.findings] == [
-            one.property for one in expected.findings
+        assert [finding.property for finding in outcome.findings] == [
+            finding.property for finding in expected.findings
         ]
 
 
 def test_every_statement_is_tried(tmp_path: Path) -> None:
-    """So that no statement is missing from the changes or from their choices."""
+    """Every statement occurs among the changes or their alternatives."""
     programs = [program(tmp_path, HEAD + text) for text in TEXTS.values()]
-    changed = {type(mutant.old) for each in programs for mutant in found(each)}
+    changed = {type(mutant.old) for each in programs for mutant in mutants_of(each)}
     assert changed >= {*get_args(Removed), *get_args(Filtered)}
     trees = [tree for each in programs for tree in each.files.files.values()]
     used = {type(node) for tree in trees for node in walk(tree.declarations)}
@@ -118,7 +118,7 @@ action b:
     x = m.n
 """
     read = program(tmp_path, HEAD + text)
-    every = found(read)
+    every = mutants_of(read)
     assert [mutant.change for mutant in every if mutant not in schema(read, every).mutants] == [
         "On = false",
         "accept any value for `==x`",

@@ -40,7 +40,7 @@ def marks(*kinds: Literal["branch", "guard"]) -> list[ir.CoverageMark]:
 def vectors(
     statement: ir.Statement, *state: Value, kinds: tuple[Type, ...] = (DIGIT,)
 ) -> Iterator[tuple[tuple[Value, ...], Value]]:
-    """The choices of each vector, and the state that it leads to or the guard that was false."""
+    """The choices of each vector, and the resulting state or the false guard."""
     domain = ConcreteDomain(kinds, marks=marks("branch", "guard"))
     code = execute(domain, {}, statement)
     run = Run()
@@ -62,12 +62,12 @@ STORE = put(0, Y)
     [
         (SKIP, [((), (5,))]),
         (pick(0, among(2, 4), put(0, X)), [((2,), (2,)), ((4,), (4,))]),
-        # The last choice turns first, and may depend on those before.
+        # The last choice varies fastest, and may depend on the earlier ones.
         (
             pick(0, among(2, 3), pick(1, ir.Interval(DIGITS, lit(1), X), STORE)),
             [((a, b), (b,)) for a in (2, 3) for b in range(1, a + 1)],
         ),
-        # The state in which a choice is made is that of its place.
+        # A choice is made in the state of its position.
         (
             do(put(0, lit(1)), pick(0, ir.Interval(DIGITS, lit(0), var(0)), put(0, X))),
             [((0,), (0,)), ((1,), (1,))],
@@ -78,7 +78,7 @@ STORE = put(0, Y)
             pick(0, among(1, 2), pick(1, ir.Interval(DIGITS, lit(2), X), STORE)),
             [((1,), 0), ((2, 2), (2,))],
         ),
-        # A choice under a condition, and behind it one that all share.
+        # A conditional choice, followed by one that all branches share.
         (
             pick(
                 0,
@@ -144,7 +144,7 @@ def test_the_first_choices_can_be_given(wanted: tuple[int, ...], expected: list[
 
 
 def test_an_offer_is_evaluated_once_for_all_that_is_chosen_from_it() -> None:
-    """A domain with a demand that fails at its second evaluation would show; a mark counts."""
+    """A second evaluation would make a domain with a demand fail, and count a mark twice."""
     domain = ConcreteDomain((DIGIT,), marks=marks("branch"))
     offer = ir.Conditional(DIGITS, ir.Witness(0, TRUE), among(1, 2, 3), among())
     code = execute(domain, {}, pick(0, offer, SKIP))
@@ -193,7 +193,7 @@ def test_next_reads_the_state_behind_the_step() -> None:
 
 
 def test_nested_binders_keep_apart() -> None:
-    """Slots are given out again, but never to two binders that are open at once."""
+    """Slots are reused, but never for two binders that are active simultaneously."""
     inner = ir.Quantified(False, 1, among(1, 2), ir.Equal(plus(X, 1), plus(Y, 2)))
     both = ir.And(
         (ir.Quantified(True, 0, among(2, 3), inner), ir.Let(BOOL, 2, TRUE, local(2, BOOL)))

@@ -1,7 +1,7 @@
 """Each form of the language and each slip: cut off before each token, without it, and with another.
 
-The parser returns problems and raises no exception; a text without problems can be formatted.
-A run tries every `STEP`-th text, and all of them if ``FENCEPOST_FORMS`` is ``all``.
+The parser returns problems and raises no exception; a text without problems can be formatted. A run
+tries every `STEP`-th text, and all of them if ``FENCEPOST_FORMS`` is ``all``.
 ``FENCEPOST_INSERTED`` is the number of texts with an inserted token.
 """
 

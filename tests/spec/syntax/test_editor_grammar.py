@@ -1,4 +1,4 @@
-"""The grammar for editors: valid, and it has the words of the language, all and no others."""
+"""The grammar for editors is valid and has exactly the words of the language."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_every_keyword_has_a_colour() -> None:
 
 
 def pattern(scope: str, with_: str) -> str:
-    """The only pattern of a scope in which a word stands."""
-    (found,) = [
+    """The only pattern of a scope that contains a word."""
+    (match,) = [
         str(node["match"])
         for node in nodes(GRAMMAR)
         if "match" in node and scope in json.dumps(node) and re.search(with_, str(node["match"]))
     ]
-    return found
+    return match
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def pattern(scope: str, with_: str) -> str:
     ids=["types", "functions", "methods", "values"],
 )
 def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, ...]) -> None:
-    """A list of the language and its colour have the same words."""
-    found = pattern(scope, rf"\b{words[0]}\b")
-    listed = re.sub(r"\\[a-zA-Z]|\(\?[^(]*?\(\)$|\(\?=.*", " ", found)
+    """A word list of the language and its colour have the same words."""
+    match = pattern(scope, rf"\b{words[0]}\b")
+    listed = re.sub(r"\\[a-zA-Z]|\(\?[^(]*?\(\)$|\(\?=.*", " ", match)
     listed = listed.replace("int(?:8|16|32|64)?", "int|int8|int16|int32|int64")
     assert set(re.findall(r"[a-z]\w*", listed)) == {*words, *more}
 

@@ -1,4 +1,4 @@
-"""The formatter: examples, and that it never changes a tree, loses a remark, or wavers."""
+"""The formatter: examples, and that it preserves trees and comments and is idempotent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text to tree: every form, layout, what may be a name, spans, and the parse table itself."""
+"""Text to tree: every form, layout, valid names, spans, and the parse table itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import lark
 import pytest
 from tests.support import grammar_forms
 from tests.support.paths import ROOT
-from tests.support.syntax_trees import dump, problems, source, told, tree
+from tests.support.syntax_trees import dump, problem_line, problems, source, tree
 
 from fencepost.spec.syntax import parse_table
 from fencepost.spec.syntax.build_declarations import DECLARATIONS
@@ -39,7 +39,7 @@ from fencepost.spec.text.source import Source
 
 
 def cases(text: str) -> list[tuple[str, str]]:
-    """Blocks of a written form, and ``=>`` with its tree."""
+    """Blocks of a form, and ``=>`` with its tree."""
     blocks = [block.split("\n=> ") for block in text.strip().split("\n\n")]
     return [(written, " ".join(expected.split())) for written, expected in blocks]
 
@@ -66,9 +66,9 @@ def test_statements(text: str, expected: str) -> None:
 
 
 def body(text: str) -> str:
-    (found,) = tree(text).declarations
-    assert isinstance(found, PropertyDecl)
-    return dump(found.body)
+    (declaration,) = tree(text).declarations
+    assert isinstance(declaration, PropertyDecl)
+    return dump(declaration.body)
 
 
 def test_a_block_is_the_conjunction_of_its_lines() -> None:
@@ -160,7 +160,7 @@ def test_reserved_words() -> None:
 @pytest.mark.parametrize("word", sorted(reserved()))
 def test_reserved_words_are_no_names(word: str) -> None:
     (problem,) = problems(f"const {word}: int = 1\n")
-    assert told(problem) == f'F115 1:7 "{word}" is a reserved word, so it cannot be a name'
+    assert problem_line(problem) == f'F115 1:7 "{word}" is a reserved word, so it cannot be a name'
 
 
 @pytest.mark.parametrize("word", sorted(keywords() - reserved()))
@@ -198,7 +198,7 @@ def test_depth_is_bounded() -> None:
 def test_long_numbers() -> None:
     assert not problems(f"assume {'9' * MAX_DIGITS} > 0")
     (problem,) = problems(f"assume {'9' * 5000} > 0")
-    assert told(problem) == "F121 1:8 a number has at most 40 digits, and this one has 5000"
+    assert problem_line(problem) == "F121 1:8 a number has at most 40 digits, and this one has 5000"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_long_numbers() -> None:
 def test_expression_alone(text: str, expected: str) -> None:
     with pytest.raises(Rejected) as caught:
         parse_expression(source(text))
-    assert [told(problem) for problem in caught.value.problems] == [expected]
+    assert [problem_line(problem) for problem in caught.value.problems] == [expected]
 
 
 # ---------------------------------------------------------------- the grammar
@@ -221,7 +221,7 @@ def test_expression_alone(text: str, expected: str) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a prepared table is looked for, instead of beside the grammar; there is none yet."""
+    """The path of the prepared table, initially missing, instead of the one next to the grammar."""
     path = tmp_path / "grammar.json"
     monkeypatch.setattr(parse_table, "TABLE", path)
     return path
@@ -243,7 +243,9 @@ def test_a_table_is_used_with_its_grammar_and_its_lark_only(
 
 
 def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
-    """The same symbols, rules, states and actions: what Lark loads does not depend on the file."""
+    """The table has the same symbols, rules, states and actions: Lark's result does not depend on
+    the file.
+    """
     parse_table.prepared.cache_clear()
     without = parse_table.prepared()
     parse_table.write()
@@ -252,16 +254,16 @@ def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
 
 
 def test_lark_loads_what_it_made() -> None:
-    """The one function of Lark without a public name that is used gives Lark's own parser again."""
+    """The only private function of Lark that we use reproduces Lark's own parser."""
     text = "action a: x = y[1] + forall z in S: z"
     compiled: Any = parse_table.compiled()
-    made = compiled.parse_interactive(start="chunk")
+    fresh = compiled.parse_interactive(start="chunk")
     loaded = loaded_parser().parse_interactive(start="chunk")
     for token in loaded_parser().parse_interactive(text, start="chunk").iter_parse():
-        assert made.accepts() == loaded.accepts()
-        made.feed_token(token)
+        assert fresh.accepts() == loaded.accepts()
+        fresh.feed_token(token)
         loaded.feed_token(token)
-    assert made.accepts() == loaded.accepts() == {"$END"}
+    assert fresh.accepts() == loaded.accepts() == {"$END"}
 
 
 def test_every_rule_has_its_form() -> None:
@@ -273,14 +275,14 @@ def test_every_rule_has_its_form() -> None:
 
 
 def test_every_rule_has_a_first_symbol() -> None:
-    """So that every node has a place."""
+    """Every node needs a span."""
     assert all(rule.expansion for rule in rules())
 
 
 def test_conflicts_are_those_of_forms_that_reach_far_right(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The operand in front of an operator: it goes on, instead of ending what it is part of."""
+    """An operator after an operand continues the operand instead of ending the enclosing form."""
     caplog.set_level(logging.DEBUG, lark.logger.name)
     lark.logger.addHandler(caplog.handler)
     before = lark.logger.level
@@ -290,20 +292,20 @@ def test_conflicts_are_those_of_forms_that_reach_far_right(
     finally:
         lark.logger.removeHandler(caplog.handler)
         lark.logger.setLevel(before)
-    found = [r.getMessage() for r in caplog.records]
-    rules = {m.strip(" *<>").split(" :")[0] for m in found if m.startswith(" * ")}
+    messages = [r.getMessage() for r in caplog.records]
+    rules = {m.strip(" *<>").split(" :")[0] for m in messages if m.startswith(" * ")}
     plain = {"comparison", "disjunction", "expr", "range", "sum"}
     formulas = {f"f_{rule}" for rule in plain - {"expr"}} | {"f_implication", "formula"}
     assert rules == plain | formulas | {"unary"}
-    ending = {m.strip(" *<>") for m in found if m.startswith(" * <unary")}
+    ending = {m.strip(" *<>") for m in messages if m.startswith(" * <unary")}
     assert ending == {"unary : CHOOSE binder"}
 
 
 def test_every_shipped_spec_parses() -> None:
     paths = [p for folder in ("models", "invariants") for p in (ROOT / folder).rglob("*.fence")]
     for path in paths:
-        _, found = parse(source(path.read_text(encoding="utf-8")))
-        assert not found, path
+        _, problems_ = parse(source(path.read_text(encoding="utf-8")))
+        assert not problems_, path
 
 
 @pytest.mark.parametrize(
@@ -318,5 +320,5 @@ def test_every_shipped_spec_parses() -> None:
 )
 def test_what_is_too_deep_is_named(text: str, message: str | None) -> None:
     _, problems = parse(Source("s.fence", f"var x: int = 0\ninvariant I: {text}\n"))
-    assert [one.code for one in problems] == ([] if message is None else ["F122"])
-    assert all(one.message.startswith(message or "") for one in problems)
+    assert [problem.code for problem in problems] == ([] if message is None else ["F122"])
+    assert all(problem.message.startswith(message or "") for problem in problems)

@@ -1,4 +1,4 @@
-"""The table of codes, the code that uses them, and the page that is made from it."""
+"""The table of codes, the code that uses them, and the page generated from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from fencepost.spec.text.codes import Code, codes
 
 
 def test_every_code_of_the_program_is_in_the_table() -> None:
-    """And every code of the table is used; a code is a text of its own wherever it stands."""
+    """Conversely every code of the table is used; a code is a complete string literal at each
+    use.
+    """
     used = {
         node.value
         for folder in ("spec", "checker")

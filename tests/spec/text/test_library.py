@@ -1,4 +1,4 @@
-"""Files that can be read and those that cannot; modules inside their roots; specs of a folder."""
+"""Readable and unreadable files; modules inside their roots; specs of a folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.syntax_trees import told
+from tests.support.syntax_trees import problem_line
 
 import fencepost
 from fencepost.spec.text.library import MAX_BYTES, find_module, read, specs_below
@@ -17,7 +17,7 @@ def refused(path: Path) -> str:
     with pytest.raises(Rejected) as caught:
         read(path)
     (problem,) = caught.value.problems
-    return told(problem).replace(str(path.parent), "DIR")
+    return problem_line(problem).replace(str(path.parent), "DIR")
 
 
 def written(path: Path, data: bytes) -> Path:
@@ -28,8 +28,8 @@ def written(path: Path, data: bytes) -> Path:
 
 def test_read(tmp_path: Path) -> None:
     path = written(tmp_path / "a.fence", b"\xef\xbb\xbfvar x: int = 1\r\n# \xc3\xa4\n")
-    found = read(path)
-    assert (found.name, found.text) == (str(path), "var x: int = 1\r\n# ä\n")
+    source = read(path)
+    assert (source.name, source.text) == (str(path), "var x: int = 1\r\n# ä\n")
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_modules_are_found_in_order(tmp_path: Path) -> None:
 
 def test_the_shipped_library() -> None:
     beside = Path("/nowhere/main.fence")
-    found = module("models.classics.die_hard", beside)
-    assert found == Path(fencepost.__file__).parent / "models" / "classics" / "die_hard.fence"
+    path = module("models.classics.die_hard", beside)
+    assert path == Path(fencepost.__file__).parent / "models" / "classics" / "die_hard.fence"
     assert module("spec.grammar", beside) is None
     assert module("models.no_such_model", beside) is None
 
@@ -122,6 +122,6 @@ def test_specs_below(tmp_path: Path) -> None:
     for name in ("b.fence", "a.fence", "a/z.fence", "x.txt", ".hidden/c.fence", "d.fence/e.txt"):
         written(tmp_path / name, b"")
     (tmp_path / "loop").symlink_to(tmp_path)
-    found = [str(path.relative_to(tmp_path)) for path in specs_below(tmp_path)]
-    assert found == ["a/z.fence", "a.fence", "b.fence"]
+    names = [str(path.relative_to(tmp_path)) for path in specs_below(tmp_path)]
+    assert names == ["a/z.fence", "a.fence", "b.fence"]
     assert specs_below(tmp_path / "nothing") == []
