@@ -1,6 +1,7 @@
-"""Two engines, or an engine and a definition, agree on a search: `LOTS` says on which.
+"""Agreement between two engines, or between an engine and a definition, on searches: the table
+`LOTS`.
 
-`tests.support.comparisons` has the comparisons. ``FENCEPOST_EXAMPLES`` is the number of random
+The comparisons are in `tests.support.comparisons`. ``FENCEPOST_EXAMPLES`` is the number of random
 specs, and ``FENCEPOST_STATES`` the number of states that the interpreter may visit in a shipped
 check.
 """
@@ -39,16 +40,16 @@ from fencepost.checker.request import Engine
 T = TypeVar("T")
 
 SHARE = 5
-"""One random spec of this many is compared with guarded or with optimised machine code."""
+"""One random spec in this many is compared with guarded or with optimised machine code."""
 BMC_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """Comparisons that are one test.
+    """Comparisons that form one test.
 
-    Each of `words` is part of a word that they return, as often as it is in `words`; and less than
-    half of the specs are refused.
+    Each entry of `words` must occur in the results at least as often as in `words`, and less than
+    half of the specs may be refused.
     """
 
     name: str
@@ -72,7 +73,7 @@ def lots(
     size: int = 1,
     words: tuple[str, ...] = (),
 ) -> Iterator[Lot]:
-    """The lots of a row of the table; a lot has the name of its first case."""
+    """The lots of a row of the table; each lot has the name of its first case."""
     for start in range(0, len(cases), size):
         lot = cases[start : start + size]
         first = lot[0].name if isinstance(lot[0], Example) else lot[0]
@@ -146,7 +147,7 @@ def naive_example(example: Example) -> None:
 
 
 def naive_shipped(check: ShippedCheck) -> None:
-    # Only the first levels; other tests have the counts of all levels.
+    # Only the first levels; other tests compare the counts of all levels.
     by.naive_agrees(bounded(check.run(), 100), limited=False)
 
 
@@ -154,7 +155,7 @@ def orbits(seed: int) -> str:
     run = by.symmetric_run(grown_orbits(seed), 600)
     engines: list[Engine] = [load(INTERPRETER)]
     if run is not None and seed % 6 == 0:
-        # Making the machine code takes longer than its search.
+        # Compiling the machine code takes longer than its search.
         run = run.within(workers=1 + seed // 6 % 3)
         engines.append(Local("quick"))
     return by.orbits_agree(run, engines)
@@ -199,18 +200,18 @@ def spark(case: Example | int) -> None:
 
 
 def small() -> list[ShippedCheck]:
-    """Shipped checks that are neither slow nor large; of a model that has many, which run much the
-    same code, a few.
+    """Shipped checks that are neither slow nor large; only a few of a model with many checks, since
+    these run similar code.
     """
     if states := amount("STATES", 0):
         return [check for path in MODELS for check in quick(path, states)]
-    most = {path: 2_000 if has_many_checks(path) else 20_000 for path in MODELS}
+    limits = {path: 2_000 if has_many_checks(path) else 20_000 for path in MODELS}
     paths = [path for path in MODELS if not is_port(path)]
-    return [*turn([c for path in paths for c in a_few(path, quick(path, most[path]), 1)], 1)]
+    return [*turn([c for path in paths for c in a_few(path, quick(path, limits[path]), 1)], 1)]
 
 
 def shipped(count: int) -> Sequence[ShippedCheck]:
-    """Shipped checks that are not slow; of a model that has many, `count`."""
+    """Shipped checks that are not slow; at most `count` of a model with many checks."""
     return turn([c for p in MODELS if not is_port(p) for c in a_few(p, quick(p), count)], 0)
 
 

@@ -1,4 +1,4 @@
-"""The Python interface: the same results as the command, as values."""
+"""The Python interface returns the same results as the command, as values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_result(counter: Path) -> None:
 
 def test_all_checks_and_one_of_them(counter: Path) -> None:
     result = fencepost.check(str(counter))
-    assert [one.job.check.name for one in result.checks] == ["small", "fine"]
+    assert [check.job.check.name for check in result.checks] == ["small", "fine"]
     assert result["fine"].outcome.statistics.distinct == 3
     with pytest.raises(KeyError):
         result["none"]
@@ -58,7 +58,7 @@ def test_engines_workers_and_memory(counter: Path) -> None:
     for engine, workers in (("local", 2), ("interpreter", 1)):
         result = fencepost.check(counter, engine=engine, workers=workers, memory="1G")
         assert result.as_expected
-        assert [one.job.workers for one in result.checks] == [workers] * 2
+        assert [check.job.workers for check in result.checks] == [workers] * 2
     assert fencepost.check(counter).checks[0].job.engine == "local"
 
 
@@ -74,9 +74,7 @@ def test_engines_workers_and_memory(counter: Path) -> None:
         ({"engine": "nitro"}, 'there is no engine "nitro"'),
     ],
 )
-def test_arguments_that_nothing_can_be_done_with(
-    counter: Path, words: dict[str, Any], message: str
-) -> None:
+def test_invalid_arguments(counter: Path, words: dict[str, Any], message: str) -> None:
     with pytest.raises(fencepost.Rejected, match=message):
         fencepost.check(counter, **words)
 
@@ -99,11 +97,11 @@ def test_importing_the_language_does_not_load_the_checker() -> None:
     assert finished(sys.executable, "-c", code).stdout == "[]\n"
 
 
-def test_unknown_names_are_told() -> None:
+def test_unknown_names_are_reported() -> None:
     with pytest.raises(AttributeError, match="'chekc'"):
         getattr(fencepost, "chekc")  # noqa: B009 (typed access would not compile)
 
 
-def test_one_version() -> None:
+def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == fencepost.__version__

@@ -1,7 +1,7 @@
-"""Mistakes in what decides behaviours, one at a time: each is caught by an example that has a name.
+"""Mutants of the code that decides temporal properties: each is caught by a named example.
 
-A mutant is a replacement in the text of one module. The modules that decide are made anew with it,
-and asked about the one example; what they find must differ from what is right.
+A mutant is a replacement in the text of one module. The deciding modules are executed again with it
+and applied to the example; their result must differ from the right one.
 """
 
 from __future__ import annotations
@@ -214,7 +214,9 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """``module`` has ``old``, once, and gets ``new``; the example of this name catches it."""
+    """Replaces ``old``, which occurs once in ``module``, by ``new``; the named example catches
+    it.
+    """
 
     module: str
     old: str
@@ -226,32 +228,32 @@ class Mutant:
 
 
 DECIDING = [
-    # Weak for strong, and strong for weak.
+    # Weak instead of strong, and strong instead of weak.
     Mutant("decide", "fairness is not None and fairness.strong", "False", "strong is"),
     Mutant("decide", "fairness is not None and fairness.strong", "True", "weak is not enough"),
     # The recursion.
     Mutant("decide", "in components(_Moves(self, rest), rest):", "in ():",
            "a component that is taken apart"),
     Mutant("decide", "yield from self.fair(smaller)", "yield smaller", "strong is"),
-    # Enabled for taken.
+    # Enabled instead of taken.
     Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
            "for unit in self.graph.possible[pair[0]]", "it may not stay"),
-    # Taken on the way out.
+    # A step that leaves the component counts as taken.
     Mutant("decide", "for edge in inside.edges(pair)", "for edge in _Moves(self).edges(pair)",
            "a step that leaves a component is none of it"),
     Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
            "for _, units in self.graph.steps(pair[0]) for unit in units",
            "an edge to a state that ends what is owed"),
-    # One unit only for each step.
+    # Only one unit per step.
     Mutant("decide", "for unit in edge.units}", "for unit in sorted(edge.units)[:1]}",
            "one step for two units"),
-    # Possible within the constraint only.
+    # Enabled only within the constraint.
     Mutant("decide", "result.reached.expand((units, after) for after, units in targets.items())",
            "result.reached.expand((units, after) for after, units in targets.items())\n"
            "        kept = dict(result.steps(state)).values()\n"
            "        result.possible[state] = frozenset().union(*kept)",
            ACROSS),
-    # Possible somewhere for possible everywhere, and the other way round.
+    # Enabled somewhere instead of everywhere, and vice versa.
     Mutant("decide", "always = possible[0].intersection(*possible)",
            "always = possible[0].union(*possible)", "weak is not enough"),
     Mutant("decide", "ever = possible[0].union(*possible)",
@@ -262,20 +264,20 @@ DECIDING = [
     # Promises of the formula.
     Mutant("decide", "if all(promise in nodes[node].puts_off for _, node in part):", "if False:",
            "a promise that is put off"),
-    # What counts.
+    # Visible variables and fields.
     Mutant("units", "if not variable.ghost\n", "if True\n", "a ghost that changes instead"),
     Mutant("units", "if not field.ghost)", "if True)", "a ghost field that changes instead"),
     Mutant("units", "unit is not None and seen(step.state) != here", "unit is not None",
            "fairness of an action that changes nothing"),
-    # What a unit is.
+    # The definition of a unit.
     Mutant("units", "for choice in choices[: fairness.choices])", "for choice in choices[:0])",
            "a unit of each process"),
     Mutant("units", "for choice in choices[: fairness.choices])", "for choice in choices)",
            "a unit of whatever parameters"),
-    # What a formula asks for.
+    # The promises of a formula.
     Mutant("automaton", "self._bit(self.put_off, form)\n                later",
            "0\n                later", "a promise that is put off"),
-    # What is still owed on the way round.
+    # The remaining promises and units along the cycle.
     Mutant("paths", "self.promises or self.weak or self.strong", "self.weak or self.strong",
            "two promises"),
     Mutant("paths", "self.promises or self.weak or self.strong",
@@ -309,7 +311,7 @@ SYMBOLIC = [
 ]  # fmt: skip
 
 MACHINE = [
-    # Weak for strong, and strong for weak.
+    # Weak instead of strong, and strong instead of weak.
     Mutant("streett", "units.bits(True), units.bits(False)",
            "units.bits(True) & units.bits(False), units.bits(True) | units.bits(False)",
            "strong is"),
@@ -320,13 +322,13 @@ MACHINE = [
     Mutant("streett", "if again.any():", "if False:", "a component that is taken apart"),
     Mutant("streett", "if clear.any():", "if (clear | good_weak).any():\n"
            "                clear = clear | good_weak", "strong is"),
-    # Enabled for taken, and taken on the way out.
+    # Enabled instead of taken, and a step that leaves the component counts as taken.
     Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & ~ever & self._weak)",
            "a step that leaves a component is none of it"),
     Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & self._weak)", "one step for two units"),
-    # Possible somewhere for possible everywhere, and the other way round.
+    # Enabled somewhere instead of everywhere, and vice versa.
     Mutant("streett", "return always, ever", "return ever, ever", "weak is not enough"),
     Mutant("streett", "return always, ever", "return always, always", "strong is"),
     # Stuttering.
@@ -334,21 +336,21 @@ MACHINE = [
            "stuttering, because the fair action is disabled"),
     # Promises of the formula.
     Mutant("streett", "good &= keeps", "pass", "a promise that is put off"),
-    # Where it begins, and what is reached.
+    # Initial pairs.
     Mutant("product", "enters = self.behind | (self.first if level == 0 else 0)",
            "enters = self.behind", "a promise that is put off"),
-    # What a unit is.
+    # The definition of a unit.
     Mutant("behaviours", "several.append(fairness is not None and fairness.choices > 0)",
            "several.append(False)", "a unit of each process"),
     Mutant("behaviours", "several.append(fairness is not None and fairness.choices > 0)",
            "several.append(False)", "a unit of each message"),
     Mutant("behaviours", "range(count, count + more) if fairness.strong else ()",
            "range(count, count + more)", "weak is not enough"),
-    # The lasso: where it closes, and the way to it.
+    # The lasso: where it closes, and its stem.
     Mutant("lassos", "return found[::-1]", "return found", "it may stay"),
     Mutant("lassos", "product.marked(marks, one.states[inside], one.nodes[inside])",
            "pass", "round and round"),
-    # What is still owed on the way round.
+    # The remaining promises and units along the cycle.
     Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
     Mutant("lassos", "        if owed.weak:", "        if False:",
            "where a unit is not possible is nearer than its step"),
@@ -369,8 +371,8 @@ UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "two units in turn": ((0, 1), ()),
     VIOLATES_NOTHING: ((0,), (1, 2, 3, 0)),
 }
-"""Values along ways that are no fair lasso, of specs with one variable; the last one is of a
-counter that comes to 3, as it should.
+"""Values along paths that are not fair lassos, of specs with one variable; the last one is of a
+counter that reaches 3, as it must.
 """
 
 JUDGING = [
@@ -383,18 +385,20 @@ JUDGING = [
 ]  # fmt: skip
 
 
-def anew(mutant: Mutant | None) -> dict[str, ModuleType]:
-    """The modules that decide, made anew, one of them with the mutant."""
-    made: dict[str, ModuleType] = {}
+def deciding_modules(mutant: Mutant | None) -> dict[str, ModuleType]:
+    """The deciding modules, executed again, one of them with the mutant."""
+    modules: dict[str, ModuleType] = {}
     for name in ANEW:
         full = f"{TEMPORAL}.{name}"
         wanted = mutant if mutant is not None and mutant.module == name else None
-        made[full] = made_anew(full, wanted, made)
-    return made
+        modules[full] = mutated_module(full, wanted, modules)
+    return modules
 
 
-def made_anew(full: str, mutant: Mutant | None, others: Mapping[str, ModuleType]) -> ModuleType:
-    """A module whose imports are the ``others``, where they have them."""
+def mutated_module(
+    full: str, mutant: Mutant | None, others: Mapping[str, ModuleType]
+) -> ModuleType:
+    """A module that imports ``others`` in place of the modules with their names."""
     file = importlib.import_module(full).__file__
     assert file is not None
     text = Path(file).read_text("utf-8")
@@ -408,12 +412,12 @@ def made_anew(full: str, mutant: Mutant | None, others: Mapping[str, ModuleType]
     return module
 
 
-def found(mutant: Mutant | None, name: str) -> str:
-    """What the modules find of an example, as it stands there."""
+def lasso_text(mutant: Mutant | None, name: str) -> str:
+    """The first variable along the lasso that the modules find in an example, or "ok"."""
     text, _ = EXAMPLES[name]
     model = model_of(dedent(text))
     number = next(n for n, prop in enumerate(model.properties) if prop.kind.of_behaviours)
-    decide: Any = anew(mutant)[f"{TEMPORAL}.decide"]
+    decide: Any = deciding_modules(mutant)[f"{TEMPORAL}.decide"]
     lasso = decide.violation(decide.graph(Runner(model)), number)
     if lasso is None:
         return "ok"
@@ -425,8 +429,8 @@ def found(mutant: Mutant | None, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_right(name: str) -> None:
-    assert found(None, name) == EXAMPLES[name][1]
+def test_the_deciding_modules_are_right(name: str) -> None:
+    assert lasso_text(None, name) == EXAMPLES[name][1]
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - TRAPS.keys() - {OUTSIDE, ACROSS}))
@@ -436,45 +440,47 @@ def test_machine_code_finds_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("mutant", DECIDING, ids=str)
-def test_a_mistake_in_what_decides_is_caught(mutant: Mutant) -> None:
+def test_a_mutant_of_the_decision_is_caught(mutant: Mutant) -> None:
     try:
-        answer = found(mutant, mutant.caught)
+        answer = lasso_text(mutant, mutant.caught)
     except AssertionError as error:
         answer = f"noticed by itself: {error}"
     assert answer != EXAMPLES[mutant.caught][1]
 
 
-def by_formulas(mutant: Mutant | None, name: str) -> bool:
-    """Whether bounded model checking finds a lasso, as it must; one that is none is judged so."""
+def is_right_about_lassos(mutant: Mutant | None, name: str) -> bool:
+    """Whether bounded model checking with the mutant is right about the existence of a lasso; an
+    invalid lasso fails an assertion.
+    """
     text, expected = EXAMPLES[name]
-    seen = made_anew(SEEN, mutant if mutant and mutant.module == "seen" else None, {})
+    seen = mutated_module(SEEN, mutant if mutant and mutant.module == "seen" else None, {})
     wanted = mutant if mutant and mutant.module == "lassos" else None
-    module: Any = made_anew(LASSOS, wanted, {SEEN: seen})
+    module: Any = mutated_module(LASSOS, wanted, {SEEN: seen})
     with mock.patch.object(bounded, "Lassos", module.Lassos):
         try:
             _, outcome = decided(text, "bmc", Limits(depth=4))
         except AssertionError:
-            # "the lasso is none".
+            # The path is not a lasso.
             return False
     return (outcome.verdict is Verdict.VIOLATED) == (expected != "ok")
 
 
 @pytest.mark.parametrize("mutant", SYMBOLIC, ids=str)
-def test_a_mistake_in_bounded_model_checking_is_caught(mutant: Mutant) -> None:
-    assert by_formulas(None, mutant.caught)
-    assert not by_formulas(mutant, mutant.caught)
+def test_a_mutant_of_bounded_model_checking_is_caught(mutant: Mutant) -> None:
+    assert is_right_about_lassos(None, mutant.caught)
+    assert not is_right_about_lassos(mutant, mutant.caught)
 
 
-def by_machine_code(mutant: Mutant | None, name: str) -> str:
-    """What `local` finds of an example, as it stands there."""
-    made: dict[str, ModuleType] = {}
+def native_lasso_text(mutant: Mutant | None, name: str) -> str:
+    """The first variable along the lasso that `local` finds in an example, or "ok"."""
+    modules: dict[str, ModuleType] = {}
     for part in PACKED:
         full = f"{NATIVE}.{part}"
         wanted = mutant if mutant is not None and mutant.module == part else None
-        made[full] = made_anew(full, wanted, made)
+        modules[full] = mutated_module(full, wanted, modules)
 
     def loaded(full: str) -> ModuleType:
-        return made.get(full) or importlib.import_module(full)
+        return modules.get(full) or importlib.import_module(full)
 
     with mock.patch.object(search, "import_module", loaded):
         try:
@@ -484,15 +490,15 @@ def by_machine_code(mutant: Mutant | None, name: str) -> str:
 
 
 @pytest.mark.parametrize("mutant", MACHINE, ids=str)
-def test_a_mistake_in_what_decides_from_packed_states_is_caught(mutant: Mutant) -> None:
-    assert by_machine_code(None, mutant.caught) == EXAMPLES[mutant.caught][1]
-    assert by_machine_code(mutant, mutant.caught) != EXAMPLES[mutant.caught][1]
+def test_a_mutant_of_the_decision_from_packed_states_is_caught(mutant: Mutant) -> None:
+    assert native_lasso_text(None, mutant.caught) == EXAMPLES[mutant.caught][1]
+    assert native_lasso_text(mutant, mutant.caught) != EXAMPLES[mutant.caught][1]
 
 
 @pytest.mark.parametrize(
     "name", ["a ghost that changes instead", "a ghost field that changes instead"]
 )
-def test_machine_code_for_which_ghosts_count_is_caught(
+def test_machine_code_that_compares_ghosts_is_caught(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     text, expected = EXAMPLES[name]
@@ -505,20 +511,20 @@ def test_machine_code_for_which_ghosts_count_is_caught(
     assert shown(text, "local") != expected
 
 
-def judged(mutant: Mutant | None, name: str) -> bool:
-    """Whether the evaluator takes a way that is none for a lasso."""
-    known = EXAMPLES.get(name)
-    text = known[0] if known else COUNTER.format("fair ", "fair ", "eventually x == 3")
+def accepts_path(mutant: Mutant | None, name: str) -> bool:
+    """Whether the evaluator accepts an invalid lasso."""
+    example = EXAMPLES.get(name)
+    text = example[0] if example else COUNTER.format("fair ", "fair ", "eventually x == 3")
     states = UNFAIR[name]
     model = model_of(dedent(text))
     formula = next(prop.formula for prop in model.properties if prop.kind.of_behaviours)
-    lasso: Any = anew(mutant)[f"{TEMPORAL}.lasso"]
-    way = lasso.Lasso(*(tuple((value,) for value in part) for part in states))
-    answer: bool = lasso.genuine(Runner(model), formula, way)
+    lasso: Any = deciding_modules(mutant)[f"{TEMPORAL}.lasso"]
+    path = lasso.Lasso(*(tuple((value,) for value in part) for part in states))
+    answer: bool = lasso.genuine(Runner(model), formula, path)
     return answer
 
 
 @pytest.mark.parametrize("mutant", JUDGING, ids=str)
-def test_a_mistake_in_the_evaluator_is_caught(mutant: Mutant) -> None:
-    assert not judged(None, mutant.caught)
-    assert judged(mutant, mutant.caught)
+def test_a_mutant_of_the_evaluator_is_caught(mutant: Mutant) -> None:
+    assert not accepts_path(None, mutant.caught)
+    assert accepts_path(mutant, mutant.caught)

@@ -1,4 +1,4 @@
-"""What holds of whole behaviours, by examples: formulas, fairness, and the lassos that are shown.
+"""Temporal properties by examples: formulas, fairness, and the reported lassos.
 
 Each engine that decides such properties runs every example.
 """
@@ -24,11 +24,11 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 ENGINES = ("interpreter", "local")
-"""Those that decide; `bmc` looks for lassos of some steps."""
+"""The engines that decide; `bmc` searches for lassos of bounded length."""
 
 
 def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model, Outcome]:
-    """What comes of all properties of a spec; a deadlock is none."""
+    """The outcome for all properties of a spec, without the deadlock check."""
     model = model_of(dedent(text))
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     workers = replace(limits or Limits(), workers=1)
@@ -47,8 +47,8 @@ def lasso_of(finding: Finding) -> Lasso:
 
 
 def shown(text: str, engine: str) -> str:
-    """``ok``, or the values of the first variable along the lasso: ``0 1 (2 1)`` where steps
-    repeat, ``0 1 (1)`` where it stays. The lasso is judged by the evaluator, too.
+    """``ok``, or the values of the first variable along the lasso: ``0 1 (2 1)`` for repeated
+    steps, ``0 1 (1)`` for stuttering. The evaluator must accept the lasso, too.
     """
     model, outcome = decided(text, engine)
     if outcome.verdict is Verdict.OK:
@@ -82,7 +82,7 @@ property P: {}
 @pytest.mark.parametrize(
     ("up", "again", "formula", "expected"),
     [
-        # Nothing is promised without fairness.
+        # Without fairness, nothing must happen.
         ("", "", "eventually x == 1", "0 (0)"),
         ("fair ", "", "eventually x == 3", "ok"),
         ("fair ", "", "always eventually x == 0", "0 1 2 3 (3)"),
@@ -106,8 +106,8 @@ property P: {}
     ],
 )
 def test_formulas(engine: str, up: str, again: str, formula: str, expected: str) -> None:
-    found = shown(COUNTER.format(up, again, formula), engine)
-    assert found == expected
+    lasso = shown(COUNTER.format(up, again, formula), engine)
+    assert lasso == expected
 
 
 TRAPS = {
@@ -439,8 +439,8 @@ TRAPS = {
         """,
         "false (true false)",
     ),
-    # Pairs of a state and a node decide which stem is least: a cycle from the initial state by way
-    # of 1, 0, 1 and 2 would violate the property, too.
+    # The order of pairs of a state and a node determines the least stem: a cycle from the initial
+    # state through 1, 0, 1 and 2 would also violate the property.
     "a stem that is not the shortest": (
         """
         var x: 0..2 = 0
@@ -460,8 +460,8 @@ def test_traps(engine: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRAPS)
-def test_traps_within_some_steps(name: str) -> None:
-    """Bounded model checking finds a lasso, whichever, exactly where there is one."""
+def test_traps_in_bounded_model_checking(name: str) -> None:
+    """Bounded model checking finds some lasso exactly if there is one."""
     text, expected = TRAPS[name]
     model, outcome = decided(text, "bmc", Limits(depth=4))
     if expected == "ok":
@@ -475,8 +475,8 @@ def test_traps_within_some_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_edge_to_a_state_that_ends_what_is_owed_satisfies_a_unit_there(engine: str) -> None:
-    """Such a step is none of the cycle, so what it counts for stays owed within it."""
+def test_a_step_out_of_the_cycle_satisfies_no_unit_within_it(engine: str) -> None:
+    """The step leaves the cycle, so its unit stays unsatisfied within the cycle."""
     text = """
         var x: 0..2 = 0
         action swing:
@@ -491,7 +491,7 @@ def test_an_edge_to_a_state_that_ends_what_is_owed_satisfies_a_unit_there(engine
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
-def test_a_unit_that_is_possible_only_across_a_constraint(engine: str) -> None:
+def test_a_unit_enabled_only_across_a_constraint(engine: str) -> None:
     text = """
         var x: 0..3 = 0
         fair action up:
@@ -501,7 +501,7 @@ def test_a_unit_that_is_possible_only_across_a_constraint(engine: str) -> None:
         property P: eventually x == 3
     """
     _, outcome = decided(text, engine, Limits(depth=9))
-    # x == 1 is left by a step that is possible and leads out; nobody knows what comes of it.
+    # The fair step from x == 1 leaves the constraint, and the rest of the behaviour is unknown.
     assert outcome.verdict is Verdict.INCONCLUSIVE
     assert str(outcome.cut) == "a constraint"
 
@@ -552,12 +552,12 @@ def test_a_predicate_without_a_value_is_an_evaluation_error(engine: str) -> None
         ("x == 4 implies eventually x == 0", ["x == 4"]),
         ("forall n in 3..5: x == n leads to x == 0", []),
         ("forall n in 4..5: always (x == n implies always x == n)", ["x == n"]),
-        # Whether it was true says little where it stands elsewhere.
+        # Elsewhere in a formula, an antecedent may well be never true.
         ("eventually (x == 5 implies eventually x == 0)", []),
         ("not (x == 5 leads to x == 6)", []),
     ],
 )
-def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> None:
+def test_antecedents_that_were_never_true(engine: str, formula: str, missed: list[str]) -> None:
     model, outcome = decided(COUNTER.format("fair ", "fair ", formula), engine, Limits(depth=9))
     never = set(range(len(model.marks))) - outcome.coverage.marks
     asked = [(n, mark.text) for n, mark in enumerate(model.marks) if mark.kind == "antecedent"]
@@ -582,11 +582,15 @@ def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> No
         ("(eventually x == 0) or not eventually x == 0", 0, 0, 0),
     ],
 )  # fmt: skip
-def test_what_the_search_for_a_violation_consists_of(
+def test_the_sizes_of_the_automata(
     formula: str, questions: int, nodes: int, conditions: int
 ) -> None:
-    made = violating(formula_of(behaviour_run(COUNTER.format("", "", formula))))
-    sizes = len(made), sum(len(one.nodes) for one in made), sum(len(one.conditions) for one in made)
+    automata = violating(formula_of(behaviour_run(COUNTER.format("", "", formula))))
+    sizes = (
+        len(automata),
+        sum(len(automaton.nodes) for automaton in automata),
+        sum(len(automaton.conditions) for automaton in automata),
+    )
     assert sizes == (questions, nodes, conditions)
 
 
@@ -603,7 +607,7 @@ check c:
 
 @pytest.mark.parametrize(("end", "expected"), [("2", "violated"), ("N", "ok")])
 def test_a_lasso_for_some_value_of_a_symbolic_constant(end: str, expected: str) -> None:
-    """Who turns back at 2 does not reach 3 and beyond."""
+    """A loop that returns at 2 never reaches 3 or more."""
     text = SYMBOLIC.format(end, "violated P" if expected == "violated" else "ok within 4")
     _, outcome = decided(text, "bmc", Limits(depth=4))
     if expected == "ok":
@@ -619,12 +623,12 @@ def test_a_lasso_for_some_value_of_a_symbolic_constant(end: str, expected: str) 
     assert states == [(0,), (1,), (2,), (0,)]
 
 
-def test_the_proofs_refuse_behaviours_by_name() -> None:
+def test_induction_refuses_behaviours_by_name() -> None:
     with pytest.raises(Unsupported, match="what holds of whole behaviours, as property P does"):
         decided(COUNTER.format("", "", "eventually x == 3"), "induction")
 
 
-def test_nothing_is_proved_beyond_the_bound() -> None:
+def test_bounded_search_proves_nothing_beyond_the_bound() -> None:
     """The only lasso has 4 steps."""
     text = COUNTER.format("fair ", "fair ", "eventually always x == 0")
     verdicts = [decided(text, "bmc", Limits(depth=depth))[1].verdict for depth in (3, 4)]
@@ -632,8 +636,8 @@ def test_nothing_is_proved_beyond_the_bound() -> None:
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
-def test_no_path_goes_on(engine: str) -> None:
-    """All behaviours come to rest, and all of them are known."""
+def test_all_behaviours_stop(engine: str) -> None:
+    """All behaviours stop, and all of them are visited."""
     text = """
         var x: 0..2 = 0
         fair action up:
@@ -691,5 +695,5 @@ def test_a_quantifier_over_a_symmetric_type_means_what_it_means_over_an_enum(for
         for engine, symmetry in (("interpreter", True), ("interpreter", False), ("local", True)):
             outcome = load(engine).run(replace(asked, symmetry=symmetry))
             assert outcome.verdict is plain.verdict, (parts, engine, symmetry)
-            lassos = [[lasso_of(one) for one in run.findings] for run in (outcome, plain)]
+            lassos = [[lasso_of(finding) for finding in run.findings] for run in (outcome, plain)]
             assert lassos[0] == lassos[1], (parts, engine, symmetry)

@@ -1,4 +1,4 @@
-"""The decision phase, by every engine: what it counts, what it reports, and how it is cut."""
+"""The decision phase in every engine: counted figures, progress, and cuts."""
 
 from __future__ import annotations
 
@@ -36,25 +36,27 @@ DECIDES = {
     "local": (Behaviours, "violation", 1),
     "bmc": (Lassos, "ways", 3),
 }
-"""Where each engine decides a property, and the position of its number among the arguments."""
+"""The function of each engine that decides a property, and the position of the property number
+among its arguments.
+"""
 ENGINES = pytest.mark.parametrize("engine", DECIDES)
 SECONDS = 0.1
 
 
 def numbers() -> list[int]:
-    """The numbers of the properties of behaviours."""
+    """The numbers of the temporal properties."""
     return [n for n, p in enumerate(model_of(SPEC).properties) if p.kind.of_behaviours]
 
 
 def before_deciding(
     patch: pytest.MonkeyPatch, engine: str, number: int, error: BaseException | None
 ) -> None:
-    """Waits before a property is decided, and raises an error if there is one."""
-    owner, name, place = DECIDES[engine]
+    """Waits before a property is decided, and raises an error if given."""
+    owner, name, position = DECIDES[engine]
     decide = getattr(owner, name)
 
     def late(*arguments: object, **options: object) -> object:
-        if arguments[place] == number:
+        if arguments[position] == number:
             time.sleep(SECONDS)
             if error is not None:
                 raise error
@@ -78,7 +80,7 @@ def test_figures_cover_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
 def test_memory_covers_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
-    """What is allocated while a property is decided counts in the peak."""
+    """Allocations during the decision count in the peak."""
     owner, name, _ = DECIDES[engine]
     decide, size = getattr(owner, name), 64 << 20
     peaks: list[int] = []
@@ -95,13 +97,13 @@ def test_memory_covers_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str
 
 
 @ENGINES
-def test_progress_names_what_is_decided(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+def test_progress_names_the_property(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     for module in (limits, run_limits):
         monkeypatch.setattr(module, "PROGRESS_SECONDS", 0.0)
     shown: list[Progress] = []
     load(engine).run(Request(model_of(SPEC), frozenset(numbers()), progress=shown.append))
     deciding = [progress.deciding for progress in shown if progress.deciding is not None]
-    assert {one.property for one in deciding} >= {"property First", "property Third"}
+    assert {state.property for state in deciding} >= {"property First", "property Third"}
     assert shown[0].deciding is None or engine == "local"
 
 
@@ -110,7 +112,7 @@ def test_progress_names_what_is_decided(monkeypatch: pytest.MonkeyPatch, engine:
     ("limit", "ended"),
     [(Limit("timeout", 5), "cut by --timeout 5"), (INTERRUPTED, "interrupted")],
 )
-def test_what_was_cut(
+def test_a_cut_during_the_decision(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: str, limit: Limit, ended: str
 ) -> None:
     _, second, third = numbers()
@@ -142,7 +144,9 @@ def test_what_was_cut(
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
-def test_a_search_that_was_cut_before(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+def test_a_cut_during_the_decision_after_a_cut_search(
+    monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
     first, second, third = numbers()
     before_deciding(monkeypatch, engine, first, Cut(Limit("timeout", 5)))
     request = Request(model_of(SPEC), frozenset(numbers()), limits=Limits(depth=2))

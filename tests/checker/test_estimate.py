@@ -1,4 +1,4 @@
-"""Estimates of how many states there are, against searches whose levels are known."""
+"""Estimates of the number of states, compared with searches whose levels are known."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MODELS = ROOT / "models"
 
 def levels_of(path: str, check: str) -> tuple[Sequence[int], list[Progress]]:
     program = load(MODELS / path)
-    told: list[Progress] = []
-    named = next(one for one in program.checks if one.name == check)
-    result = perform(prepare(program, named, Settings()), told.append)
-    return result.outcome.statistics.levels, told
+    reports: list[Progress] = []
+    named = next(check_ for check_ in program.checks if check_.name == check)
+    result = perform(prepare(program, named, Settings()), reports.append)
+    return result.outcome.statistics.levels, reports
 
 
 @pytest.mark.parametrize(
@@ -38,28 +38,28 @@ def levels_of(path: str, check: str) -> tuple[Sequence[int], list[Progress]]:
         ("kafka/verification_race.fence", "verified", 0.5),
     ],
 )
-def test_what_is_expected_from_a_share_of_the_states_on(
+def test_the_estimate_is_close_from_a_share_of_the_states(
     path: str, check: str, share: float
 ) -> None:
-    """From then on it is not far from the truth."""
+    """From this share of the states, the estimate is close to the total."""
     levels, _ = levels_of(path, check)
-    found, asked = 0, 0
+    visited, bounded = 0, 0
     for count, size in enumerate(levels, 1):
-        found += size
-        known = estimated(levels[:count])
-        if found < share * sum(levels) or known is None:
+        visited += size
+        estimate = estimated(levels[:count])
+        if visited < share * sum(levels) or estimate is None:
             continue
-        assert found <= known.low
-        assert 0.95 * known.low <= sum(levels), (count, str(known))
-        if known.high is not None:
-            asked += 1
-            assert known.low <= known.high
-            assert sum(levels) <= 1.05 * known.high, (count, str(known))
-    assert asked > 3
+        assert visited <= estimate.low
+        assert 0.95 * estimate.low <= sum(levels), (count, str(estimate))
+        if estimate.high is not None:
+            bounded += 1
+            assert estimate.low <= estimate.high
+            assert sum(levels) <= 1.05 * estimate.high, (count, str(estimate))
+    assert bounded > 3
 
 
 def convolution(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """The level sizes of two independent searches run as one."""
+    """The level sizes of the product of two independent searches."""
     sizes = [0] * (len(left) + len(right) - 1)
     for (i, x), (j, y) in product(enumerate(left), enumerate(right)):
         sizes[i + j] += x * y
@@ -71,7 +71,7 @@ def power(sizes: Sequence[int], dimensions: int) -> list[int]:
 
 
 def ring(size: int) -> list[int]:
-    """The level sizes of a counter of an even number of values that goes up and down, and wraps."""
+    """The level sizes of a cyclic counter with an even number of values that counts up and down."""
     return [1, *[2] * (size // 2 - 1), 1]
 
 
@@ -83,12 +83,12 @@ def logistic(total: float, width: float, count: int) -> list[int]:
 
 def random_graph(states: int, degree: int) -> list[int]:
     generator = random.Random(1)
-    known, level, sizes = {0}, [0], list[int]()
+    visited, level, sizes = {0}, [0], list[int]()
     while level:
         sizes.append(len(level))
         targets = (generator.randrange(states) for _ in range(degree * len(level)))
-        level = sorted({target for target in targets if target not in known})
-        known.update(level)
+        level = sorted({target for target in targets if target not in visited})
+        visited.update(level)
     return sizes
 
 
@@ -100,7 +100,7 @@ TWO_PHASE_COMMIT = [
 
 PERCENTAGES = (10, 25, 50, 75, 90)
 NO_LIMIT = math.inf
-"""Only "at least" is said."""
+"""The estimate is only a lower bound."""
 
 TABLE: list[tuple[str, list[int], list[tuple[float, float] | None]]] = [
     ("line", [1] * 1000, [None, None, None, None, None]),
@@ -163,27 +163,30 @@ TABLE: list[tuple[str, list[int], list[tuple[float, float] | None]]] = [
     ("levels", "bounds"),
     [pytest.param(levels, bounds, id=name) for name, levels, bounds in TABLE],
 )
-def test_the_total_of_known_shapes(
+def test_the_total_of_graph_shapes(
     levels: Sequence[int], bounds: Sequence[tuple[float, float] | None]
 ) -> None:
     """``bounds`` are the smallest ``low`` and the largest ``high`` allowed at each percentage of
-    the levels, as shares of the total, or None if there is no estimate. The total always lies in
-    the interval.
+    the levels, as shares of the total, or None for no estimate. The total always lies in the
+    interval.
     """
     total = sum(levels)
     for percentage, bound in zip(PERCENTAGES, bounds, strict=True):
-        known = estimated(levels[: max(1, round(len(levels) * percentage / 100))])
-        assert (known is None) == (bound is None), percentage
-        if known is None or bound is None:
+        estimate = estimated(levels[: max(1, round(len(levels) * percentage / 100))])
+        assert (estimate is None) == (bound is None), percentage
+        if estimate is None or bound is None:
             continue
         low, high = bound
-        assert low * total <= known.low <= total, (percentage, str(known))
-        assert (known.high is None) == (high == NO_LIMIT), (percentage, str(known))
-        assert known.high is None or total <= known.high <= high * total, (percentage, str(known))
+        assert low * total <= estimate.low <= total, (percentage, str(estimate))
+        assert (estimate.high is None) == (high == NO_LIMIT), (percentage, str(estimate))
+        assert estimate.high is None or total <= estimate.high <= high * total, (
+            percentage,
+            str(estimate),
+        )
 
 
 @pytest.mark.parametrize(
-    ("levels", "told"),
+    ("levels", "text"),
     [
         ([1, 2, 4, 8, 16, 32, 64, 128, 256, 512], None),
         ([5] * 30, None),
@@ -194,17 +197,17 @@ def test_the_total_of_known_shapes(
         ([10**9 * 2**n for n in range(20)], None),
     ],
 )
-def test_levels(levels: list[int], told: str | None) -> None:
-    known = estimated(levels)
-    assert (None if known is None else str(known)) == told
+def test_levels(levels: list[int], text: str | None) -> None:
+    estimate = estimated(levels)
+    assert (None if estimate is None else str(estimate)) == text
 
 
-def test_progress_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_has_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
-    levels, told = levels_of("classics/two_phase_commit.fence", "six")
-    known = {str(one.estimate) for one in told if one.estimate is not None}
-    assert known
-    assert known <= {str(estimated(levels[:count])) for count in range(len(levels) + 1)}
+    levels, reports = levels_of("classics/two_phase_commit.fence", "six")
+    estimates = {str(report.estimate) for report in reports if report.estimate is not None}
+    assert estimates
+    assert estimates <= {str(estimated(levels[:count])) for count in range(len(levels) + 1)}
 
 
 def test_a_report_of_a_search_that_was_cut(tmp_path: Path) -> None:
@@ -212,13 +215,13 @@ def test_a_report_of_a_search_that_was_cut(tmp_path: Path) -> None:
     early = run("check", spec, "--check", "seven", "--depth", "6", folder=tmp_path)
     assert "in all" not in early.stdout
     late = run("check", spec, "--check", "seven", "--depth", "12", folder=tmp_path)
-    line = next(one for one in late.stdout.splitlines() if one.startswith("  in all"))
+    line = next(text for text in late.stdout.splitlines() if text.startswith("  in all"))
     assert " perhaps " in line
     low, high = (int(word.replace(",", "")) for word in line.split() if word[0].isdigit())
     assert 0.7 * low < 296_448 < 1.3 * high
     # The search ends with a whole level.
     cut = run("check", spec, "--check", "seven", "--max-states", "160_000", folder=tmp_path)
-    line = next(one for one in cut.stdout.splitlines() if one.startswith("  in all"))
+    line = next(text for text in cut.stdout.splitlines() if text.startswith("  in all"))
     low, high = (int(word.replace(",", "")) for word in line.split() if word[0].isdigit())
     assert 0.7 * low < 296_448 < 1.3 * high
 
@@ -231,7 +234,7 @@ action up:
 """
 
 
-def test_what_info_says_of_them(tmp_path: Path) -> None:
+def test_estimates_of_info(tmp_path: Path) -> None:
     spec = str(MODELS / "classics" / "two_phase_commit.fence")
     whole = run("info", spec, "--check", "five", folder=tmp_path).stdout
     assert "\n  8,832 states, all that can be reached, in 17 levels\n" in whole
@@ -240,14 +243,14 @@ def test_what_info_says_of_them(tmp_path: Path) -> None:
     (tmp_path / "fails.fence").write_text(FAILS, encoding="utf-8")
     fails = run("info", "fails.fence", folder=tmp_path)
     assert (fails.code, fails.stderr) == (0, "")
-    told = "at least 6 states can be reached: a search met a problem there, and ended"
-    assert f"\n  {told}\n" in fails.stdout
+    sentence = "at least 6 states can be reached: a search met a problem there, and ended"
+    assert f"\n  {sentence}\n" in fails.stdout
     (tmp_path / "bounded.fence").write_text(
         "var n: 0..99 = 0\naction up:\n    n += 1\nconstraint: n < 7\n", encoding="utf-8"
     )
     bounded = run("info", "bounded.fence", folder=tmp_path).stdout
     assert "\n  7 states, all that can be reached, within the constraints, in 7 levels\n" in bounded
-    # Nothing is said of what stands for any value.
+    # With a symbolic constant, nothing is estimated.
     (tmp_path / "any.fence").write_text("const N: 0..9 = any\nvar n: 0..9 = N\n", encoding="utf-8")
     of_any = run("info", "any.fence", folder=tmp_path)
     assert of_any.code == 0

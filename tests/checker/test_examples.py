@@ -1,4 +1,4 @@
-"""Every example on every engine: verdict, counts and trace; and what all runs have in common."""
+"""Every example on every engine: verdict, counts and trace; and common properties of all runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_of(example: Example, keep_going: bool = False) -> Run:
 
 
 def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
-    """The steps of the first finding's trace, behind the initial state."""
+    """The steps of the first finding's trace, without the initial state."""
     if not outcome.findings or outcome.findings[0].trace is None:
         return ()
     shown: list[str] = []
@@ -42,7 +42,7 @@ def test_example(example: Example, engine: str) -> None:
     model, outcome = run.model, run.outcome(engine)
     statistics = outcome.statistics
     number = outcome.findings[0].property if outcome.findings else None
-    found = Example(
+    actual = Example(
         example.name,
         example.text,
         outcome.verdict.value,
@@ -53,7 +53,7 @@ def test_example(example: Example, engine: str) -> None:
         "" if number is None else model.properties[number].name,
         example.deadlock,
     )
-    assert found == example
+    assert actual == example
     assert sum(statistics.levels) == statistics.distinct
 
 

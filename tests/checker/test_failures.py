@@ -1,7 +1,7 @@
-"""Whatever fails, wherever it stands, every engine finds it where the language says it is.
+"""Every engine reports each failure, in each part of a spec, as the language defines.
 
-The table is `tests.support.failure_table`. A run takes a part of it in which every place, every
-time and every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
+The table is `tests.support.failure_table`. A run takes a part of it that covers every place, time
+and failure; ``FENCEPOST_TABLE=all`` takes all of it.
 """
 
 from __future__ import annotations
@@ -38,25 +38,26 @@ from fencepost.spec.core.ir import Model
 EVERY = list(cells())
 WHOLE = everything("TABLE")
 CHOSEN = EVERY if WHOLE else covering(EVERY)
-PLAIN = [one for one in CHOSEN if one.place is not SYMBOLIC]
+PLAIN = [case for case in CHOSEN if case.place is not SYMBOLIC]
 STEPS = 5
-"""More than there are: bounded model checking sees that nothing is left."""
+"""More steps than any spec has, so that bounded model checking finds no further states."""
 
 
-def run_of(one: Cell | Ordered, engine: str, keep_going: bool = False) -> Run:
-    # Some questions about 64 bits are hard; what is not proved in time is not proved.
+def run_of(case: Cell | Ordered, engine: str, keep_going: bool = False) -> Run:
+    # Some 64-bit queries are hard; induction may leave them unproved after this time.
     seconds = 2.0 if engine == "induction" else None
     limits = Limits(depth=STEPS if engine == "bmc" else None, timeout=seconds, workers=1)
-    return run_of_model(model_of(one.text), limits=limits, keep_going=keep_going, text=one.text)
+    return run_of_model(model_of(case.text), limits=limits, keep_going=keep_going, text=case.text)
 
 
-def ran(engine: str, one: Cell | Ordered, keep_going: bool = False) -> Outcome:
-    return run_of(one, engine, keep_going).outcome(engine)
+def ran(engine: str, case: Cell | Ordered, keep_going: bool = False) -> Outcome:
+    return run_of(case, engine, keep_going).outcome(engine)
 
 
-def told(outcome: Outcome, model: Model) -> tuple[Problem, ...]:
-    """What was found, as the table has it."""
-    return tuple(_problem(model, one) for one in outcome.findings if not _unmet(one))
+def problems_of(outcome: Outcome, model: Model) -> tuple[Problem, ...]:
+    """The problems found, in the form of the table."""
+    problems = (finding for finding in outcome.findings if not _unmet(finding))
+    return tuple(_problem(model, finding) for finding in problems)
 
 
 def _unmet(finding: Finding) -> bool:
@@ -69,82 +70,82 @@ def _problem(model: Model, finding: Finding) -> Problem:
     return Problem(finding.verdict.value, name, finding.depth, code)
 
 
-def by_local(one: Cell) -> None:
-    """The interpreter finds what the table says, and machine code the same."""
+def by_local(case: Cell) -> None:
+    """The interpreter finds the problems of the table, and machine code the same."""
     with translated_once(better=False):
-        for keep_going, wanted in ((False, one.first), (True, one.going)):
-            run = run_of(one, "interpreter", keep_going)
-            known = run.outcome("interpreter")
-            assert told(known, run.model) == wanted, one.text
-            assert_same(summary(run.model, known), run.by("local"), one.text)
+        for keep_going, wanted in ((False, case.first), (True, case.going)):
+            run = run_of(case, "interpreter", keep_going)
+            expected = run.outcome("interpreter")
+            assert problems_of(expected, run.model) == wanted, case.text
+            assert_same(summary(run.model, expected), run.by("local"), case.text)
 
 
-def by_spark(one: Cell) -> None:
-    """The same in one process, with a limit that is not reached; the cluster has all levels but
+def by_spark(case: Cell) -> None:
+    """The same in one process, with a limit too large to be reached; the cluster has all levels but
     the first.
     """
-    run = run_of(one, "spark").within(workers=None, max_states=MANY)
+    run = run_of(case, "spark").within(workers=None, max_states=MANY)
     codes = Codes(run.model)
     for asked in (run, replace(run, keep_going=True)):
         engine = Spark(Cluster(partitions=3), behind(1))
-        assert_same(asked.by("interpreter"), codes.by(engine, asked), one.text)
+        assert_same(asked.by("interpreter"), codes.by(engine, asked), case.text)
 
 
-def by_bmc(one: Cell) -> None:
-    """Bounded model checking finds what the table says."""
-    for keep_going, wanted in ((False, one.first), (True, one.going)):
-        assert told(ran("bmc", one, keep_going), model_of(one.text)) == wanted, one.text
+def by_bmc(case: Cell) -> None:
+    """Bounded model checking finds the problems of the table."""
+    for keep_going, wanted in ((False, case.first), (True, case.going)):
+        assert problems_of(ran("bmc", case, keep_going), model_of(case.text)) == wanted, case.text
 
 
-def by_induction(one: Cell) -> None:
+def by_induction(case: Cell) -> None:
     """Nothing false is proved."""
-    outcome = ran("induction", one)
+    outcome = ran("induction", case)
     if outcome.findings:
-        assert told(outcome, model_of(one.text))[0] in one.going, one.text
+        assert problems_of(outcome, model_of(case.text))[0] in case.going, case.text
         return
-    if not one.going:
+    if not case.going:
         return
-    assert outcome.verdict is not Verdict.OK, one.text
+    assert outcome.verdict is not Verdict.OK, case.text
     subjects = {proof.subject for proof in outcome.proofs if proof.reason is None}
-    false = {f"{kind} {p.name}" for kind in ("invariant", "lemma") for p in one.going if p.name}
-    if any(problem.verdict == "error" for problem in one.going):
+    false = {f"{kind} {p.name}" for kind in ("invariant", "lemma") for p in case.going if p.name}
+    if any(problem.verdict == "error" for problem in case.going):
         judged = {"invariant P", "lemma P", "step invariant P"}
-        in_property = one.place in PREDICATES and one.place.text.split(" P")[0].strip(":") in {
+        in_property = case.place in PREDICATES and case.place.text.split(" P")[0].strip(":") in {
             "invariant", "lemma", "step invariant",
         }  # fmt: skip
-        # The error of a property that is judged counts against that property.
+        # An error in a property to be proved counts against that property.
         false |= judged if in_property else {"no evaluation error"}
-    assert not subjects & false, f"{subjects & false}\n{one.text}"
+    assert not subjects & false, f"{subjects & false}\n{case.text}"
 
 
-def by_regions(engine: str, one: Cell) -> None:
-    """All values of a symbolic constant."""
-    for keep_going, wanted in ((False, one.first), (True, one.going)):
-        run = run_of(one, engine, keep_going)
+def by_regions(engine: str, case: Cell) -> None:
+    """Searches all values of a symbolic constant."""
+    for keep_going, wanted in ((False, case.first), (True, case.going)):
+        run = run_of(case, engine, keep_going)
         outcome = regions_agree(run, engine)
         if outcome.verdict is Verdict.UNREACHED:
             assert not wanted
             continue
-        assert told(outcome, run.model) == wanted, one.text
+        assert problems_of(outcome, run.model) == wanted, case.text
 
 
-def by_condition(engine: str, one: Cell) -> None:
-    """A condition on a symbolic constant."""
+def by_condition(engine: str, case: Cell) -> None:
+    """Checks a condition on a symbolic constant."""
     for keep_going in (False,) if engine == "local" else (False, True):
-        run = run_of(one, engine, keep_going)
+        run = run_of(case, engine, keep_going)
         visits = engine in ("interpreter", "local")
         outcome = regions_agree(run, engine) if visits else run.outcome(engine)
-        assert told(outcome, run.model) == one.first, one.text
+        assert problems_of(outcome, run.model) == case.first, case.text
 
 
 def of_symbols() -> list[Cell]:
     """Cells that fail for one value of a symbolic constant."""
-    made = [cell(one.place, one.failure, one.when, symbolic=True) for one in PLAIN]
-    return [one for one in made if one is not None and one.place.on != "K"]
+    symbolic_cells = [cell(case.place, case.failure, case.when, symbolic=True) for case in PLAIN]
+    return [case for case in symbolic_cells if case is not None and case.place.on != "K"]
 
 
 SYMBOLS = of_symbols()
-CONDITIONS = [one for one in EVERY if one.place is SYMBOLIC]
+CONDITIONS = [case for case in EVERY if case.place is SYMBOLIC]
 TABLE: tuple[tuple[str, Callable[[Cell], None], Sequence[Cell], int], ...] = (
     ("local", by_local, PLAIN, 1),
     ("spark", by_spark, PLAIN, 6),
@@ -158,49 +159,49 @@ TABLE: tuple[tuple[str, Callable[[Cell], None], Sequence[Cell], int], ...] = (
         for engine in ("interpreter", "local", "bmc", "induction")
     ),
 )
-"""A name, a comparison, the cells, and of how many cells a run of the suite takes one."""
+"""A name, a comparison, the cells, and the share of cells in a normal run: one in this many."""
 
 
 @pytest.mark.parametrize(
-    ("compare", "one"),
+    ("compare", "case"),
     [
-        pytest.param(compare, one, id=f"{name}-{one.name}")
+        pytest.param(compare, case, id=f"{name}-{case.name}")
         for name, compare, cells, share in TABLE
-        for one in (cells if WHOLE else cells[::share])
+        for case in (cells if WHOLE else cells[::share])
     ],
 )
-def test_what_fails_where_the_table_says(compare: Callable[[Cell], None], one: Cell) -> None:
-    compare(one)
+def test_failures_are_those_of_the_table(compare: Callable[[Cell], None], case: Cell) -> None:
+    compare(case)
 
 
 # ---------------------------------------------------------------- the table itself
 
 
-def test_the_part_that_is_run_holds_every_place_time_and_failure() -> None:
+def test_the_part_covers_every_place_time_and_failure() -> None:
     part = covering(EVERY)
-    places = {one.place.name for one in part}
-    assert places == {place.name for place in (*PREDICATES, *ACTIONS, SYMBOLIC)}
-    assert {one.when for one in part} == set(WHENS)
-    assert {one.failure.name for one in part} == {f.name for f in (*EXPRESSIONS, *STATEMENTS)}
+    places = {case.place.name for case in part}
+    assert places == {cell_place.name for cell_place in (*PREDICATES, *ACTIONS, SYMBOLIC)}
+    assert {case.when for case in part} == set(WHENS)
+    assert {case.failure.name for case in part} == {f.name for f in (*EXPRESSIONS, *STATEMENTS)}
 
 
 # ---------------------------------------------------------------- several problems at once
 
 
-@pytest.mark.parametrize("one", ORDERED, ids=lambda one: one.name)
+@pytest.mark.parametrize("case", ORDERED, ids=lambda case: case.name)
 @pytest.mark.parametrize("engine", ["interpreter", "local", "bmc"])
-def test_which_of_several_problems_is_first(one: Ordered, engine: str) -> None:
-    model = model_of(one.text)
+def test_which_of_several_problems_is_first(case: Ordered, engine: str) -> None:
+    model = model_of(case.text)
     for keep_going in (False, True):
-        found = [f for f in ran(engine, one, keep_going).findings if not _unmet(f)]
-        if one.verdict == "ok":
-            assert not found
+        findings = [f for f in ran(engine, case, keep_going).findings if not _unmet(f)]
+        if case.verdict == "ok":
+            assert not findings
             continue
-        first = found[0]
-        assert (first.verdict.value, first.depth) == (one.verdict, one.depth)
-        assert _at(model, first) == one.at
-        more = tuple(finding.verdict.value for finding in found[1:])
-        assert more == one.more if keep_going or one.depth == 0 else not more
+        first = findings[0]
+        assert (first.verdict.value, first.depth) == (case.verdict, case.depth)
+        assert _at(model, first) == case.at
+        more = tuple(finding.verdict.value for finding in findings[1:])
+        assert more == case.more if keep_going or case.depth == 0 else not more
 
 
 def _at(model: Model, finding: Finding) -> str:

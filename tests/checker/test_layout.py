@@ -1,4 +1,4 @@
-"""Layout: states of every size are packed without loss, into the only words that mean them."""
+"""Layout: states of every size are packed without loss, into unique words."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ ODD = Union("Odd", (Variant("Empty"), Variant("Full", (Field("a", WORD), Field("
 
 def layout_of(*kinds: Type) -> Layout:
     """The layout of states with variables of these types."""
-    one = model(put(0, lit(0)), [do()])
+    base = model(put(0, lit(0)), [do()])
     variables = tuple(
         ir.StateVariable(f"v{n}", kind, "variable", "", False, PLACE)
         for n, kind in enumerate(kinds)
     )
-    return Layout(replace(one, variables=variables))
+    return Layout(replace(base, variables=variables))
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -75,7 +75,7 @@ def test_packs_random_states_without_loss(seed: int) -> None:
         assert all(0 <= word <= MASK for word in words)
         assert words[0] & OCCUPIED
         assert layout.decode(words) == state
-        # No two states look alike.
+        # Distinct states have distinct words.
         assert packed.setdefault(words, state) == state
 
 
@@ -86,15 +86,13 @@ def test_variables_do_not_overlap(seed: int) -> None:
     kinds = [types.any() for _ in range(random.randint(2, 8))]
     layout = layout_of(*kinds)
     taken: set[int] = {63}
-    for kind, place in zip(kinds, layout.places, strict=True):
+    for kind, slot in zip(kinds, layout.places, strict=True):
         size = shape(kind)
         if isinstance(size, Small):
-            own = set(
-                range(place.word * 64 + place.shift, place.word * 64 + place.shift + size.bits)
-            )
-            assert not own or place.shift + size.bits <= 64
+            own = set(range(slot.word * 64 + slot.shift, slot.word * 64 + slot.shift + size.bits))
+            assert not own or slot.shift + size.bits <= 64
         else:
-            own = set(range(place.word * 64, (place.word + size.words) * 64))
+            own = set(range(slot.word * 64, (slot.word + size.words) * 64))
         assert not own & taken
         taken |= own
     assert max(taken) < 64 * layout.words
@@ -112,17 +110,17 @@ def test_variables_do_not_overlap(seed: int) -> None:
         ([NOTHING], 1, 1),
     ],
 )
-def test_states_of_exactly_so_many_bits(kinds: list[Type], total: int, words: int) -> None:
+def test_the_number_of_bits(kinds: list[Type], total: int, words: int) -> None:
     layout = layout_of(*kinds)
     assert (layout.bits, layout.words) == (total, words)
     least = tuple(
         next(iter(values(kind))) if bits(kind) < 2 else _end(kind, False) for kind in kinds
     )
-    most = tuple(_end(kind, True) for kind in kinds)
+    greatest = tuple(_end(kind, True) for kind in kinds)
     assert layout.encode(least) == (OCCUPIED, *[0] * (words - 1))
-    ones = layout.encode(most)
+    ones = layout.encode(greatest)
     assert sum(word.bit_count() for word in ones) == total
-    assert layout.decode(ones) == most
+    assert layout.decode(ones) == greatest
 
 
 def _end(kind: Type, greatest: bool) -> bool | int | tuple[int, ...]:
@@ -171,14 +169,14 @@ def test_codes_of_small_types(kind: Type) -> None:
         assert codes == sorted(codes)
 
 
-def test_codes_ascend_only_where_they_are_said_to() -> None:
+def test_ordered_types_have_ascending_codes() -> None:
     assert ordered(Record("R", (Field("a", Option(BIT)), Field("b", Enum("E", ("A", "B"))))))
     assert not ordered(Record("R", (Field("a", Set(BIT)),)))
     assert not ordered(Option(Seq(BIT, 1)))
     assert not ordered(Record("Wide", (Field("a", WORD), Field("b", BIT))))
 
 
-def test_fields_without_width_have_a_place_inside() -> None:
+def test_fields_without_width_are_placed_inside() -> None:
     wide = Map(BIT, WORD)
     parts, words = place_fields((Field("a", wide), Field("n", NOTHING)), 0)
     assert words == 2
@@ -189,7 +187,7 @@ def test_fields_without_width_have_a_place_inside() -> None:
 @pytest.mark.parametrize(
     "kind", [ODD, Option(WORD), Option(ODD), Seq(ODD, 2), Bag(PAIR, 3)], ids=str
 )
-def test_what_is_not_there_is_zero(kind: Type) -> None:
+def test_absent_parts_are_zero(kind: Type) -> None:
     layout = layout_of(kind)
     random = Random(1)
     for _ in range(40):
@@ -216,7 +214,8 @@ def test_elements_follow_the_length_without_a_gap(kind: Seq | Bag | Set, size: i
         whole = whole if length else ()
         words = layout.encode((whole,))
         assert layout.decode(words) == (whole,)
-        # The variable has words of its own behind the first: length, and ones but for a Set.
+        # The variable has separate words after the first: the length, and elements whose bits are
+        # all 1, except in a Set.
         low = kind.capacity.bit_length()
         assert words[1] & ((1 << low) - 1) == length
         if not isinstance(kind, Set):
@@ -224,14 +223,14 @@ def test_elements_follow_the_length_without_a_gap(kind: Seq | Bag | Set, size: i
             assert ones == length.bit_count() + length * tight(kind.element)
 
 
-def test_fields_of_a_large_value_lie_close_together() -> None:
+def test_fields_of_a_large_value_are_close_together() -> None:
     widths = (40, 24, 2, 63, 64, 2)
-    fields = [Field(f"f{place}", Machine(width)) for place, width in enumerate(widths)]
+    fields = [Field(f"f{number}", Machine(width)) for number, width in enumerate(widths)]
     large = Field("g", Map(Int(0, 9), Machine(32)))
     places, words = place_fields([*fields[:3], large, *fields[3:]], 0)
-    found = [(part.word, part.shift) for part in places]
-    assert found == [(0, 0), (0, 40), (1, 0), (2, 0), (7, 0), (8, 0), (9, 0)]
+    positions = [(part.word, part.shift) for part in places]
+    assert positions == [(0, 0), (0, 40), (1, 0), (2, 0), (7, 0), (8, 0), (9, 0)]
     assert words == 10
-    # Behind the bit of an option, say.
+    # For example, after the bit of an option.
     places, words = place_fields(fields[:2], 1)
     assert ([(part.word, part.shift) for part in places], words) == ([(0, 1), (1, 0)], 2)

@@ -1,4 +1,4 @@
-"""Every operator on numbers, by every engine, on random operands and on those at the edges."""
+"""Every operator on numbers in every engine, on random operands and on extreme ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = 24
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of operands, and the bits in which results wrap (None: they do not)."""
+    """A type of operands, and the number of bits to which results wrap, or None."""
 
     text: str
     low: int
@@ -64,19 +64,19 @@ def operands(kind: Kind, formula: str) -> list[tuple[int, int]]:
     chance = Random(f"{kind} {formula}")
     edges = [kind.low, kind.low + 1, -1, 0, 1, kind.high - 1, kind.high]
 
-    def one() -> int:
+    def operand() -> int:
         return chance.choice([chance.choice(edges), chance.randint(kind.low, kind.high)])
 
     pairs = [(kind.low, -1), (kind.low, kind.low), (kind.high, kind.high)]
     while len(pairs) < ROWS:
-        a, b = one(), one()
+        a, b = operand(), operand()
         if b or formula not in DIVIDING:
             pairs.append((a, b))
     return list(dict.fromkeys(pairs))
 
 
 def agree(rows: list[str], results: str, kind: Kind, claim: str, folder: Path) -> None:
-    """Every engine finds the claim true of every row."""
+    """Checks that every engine finds the claim true in every row."""
     text = (
         f"record Row: a: {kind.text}, b: {kind.text}, r: {results}\n"
         f"var row: Row in {{{', '.join(rows)}}}\nterminal: true\ninvariant Agrees: {claim}\n"

@@ -1,4 +1,4 @@
-"""Every row of the table of options, as the command, Python and reports read it."""
+"""Every row of the table of options, as read by the command, by Python and by reports."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ VALUES = {
     "T": ["1.5m"],
     "SIZE": ["2G"],
 }
-"""Values by metavars; other options take any word."""
+"""Values by metavariable; other options take any word."""
 NOT_REPEATED = {"--dump-smt2"}
-"""Options that a report does not repeat: another run would replace the file."""
+"""Options that a report does not repeat, since another run would replace the file."""
 ONLY_COMMAND = {"jobs", "profile", "no_symmetry", "k", "smt2"}
 """Names that the Python interface has in another form, or not at all."""
 COMMAND_ROWS = [row for row in OPTIONS if row.flag.startswith("--")]
 
 
 def words(row: Option) -> list[str]:
-    """The option with a value, and with what it needs."""
+    """The option with a value, and with the options that it needs."""
     values = VALUES.get(row.metavar, ["word"])
     needed = words(BY_FLAG[row.needs]) if row.needs else []
     if row.metavar.startswith("["):
@@ -46,7 +46,7 @@ def words(row: Option) -> list[str]:
 
 
 def parsed(line: list[str]) -> Request:
-    """The request that the command reads from its words."""
+    """The request that the command parses from its words."""
     context = check.make_context("check", ["a.fence", *line])
     values = dict(context.params)
     return request_of(values.pop("specs"), values)
@@ -63,17 +63,17 @@ def test_a_report_repeats_the_option(row: Option) -> None:
         assert parsed(line) == asked
 
 
-def test_nothing_asked_is_the_default() -> None:
+def test_no_options_give_the_default() -> None:
     assert parsed([]) == Request((Path("a.fence"),))
     assert command_line(DEFAULT) == "fencepost check"
 
 
-def test_engines_heed_options_of_the_table() -> None:
+def test_engines_use_options_of_the_table() -> None:
     for name, entry in ENGINES.items():
         assert entry.options <= BY_FLAG.keys(), name
 
 
-def test_options_that_others_name_are_in_the_table() -> None:
+def test_excluded_and_needed_options_are_in_the_table() -> None:
     for row in OPTIONS:
         assert {*row.excludes, *filter(None, [row.needs])} <= BY_FLAG.keys(), row.flag
         assert bool(row.why) == bool(row.excludes or row.needs), row.flag
@@ -103,7 +103,12 @@ def test_python_takes_the_options_by_their_names() -> None:
 def test_options_that_exclude_or_need_others(
     values: dict[str, Any], command: str, python: str
 ) -> None:
-    line = [word for row in OPTIONS if row.name in values for word in _said(row, values[row.name])]
+    line = [
+        word
+        for row in OPTIONS
+        if row.name in values
+        for word in _option_words(row, values[row.name])
+    ]
     with pytest.raises(click.UsageError) as refused:
         check.main(["a.fence", *line], standalone_mode=False)
     assert refused.value.message == command
@@ -112,5 +117,5 @@ def test_options_that_exclude_or_need_others(
     assert rejected.value.problems[0].message == python
 
 
-def _said(row: Option, value: object) -> list[str]:
+def _option_words(row: Option, value: object) -> list[str]:
     return [row.flag] if value is True else [row.flag, str(value)]

@@ -1,4 +1,6 @@
-"""`fencepost check --profile`: what the visited states look like, held to the reference stepper."""
+"""`fencepost check --profile`: statistics of the visited states, compared with the reference
+stepper.
+"""
 
 from __future__ import annotations
 
@@ -27,22 +29,22 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 def ran(text: str) -> tuple[Model, Outcome]:
-    """What is found of a spec as it stands, with a profile."""
+    """The outcome of a spec without a check, with a profile."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), limits=Limits(workers=2), profile=True)
     return model, Local().run(request)
 
 
 def of(text: str) -> tuple[Model, Profile | None]:
-    """The profile of a spec as it stands."""
+    """The profile of a spec without a check."""
     model, outcome = ran(text)
     return model, outcome.profile
 
 
 def brute_force(model: Model) -> Profile:
-    """The same, state by state."""
+    """The expected profile, computed state by state."""
     runner = Runner(model)
-    level = {made.state for made in runner.initial() if made.state is not None}
+    level = {successor.state for successor in runner.initial() if successor.state is not None}
     seen = set(level)
     refused: Counter[int] = Counter()
     new = [0] * len(model.actions)
@@ -50,31 +52,33 @@ def brute_force(model: Model) -> Profile:
         first: dict[State, int] = {}
         for state in level:
             for action in range(len(model.actions)):
-                for made in runner.attempts(action, state):
-                    if made.guard is not None:
-                        refused[made.guard] += 1
-                    elif made.state is not None and made.state not in seen:
-                        first[made.state] = min(action, first.get(made.state, action))
+                for successor in runner.attempts(action, state):
+                    if successor.guard is not None:
+                        refused[successor.guard] += 1
+                    elif successor.state is not None and successor.state not in seen:
+                        first[successor.state] = min(action, first.get(successor.state, action))
         for action in first.values():
             new[action] += 1
         level = set(first)
         seen |= level
     variables = tuple(
-        profiled(variable.type, {state[place] for state in seen})
-        for place, variable in enumerate(model.variables)
+        profiled(variable.type, {state[index] for state in seen})
+        for index, variable in enumerate(model.variables)
     )
     return Profile(len(seen), variables, dict(refused), tuple(new))
 
 
-WHOLE = [one for one in EXAMPLES if one.verdict == "ok" and "constraint" not in one.text]
+WHOLE = [
+    example for example in EXAMPLES if example.verdict == "ok" and "constraint" not in example.text
+]
 
 
 @pytest.mark.parametrize("example", WHOLE[::3], ids=lambda example: example.name)
-def test_what_brute_force_finds(example: Example) -> None:
-    model, found = of(example.text)
-    assert found == brute_force(model)
-    assert found is not None
-    assert found.states == example.distinct
+def test_the_profile_equals_brute_force(example: Example) -> None:
+    model, profile_ = of(example.text)
+    assert profile_ == brute_force(model)
+    assert profile_ is not None
+    assert profile_.states == example.distinct
 
 
 SMALL = """\
@@ -101,10 +105,10 @@ terminal: true
 
 
 def test_every_kind_of_part() -> None:
-    model, found = of(SMALL)
-    assert found == brute_force(model)
-    assert found is not None
-    extents = {v.name: p.extents for v, p in zip(model.variables, found.variables, strict=True)}
+    model, profile_ = of(SMALL)
+    assert profile_ == brute_force(model)
+    assert profile_ is not None
+    extents = {v.name: p.extents for v, p in zip(model.variables, profile_.variables, strict=True)}
     assert extents["point"] == (
         Extent(".x", "range", 1, 4, 0, 9),
         Extent(".y", "range", 0, 0, -3, 3),
@@ -132,10 +136,10 @@ check all:
 def test_a_search_that_ends_at_a_problem(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
     words = ("check", "s.fence", "--profile", "--format", "json")
-    made: dict[str, Any] = json.loads(run(*words, folder=tmp_path).stdout)
+    report: dict[str, Any] = json.loads(run(*words, folder=tmp_path).stdout)
     schema = files("fencepost.checker.report") / "schema" / "report.schema.json"
-    import_module("jsonschema").validate(made, json.loads(schema.read_text(encoding="utf-8")))
-    (check,) = made["checks"]
+    import_module("jsonschema").validate(report, json.loads(schema.read_text(encoding="utf-8")))
+    (check,) = report["checks"]
     profile = check["profile"]
     assert profile["states"] == check["distinct"] == sum(profile["levels"])
     assert profile["variables"]["log"]["extents"][0]["high"] == 6
@@ -145,10 +149,10 @@ def test_a_search_that_ends_at_a_problem(tmp_path: Path) -> None:
 
 def test_text_and_again(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
-    found = run("check", "s.fence", "--profile", "--max-states", "4", folder=tmp_path)
-    assert "profile of 5 states" in found.stdout
-    assert "held at most 4 of 30" in found.stdout
-    assert "--profile --max-states 4" in found.stdout
+    printed = run("check", "s.fence", "--profile", "--max-states", "4", folder=tmp_path)
+    assert "profile of 5 states" in printed.stdout
+    assert "held at most 4 of 30" in printed.stdout
+    assert "--profile --max-states 4" in printed.stdout
 
 
 @pytest.mark.parametrize(
@@ -161,22 +165,22 @@ def test_text_and_again(tmp_path: Path) -> None:
 )
 def test_other_engines_refuse(tmp_path: Path, words: str, message: str) -> None:
     (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
-    found = run("check", "s.fence", "--profile", *words.split(), folder=tmp_path)
-    assert (found.code, message in found.stderr) == (151, True), found
+    printed = run("check", "s.fence", "--profile", *words.split(), folder=tmp_path)
+    assert (printed.code, message in printed.stderr) == (151, True), printed
 
 
 def test_a_symbolic_constant_is_refused(tmp_path: Path) -> None:
     text = "const N: 0..9 = any\nvar x: 0..9 = 0\naction a:\n    require x < N\n    x += 1\n"
     (tmp_path / "s.fence").write_text(text, encoding="utf-8")
-    found = run("check", "s.fence", "--profile", folder=tmp_path)
-    assert (found.code, "--profile is for one search" in found.stderr) == (151, True), found
+    printed = run("check", "s.fence", "--profile", folder=tmp_path)
+    assert (printed.code, "--profile is for one search" in printed.stderr) == (151, True), printed
 
 
 def test_states_that_would_be_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile reads whole states, however many there are."""
+    """A profile reads whole states, so they are not compressed."""
     monkeypatch.setattr(states, "COMPRESSED_FROM", 1)
-    model, found = of(SMALL)
-    assert found == brute_force(model)
+    model, profile_ = of(SMALL)
+    assert profile_ == brute_force(model)
 
 
 GHOSTLY = """
@@ -189,12 +193,12 @@ property Up: eventually x == 3
 """
 
 
-def test_new_states_where_behaviours_are_judged() -> None:
-    """What counts for fairness is not what leads to a state: a ghost alone may change."""
-    model, found = of(GHOSTLY)
-    assert found == brute_force(model)
-    assert found is not None
-    assert sum(found.new) + 1 == found.states
+def test_new_states_with_temporal_properties() -> None:
+    """Fairness ignores a change of a ghost alone, but such a change leads to a new state."""
+    model, profile_ = of(GHOSTLY)
+    assert profile_ == brute_force(model)
+    assert profile_ is not None
+    assert sum(profile_.new) + 1 == profile_.states
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,7 @@ def test_new_states_where_behaviours_are_judged() -> None:
     [("two_phase_commit", "three"), ("die_hard", "four_litres"), ("peterson", "writes_swapped")],
 )
 def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> None:
-    """By action they come to what the check counts, up to a problem, too."""
+    """The figures by action add up to the counts of the check, also if it ends at a problem."""
     spec = str(ROOT / "models/classics" / f"{name}.fence")
     ran = run("check", spec, "--check", check, "--profile", "--format", "json", folder=tmp_path)
     (row,) = json.loads(ran.stdout)["checks"]
@@ -215,10 +219,10 @@ def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
-def test_what_stops_a_profile_stops_nothing_else(
+def test_a_stopped_profile_keeps_the_verdict(
     raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The verdict stands, and so does the part of the profile that was made."""
+    """The verdict and the finished part of the profile are kept."""
 
     def stopped(*_: object) -> None:
         raise raised
@@ -232,7 +236,7 @@ def test_what_stops_a_profile_stops_nothing_else(
 
 
 def test_an_interrupt_while_machine_code_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes in the thread that is inside the code."""
+    """The interrupt arrives in the thread that runs the code."""
     call = worker.Worker.call
 
     def interrupted(self: worker.Worker, kernel: str, *arguments: int) -> int:

@@ -1,4 +1,4 @@
-"""The plugin of pytest and the hooks of pre-commit, as a repository with specs has them."""
+"""The pytest plugin and the pre-commit hooks, used in a repository with specs."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_a_session_without_specs_loads_nothing() -> None:
 
 
 def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
-    """``pytest WORDS`` in a folder, with the plugin as an installation has it."""
-    installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+    """Runs ``pytest WORDS`` in a folder, with the plugin enabled as in an installation."""
+    installed = any(entry.value == PLUGIN for entry in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
     command += [f"--rootdir={folder}", *([] if installed else ["-p", PLUGIN])]
     command += ["--fence-engine", "interpreter", *words]
@@ -69,81 +69,81 @@ def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
 
 
 def test_checks_are_tests(folder: Path) -> None:
-    code, told = ran_by_pytest(folder, "models", "--junitxml=out.xml")
+    code, output = ran_by_pytest(folder, "models", "--junitxml=out.xml")
     assert code == 1
-    assert "collected 3 items" in told
-    assert "1 failed, 1 passed, 1 skipped" in told
-    # The failure: where it is, which property, and the way there.
+    assert "collected 3 items" in output
+    assert "1 failed, 1 passed, 1 skipped" in output
+    # The failure: its location, the property and the trace.
     line = "models/gate.fence:3: fixed: expected ok, but invariant Small is violated after 3 steps"
-    assert f"FAILED models/gate.fence::fixed - {line}" in told
-    assert "4  c.up\n     c.n  2 -> 3" in told
-    assert "Traceback" not in told
-    assert "pytest_specs.py" not in told
+    assert f"FAILED models/gate.fence::fixed - {line}" in output
+    assert "4  c.up\n     c.n  2 -> 3" in output
+    assert "Traceback" not in output
+    assert "pytest_specs.py" not in output
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
     assert failure.get("message", "").startswith(line)
 
-    # The property is mended, and then a check that expects the bug fails.
+    # After the fix of the property, the check that expects the bug fails.
     mended = GATE.replace("c.n < 3", "c.n <= 3")
     (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
-    code, told = ran_by_pytest(folder, "models/gate.fence::fixed", "models/gate.fence::long")
+    code, output = ran_by_pytest(folder, "models/gate.fence::fixed", "models/gate.fence::long")
     assert code == 0
-    code, told = ran_by_pytest(folder, "models", "--fence-slow")
-    assert "1 failed, 2 passed" in told
-    assert "bug: expected violated Small, but no state violates it" in told
+    code, output = ran_by_pytest(folder, "models", "--fence-slow")
+    assert "1 failed, 2 passed" in output
+    assert "bug: expected violated Small, but no state violates it" in output
 
 
-def test_a_failure_without_end(tmp_path: Path) -> None:
+def test_a_lasso(tmp_path: Path) -> None:
     text = ENDLESS.replace("violated Served", "ok")
     (tmp_path / "endless.fence").write_text(text, encoding="utf-8")
-    code, told = ran_by_pytest(tmp_path, "endless.fence")
+    code, output = ran_by_pytest(tmp_path, "endless.fence")
     assert code == 1
     sentence = "property Served is violated for i = 2: steps 3 to 5 repeat for ever"
     # Above the report, and in pytest's summary.
-    assert told.count(sentence) == 2
-    assert "Steps 3 to 5 repeat for ever." in told
-    assert "fair Process[2].enter  not possible in state 4" in told
+    assert output.count(sentence) == 2
+    assert "Steps 3 to 5 repeat for ever." in output
+    assert "fair Process[2].enter  not possible in state 4" in output
 
 
 def test_several_processes(folder: Path) -> None:
-    code, told = ran_by_pytest(folder, "models", "-n", "2", "--fence-slow")
+    code, output = ran_by_pytest(folder, "models", "-n", "2", "--fence-slow")
     assert code == 1
-    assert "2 failed, 1 passed" in told
-    assert "INTERNALERROR" not in told
-    assert "invariant Small is violated after 3 steps" in told
+    assert "2 failed, 1 passed" in output
+    assert "INTERNALERROR" not in output
+    assert "invariant Small is violated after 3 steps" in output
 
 
-def test_what_cannot_be_read_or_run(folder: Path) -> None:
+def test_specs_that_cannot_be_read_or_run(folder: Path) -> None:
     (folder / "models" / "broken.fence").write_text("var x: 0..3 = \n", encoding="utf-8")
     text = GATE.replace("import counting as c", "import counting as c with Most = y")
     (folder / "models" / "gate.fence").write_text(text, encoding="utf-8")
     words = ("--continue-on-collection-errors", "--fence-timeout", "5m")
-    code, told = ran_by_pytest(folder, "models", *words)
+    code, output = ran_by_pytest(folder, "models", *words)
     assert code == 1
-    assert "models/broken.fence:1:" in told
-    assert "error[F1" in told
-    assert "Traceback" not in told
-    assert "models/gate.fence:" in told
-    assert told.count("error[F") > 1
+    assert "models/broken.fence:1:" in output
+    assert "error[F1" in output
+    assert "Traceback" not in output
+    assert "models/gate.fence:" in output
+    assert output.count("error[F") > 1
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["--no-fence"], 5, "no tests ran"),
         (["--fence-timeout", "soon"], 4, '--fence-timeout: "soon" is no duration like 90s'),
     ],
 )
-def test_options(folder: Path, words: list[str], code: int, said: str) -> None:
-    found, told = ran_by_pytest(folder, "models", *words)
-    assert (found, said in told) == (code, True)
+def test_options(folder: Path, words: list[str], code: int, message: str) -> None:
+    status, output = ran_by_pytest(folder, "models", *words)
+    assert (status, message in output) == (code, True)
 
 
 def hooks() -> dict[str, dict[str, str]]:
-    """The hooks by their ids; the file uses nothing of YAML but a list of scalars."""
+    """The hooks by their ids; the file is a YAML list of scalars."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    found = [dict(re.findall(r"(\w+): (.*)", part)) for part in text.split("- id: ")[1:]]
+    entries = [dict(re.findall(r"(\w+): (.*)", part)) for part in text.split("- id: ")[1:]]
     names = [part.split("\n", 1)[0] for part in text.split("- id: ")[1:]]
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, entries, strict=True))
 
 
 def test_hooks_fail_on_a_violation_and_pass_after_the_fix(folder: Path) -> None:

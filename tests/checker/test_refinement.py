@@ -1,5 +1,7 @@
-"""Refinement by examples: which steps are steps of another module, and what is said of one that is
-not. Every engine that decides it runs every example.
+"""Refinement by examples: steps that are steps of another module, and reports of steps that are
+not.
+
+Every engine that decides refinements runs every example.
 """
 
 from __future__ import annotations
@@ -244,7 +246,7 @@ def test_examples(name: str, engine: str, tmp_path: Path) -> None:
     assert shown(model, searched(model, engine)) == expected
 
 
-def test_the_module_that_is_refined_does_not_join_the_model(tmp_path: Path) -> None:
+def test_the_refined_module_is_not_part_of_the_model(tmp_path: Path) -> None:
     model = model_of(tmp_path, CLOCK, HALVES.format(5, "x // 2"))
     assert [variable.name for variable in model.variables] == ["x"]
 
@@ -288,7 +290,7 @@ check c:
 @pytest.mark.parametrize(
     ("image", "property", "expected", "notes"),
     [
-        # As a step invariant, a refinement is checked on steps out of the constraint as well.
+        # Like a step invariant, a refinement is also checked on steps that leave the constraint.
         ("min(x, 4) % 3", "R", "ok", True),
         ("min(x, 4) % 3", "S", "ok", True),
         ("(if x == 5 then 2 else x) % 3", "R", "violated", False),
@@ -308,17 +310,22 @@ def test_within_a_constraint(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_with_others_and_to_the_end(engine: str, tmp_path: Path) -> None:
-    """With --continue each is reported once; of one depth, before the invariants."""
+def test_with_other_violations_and_continue(engine: str, tmp_path: Path) -> None:
+    """With --continue, each violation is reported once; at equal depth, refinements before
+    invariants.
+    """
     text = HALVES.format(2, "x // 2") + "invariant I: x != 4\nstep invariant S: next(x) != 2\n"
     model = model_of(tmp_path, CLOCK, text)
     outcome = searched(model, engine, on=True)
-    found = [(model.properties[one.property or 0].name, one.depth) for one in outcome.findings]
-    assert found == [("S", 3), ("I", 5), ("R", 6)]
+    violations = [
+        (model.properties[finding.property or 0].name, finding.depth)
+        for finding in outcome.findings
+    ]
+    assert violations == [("S", 3), ("I", 5), ("R", 6)]
 
 
 @pytest.mark.parametrize("engine", ["bmc", "induction"])
-def test_engines_that_do_not_decide_it_say_so(engine: str, tmp_path: Path) -> None:
+def test_engines_that_do_not_decide_refinements_refuse_them(engine: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, CLOCK, HALVES.format(5, "x // 2"))
     with pytest.raises(Unsupported, match="refinement R"):
         searched(model, engine, Limits(depth=5))
@@ -341,7 +348,7 @@ def test_mistakes(name: str, tmp_path: Path) -> None:
     text = f"import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\n{line}\n"
     with pytest.raises(Rejected) as caught:
         model_of(tmp_path, CLOCK, text)
-    assert any(one.code == code and part in one.message and one.span for one in
+    assert any(problem.code == code and part in problem.message and problem.span for problem in
                caught.value.problems), caught.value.problems  # fmt: skip
 
 
@@ -359,7 +366,7 @@ def test_modules_that_cannot_be_refined(abstract: str, tmp_path: Path) -> None:
     text = "import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\nrefinement R: m where hour = x\n"
     with pytest.raises(Rejected) as caught:
         model_of(tmp_path, abstract, text)
-    assert any(MODULES[abstract] in one.message for one in caught.value.problems)
+    assert any(MODULES[abstract] in problem.message for problem in caught.value.problems)
 
 
 def written(folder: Path, text: str) -> None:
@@ -376,17 +383,17 @@ def test_every_report_has_both_images_and_the_reasons(tmp_path: Path) -> None:
     (check,) = json.loads((tmp_path / "r.json").read_text("utf-8"))["checks"]
     assert check["images"] == [{"hour": 2}, {"hour": 1}]
     assert check["unfit"] == [{"action": "tick", "why": "leads elsewhere: hour = 0"}]
-    told = "    tick  leads elsewhere: hour = 0"
+    line = "    tick  leads elsewhere: hour = 0"
     shown_again = run("trace", "show", "t.itf.json", folder=tmp_path).stdout
     for text in (ran.stdout, shown_again):
         assert "what the last step is in m" in text
-        assert told in text
+        assert line in text
     assert "tick: leads elsewhere: hour = 0" in (tmp_path / "r.html").read_text("utf-8")
     replayed = run("trace", "replay", "t.itf.json", "spec.fence", folder=tmp_path)
     assert "still violated" in replayed.stdout or replayed.code == 0, replayed
 
 
-def test_an_initial_state_that_is_none_there(tmp_path: Path) -> None:
+def test_an_initial_state_without_an_initial_image(tmp_path: Path) -> None:
     written(
         tmp_path, "import m\nvar x: 0..2 = any\nrefinement R: m where hour = x\nterminal: true\n"
     )

@@ -1,4 +1,4 @@
-"""What the system gives this process."""
+"""Memory and stack of this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fencepost.checker import resources
 from fencepost.checker.resources import ROOM, memory_bytes, roomy
 
 
-def test_what_a_container_read_from_files_is_to_be_had(
+def test_file_caches_of_a_container_count_as_available(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resources, "GROUP", tmp_path)
@@ -28,7 +28,7 @@ def test_what_a_container_read_from_files_is_to_be_had(
     assert memory_bytes() > 40_000_000
 
 
-def test_a_roomy_function_is_the_same_function() -> None:
+def test_a_roomy_function_behaves_the_same() -> None:
     def divided(number: int, *, by: int = 1) -> float:
         """Divides."""
         frame = inspect.currentframe()
@@ -45,7 +45,7 @@ def test_a_roomy_function_is_the_same_function() -> None:
         wide(1, by=0)
 
 
-def test_calls_nest_in_it_as_deep_as_elsewhere() -> None:
+def test_calls_nest_as_deep_in_a_roomy_function() -> None:
     def nested(depth: int) -> int:
         return 0 if depth == 0 else 1 + nested(depth - 1)
 
@@ -67,7 +67,7 @@ GB = 1 << 30
         ({"RLIMIT_AS": GB // 4}, GB, 9 * GB, "ulimit -v"),
     ],
 )
-def test_what_bounds_memory(
+def test_the_bound_on_memory(
     limits: dict[str, int], group: int | None, available: int, expected: str
 ) -> None:
     def limit(number: int) -> tuple[int, int]:

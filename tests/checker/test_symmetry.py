@@ -1,4 +1,4 @@
-"""A search of orbits finds what a search of all states finds: verdict, counts, coverage, trace."""
+"""A search of orbits agrees with a search of all states: verdict, counts, coverage and trace."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def run_of(block: Block, symmetry: bool = True) -> Run:
     return run_of_model(model_of(block.text), limits=Limits(workers=1), symmetry=symmetry)
 
 
-@pytest.mark.parametrize(("block", "engine"), CASES, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(("block", "engine"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> None:
-    """``verdict, D distinct in O orbits``."""
+    """The comparison, and the counts in the form ``verdict, D distinct in O orbits``."""
     run = run_of(block)
     every = replace(run, symmetry=False).outcome("interpreter")
-    found = run.outcome(engine)
-    assert_same(summary(run.model, every), summary(run.model, found), block.name)
-    counts = found.statistics
-    said = f"{found.verdict.value}, {counts.distinct} distinct, {counts.orbits} orbits"
-    assert said == block.rest
+    outcome = run.outcome(engine)
+    assert_same(summary(run.model, every), summary(run.model, outcome), block.name)
+    counts = outcome.statistics
+    text = f"{outcome.verdict.value}, {counts.distinct} distinct, {counts.orbits} orbits"
+    assert text == block.rest
     assert every.statistics.orbits is None
 
 
@@ -54,7 +54,9 @@ def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> N
 def test_the_interpreter_names_many_permutations(
     values: int, permutations: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the progress and in a note; not without symmetry, nor in an engine that tries fewer."""
+    """In progress lines and in a note, but not without symmetry or in an engine that tries
+    fewer.
+    """
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
     names = ", ".join(f"c{number}" for number in range(values))
     text = f"symmetric type C = {{{names}}}\nvar x: set[C] = {{}}\naction put(c in C): x.add(c)\n"
@@ -75,18 +77,18 @@ def test_the_interpreter_names_many_permutations(
 
 
 @pytest.mark.parametrize("sizes", [(), (1,), (2,), (3,), (4,), (5,), (2, 3), (3, 2, 2), (1, 4)])
-def test_tour_comes_by_every_arrangement_once(sizes: tuple[int, ...]) -> None:
+def test_a_tour_visits_every_arrangement_once(sizes: tuple[int, ...]) -> None:
     arrangement = [list(range(size)) for size in sizes]
     seen = [str(arrangement)]
-    for number, place in orbits.tour(sizes):
-        one = arrangement[number]
-        one[place], one[place + 1] = one[place + 1], one[place]
+    for number, index in orbits.tour(sizes):
+        values = arrangement[number]
+        values[index], values[index + 1] = values[index + 1], values[index]
         seen.append(str(arrangement))
     assert len(set(seen)) == len(seen) == prod(map(factorial, sizes))
 
 
 def test_tours_among_ties() -> None:
-    """Of three values and two: those that are tied are gone through, and no others."""
+    """Of three values and two: tours pass only tied values."""
     ways, begins = orbits.tours_among_ties((3, 2))
     lengths = [end - begin for begin, end in pairwise(begins)]
     assert lengths == [0, 1, 1, 5, 1, 3, 3, 11]
@@ -94,22 +96,22 @@ def test_tours_among_ties() -> None:
         assert all(ties >> pair & 1 for pair in ways[begin:end])
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("name", ["counters", "messages", "cut"])
-def test_the_first_orbits_are_the_same_in_every_engine(name: str, most: int) -> None:
-    run = run_of(next(block for block in SPECS if block.name == name)).within(max_states=most)
+def test_the_first_orbits_are_the_same_in_every_engine(name: str, limit: int) -> None:
+    run = run_of(next(block for block in SPECS if block.name == name)).within(max_states=limit)
     model = run.model
     first = run.outcome("interpreter")
-    found = run.within(workers=1 + most % 3).outcome(Local("quick"))
-    assert first.statistics.orbits == found.statistics.orbits
+    outcome = run.within(workers=1 + limit % 3).outcome(Local("quick"))
+    assert first.statistics.orbits == outcome.statistics.orbits
     orbits_, initial = first.statistics.orbits or 0, len(first.statistics.levels) == 1
-    assert (orbits_ >= most if initial else orbits_ > most) is (first.cut is not None)
-    assert_same(summary(model, first), summary(model, found), name)
+    assert (orbits_ >= limit if initial else orbits_ > limit) is (first.cut is not None)
+    assert_same(summary(model, first), summary(model, outcome), name)
 
 
 @pytest.mark.parametrize("mutant", range(len(MUTANTS)))
 def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What misses an arrangement takes states of one orbit for states of several, or miscounts."""
+    """Missing an arrangement splits an orbit into several, or changes counts."""
     way = orbits.tour
 
     def wrong(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -121,10 +123,10 @@ def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -
         run = run_of(block)
         every = run_of(block, symmetry=False).by("interpreter")
         same = False
-        # What is wrong may keep the trace from being found.
+        # The mistake may prevent finding the trace.
         with suppress(AssertionError):
-            found = run.outcome("local")
-            orbits_of_all = block.rest.endswith(f" {found.statistics.orbits} orbits")
-            same = orbits_of_all and summary(run.model, found) == every
+            outcome = run.outcome("local")
+            orbits_of_all = block.rest.endswith(f" {outcome.statistics.orbits} orbits")
+            same = orbits_of_all and summary(run.model, outcome) == every
         noticed |= not same
     assert noticed

@@ -1,4 +1,4 @@
-"""The user's key: who creates it, and which files are not accepted as one."""
+"""The user's key: its creation, and files that are not accepted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 
 @pytest.fixture(name="path")
 def _path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the key is, in a data directory that is not there yet."""
+    """The path of the key in a data directory that does not exist yet."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path / "data" / "fencepost" / "key"
 
@@ -48,7 +48,7 @@ def test_each_purpose_has_a_subkey(path: Path) -> None:
 
 
 def test_many_processes_create_one_key(path: Path) -> None:
-    """All wait for a file to appear, and print the key that they have read."""
+    """All wait for a file to appear, and print the key that they read."""
     go = path.parents[2] / "go"
     words = (
         sys.executable,
@@ -120,14 +120,16 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_what_is_no_key(kind: str, path: Path) -> None:
+def test_files_that_are_not_accepted_as_keys(kind: str, path: Path) -> None:
     make, reason = UNUSABLE[kind]
     make(path)
-    before = [(one, one.lstat().st_mode) for one in sorted(path.parent.parent.rglob("*"))]
-    found = read_key()
-    assert isinstance(found, Unusable)
-    assert reason in str(found)
-    assert [(one, one.lstat().st_mode) for one in sorted(path.parent.parent.rglob("*"))] == before
+    before = [(entry, entry.lstat().st_mode) for entry in sorted(path.parent.parent.rglob("*"))]
+    key = read_key()
+    assert isinstance(key, Unusable)
+    assert reason in str(key)
+    assert [
+        (entry, entry.lstat().st_mode) for entry in sorted(path.parent.parent.rglob("*"))
+    ] == before
 
 
 def test_a_key_of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +179,6 @@ def test_doctor(path: Path, tmp_path: Path) -> None:
     words = (sys.executable, "-m", "fencepost.checker.cli.main", "doctor")
     assert f"key                 works    {path}" in finished(*words, folder=tmp_path).stdout
     path.chmod(0o644)
-    said = " ".join(finished(*words, folder=tmp_path).stdout.split())
-    assert f"key missing no usable key ({path} has the mode 0644, not 0600)" in said
-    assert "nothing is cached" in said
+    printed = " ".join(finished(*words, folder=tmp_path).stdout.split())
+    assert f"key missing no usable key ({path} has the mode 0644, not 0600)" in printed
+    assert "nothing is cached" in printed

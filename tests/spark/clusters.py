@@ -1,4 +1,4 @@
-"""The engine on clusters of this machine, as the tests want it: handed over early."""
+"""The engine on local clusters, with an early hand-over."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fencepost.checker.spark.search import Spark
 
 SETTINGS = (
     ("spark.driver.memory", "1g"),
-    # What the tests put in the place of tasks is in their own modules.
+    # Replaced task functions are in modules of the tests.
     ("spark.executorEnv.PYTHONPATH", f"{ROOT / '.dev'}:{ROOT}"),
 )
 HERE = "local[2]"
@@ -21,7 +21,7 @@ TWO_EXECUTORS = "local-cluster[2,1,1024]"
 OF_TWO_EXECUTORS = (
     *SETTINGS,
     ("spark.executor.memory", "512m"),
-    # A task that takes a little longer than others is run a second time.
+    # Speculation runs a second attempt of a slightly slow task.
     ("spark.speculation", "true"),
     ("spark.speculation.interval", "50ms"),
     ("spark.speculation.multiplier", "1.2"),
@@ -35,17 +35,17 @@ def on(
     large: Large | None = None,
     watch: Callable[[Sequence[Merged]], None] = lambda _: None,
 ) -> Spark:
-    """The engine on the cluster that most tests share; it has all levels but the first unless
-    ``large`` says otherwise.
+    """The engine on the cluster that most tests share, which searches all levels but the first
+    unless ``large`` decides otherwise.
     """
-    return Spark(Cluster(HERE, partitions, SETTINGS), large or behind(1), watch)
+    return Spark(Cluster(HERE, partitions, SETTINGS), large or from_level(1), watch)
 
 
 def on_two_executors(partitions: int, large: Large | None = None) -> Spark:
-    """The engine on two executors that are processes of their own."""
-    return Spark(Cluster(TWO_EXECUTORS, partitions, OF_TWO_EXECUTORS), large or behind(1))
+    """The engine on two executors in separate processes."""
+    return Spark(Cluster(TWO_EXECUTORS, partitions, OF_TWO_EXECUTORS), large or from_level(1))
 
 
-def behind(level: int) -> Large:
-    """The cluster expands this level, and those that follow."""
+def from_level(level: int) -> Large:
+    """A condition that hands this and all later levels to the cluster."""
     return lambda local: local.level >= level

@@ -1,4 +1,4 @@
-"""What all tests on clusters have in common."""
+"""Fixtures of all tests on clusters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tests.support.spread import compressed_from
 
 @pytest.fixture(autouse=True)
 def compressed() -> Generator[None]:
-    """Tables begin with whole states, and are compressed before most searches here are over."""
+    """Tables start with whole states, and are compressed during most of these searches."""
     with compressed_from(60):
         yield

@@ -1,6 +1,6 @@
-"""Tasks that go wrong once, to be put in the place of those that do not.
+"""Task functions that fail once, as replacements for the real ones.
 
-Each takes the file that it makes when it has gone wrong, and the level in which it does.
+Each takes a file that it creates when it fails, and the level at which it fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def once(done: Path) -> bool:
-    """Whether nothing has gone wrong yet; now it has."""
+    """Whether this is the first call with this file, which it creates."""
     try:
         done.touch(exist_ok=False)
     except FileExistsError:
@@ -40,19 +40,19 @@ def fails_when_merged(
     order: Order,
     accounts: Accounts,
     partition: int,
-    given: Iterable[bytes],
+    blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """Merges, puts the table back, and fails then."""
-    yield from tasks.merge(shipped, order, accounts, partition, given)
+    """Merges, puts the table back, and then fails."""
+    yield from tasks.merge(shipped, order, accounts, partition, blobs)
     if order.level == level and once(done):
         raise RuntimeError("failed after merging")
 
 
 def always_fails(
-    shipped: Shipped, order: Order, accounts: Accounts, partition: int, given: Iterable[bytes]
+    shipped: Shipped, order: Order, accounts: Accounts, partition: int, blobs: Iterable[bytes]
 ) -> Iterator[bytes]:
-    """No attempt succeeds."""
-    yield from tasks.merge(shipped, order, accounts, partition, given)
+    """Every attempt fails."""
+    yield from tasks.merge(shipped, order, accounts, partition, blobs)
     raise RuntimeError("there is no luck")
 
 
@@ -63,12 +63,12 @@ def dies_while_merging(
     order: Order,
     accounts: Accounts,
     partition: int,
-    given: Iterable[bytes],
+    blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
     """The process ends in the middle of merging."""
 
     def some() -> Iterator[bytes]:
-        for number, data in enumerate(given):
+        for number, data in enumerate(blobs):
             yield data
             if number and order.level == level and once(done):
                 os._exit(1)
@@ -83,23 +83,23 @@ def reads_less(
     order: Order,
     accounts: Accounts,
     partition: int,
-    given: Iterable[bytes],
+    blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """What the task is given ends early, as it does where Spark gives a task up."""
-    all_ = list(given)
+    """The input of the task ends early, as if Spark had aborted it."""
+    all_blobs = list(blobs)
     if order.level == level and once(done):
-        all_ = all_[:-1]
-    yield from tasks.merge(shipped, order, accounts, partition, all_)
+        all_blobs = all_blobs[:-1]
+    yield from tasks.merge(shipped, order, accounts, partition, all_blobs)
 
 
 def kills_its_executor(
-    done: Path, level: int, shipped: Shipped, order: Order, partition: int, given: Iterable[bytes]
+    done: Path, level: int, shipped: Shipped, order: Order, partition: int, blobs: Iterable[bytes]
 ) -> Iterator[bytes]:
-    """The executor is killed while a level is expanded."""
+    """Kills the executor while a level is expanded."""
     if order.level == level and once(done):
-        # This process comes from a daemon, and that from the executor.
+        # The parent of this process is a daemon, whose parent is the executor.
         os.kill(parent(os.getppid()), signal.SIGKILL)
-    yield from tasks.expand(shipped, order, partition, given)
+    yield from tasks.expand(shipped, order, partition, blobs)
 
 
 def is_slow(
@@ -109,10 +109,10 @@ def is_slow(
     order: Order,
     accounts: Accounts,
     partition: int,
-    given: Iterable[bytes],
+    blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """One task of each level waits when it has its table, so that it is run a second time."""
-    merged = tasks.merge(shipped, order, accounts, partition, given)
+    """One task of each level waits after taking its table, so that a second attempt starts."""
+    merged = tasks.merge(shipped, order, accounts, partition, blobs)
     slow = partition == 0 and once(done.with_name(f"{done.name}-{order.level}"))
     for number, data in enumerate(merged):
         if slow and number == 0:
@@ -121,35 +121,35 @@ def is_slow(
 
 
 def parent(process: int) -> int:
-    """The number of the process that a process comes from."""
+    """The parent process id of a process."""
     stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     return int(stat.rpartition(")")[2].split()[1])
 
 
 def origin(_: object) -> str:
-    """Where an executor has the engine from."""
+    """The engine's source file on an executor."""
     return str(tasks.__file__)
 
 
-def no_rows(shipped: object, extent: object, given: Iterable[bytes]) -> Iterator[Row]:
-    """Nothing can be saved."""
+def no_rows(shipped: object, extent: object, blobs: Iterable[bytes]) -> Iterator[Row]:
+    """Fails instead of saving."""
     raise RuntimeError("there are no rows")
 
 
 def kills_its_executor_while_saving(
-    done: Path, shipped: Broadcast[Model], extent: graph_rows.Extent, given: Iterable[bytes]
+    done: Path, shipped: Broadcast[Model], extent: graph_rows.Extent, blobs: Iterable[bytes]
 ) -> Iterator[Row]:
-    """The executor is killed while the state graph is written."""
+    """Kills the executor while the state graph is written."""
     if once(done):
         os.kill(parent(os.getppid()), signal.SIGKILL)
-    yield from graph_rows.transitions(shipped, extent, given)
+    yield from graph_rows.transitions(shipped, extent, blobs)
 
 
 def kills_its_executor_judging(
-    done: Path, shipped: Broadcast[judging.Task], given: Iterable[Row]
+    done: Path, shipped: Broadcast[judging.Task], rows: Iterable[Row]
 ) -> Iterator[Row]:
-    """The executor is killed when some histories are judged."""
-    for row in judging.judged(shipped, given):
+    """Kills the executor after some histories are judged."""
+    for row in judging.judged(shipped, rows):
         yield row
         if once(done):
             os.kill(parent(os.getppid()), signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""A search that saves every level, in a process of its own: ``FOLDER HOW SPEC CHECK``.
+"""A search that saves every level, as a separate process: ``FOLDER HOW SPEC CHECK``.
 
-HOW is ``checkpoint`` or ``resume``. Prints what is found, as Python writes it.
+HOW is ``checkpoint`` or ``resume``. Prints the representation of the result.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tests.spark.clusters import HERE, SETTINGS, behind
+from tests.spark.clusters import HERE, SETTINGS, from_level
 from tests.support.agreement import Observed, Run, run_of
 
 from fencepost.checker.outcome import Outcome
@@ -20,14 +20,14 @@ EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 
 
 def saved(run: Run, folder: str, how: str, partitions: int = 3) -> Observed:
-    """What a run finds that is saved, or goes on."""
+    """The result of a saved or resumed run."""
     run = replace(run, saving=Saving(folder, how == "resume"))
-    return run.by(Spark(Cluster(HERE, partitions, EVERY_LEVEL), behind(2)))
+    return run.by(Spark(Cluster(HERE, partitions, EVERY_LEVEL), from_level(2)))
 
 
 def outcome_of(run: Run, saving: Saving) -> Outcome:
-    """The outcome of a run that is saved, or resumed."""
-    return replace(run, saving=saving).outcome(Spark(Cluster(HERE, 3, EVERY_LEVEL), behind(2)))
+    """The outcome of a saved or resumed run."""
+    return replace(run, saving=saving).outcome(Spark(Cluster(HERE, 3, EVERY_LEVEL), from_level(2)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Processes of Spark that are killed at any moment: Spark runs their tasks again, or gives up."""
+"""Spark processes killed at any moment: Spark runs their tasks again, or gives up."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ EARLY = (sys.executable, "-m", "tests.spark.early")
 
 
 def counted(output: str) -> object:
-    """The counts and verdict of a report, without times."""
+    """The counts and verdicts of a report, without times."""
     kept = ("name", "verdict", "distinct", "generated", "depth", "as_expected")
-    return [[one[name] for name in kept] for one in json.loads(output)["checks"]]
+    return [[check[name] for name in kept] for check in json.loads(output)["checks"]]
 
 
 def words(master: str) -> tuple[str, ...]:
-    """The run of one check on a cluster."""
+    """The command that runs one check on a cluster."""
     return (
         "check", str(SPEC), "--check", "three", "--engine", "spark", "--master", master,
         "--spark-conf", "spark.ui.enabled=false", "--format", "json",

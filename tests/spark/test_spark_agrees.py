@@ -1,7 +1,7 @@
-"""The engine spark finds what the engine local finds, whatever the number of partitions.
+"""The engine spark gives the results of the engine local with any number of partitions.
 
-With ``FENCEPOST_SPARK_CHECKS``, so many checks of each model are searched with 1, 2 and 7
-partitions each. Otherwise a third of the models and an eighth of the examples are searched;
+``FENCEPOST_SPARK_CHECKS`` is a number of checks per model, each searched with 1, 2 and 7
+partitions. Without it, a third of the models and an eighth of the examples are searched;
 ``FENCEPOST_TURNS=all`` takes all.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.checker.test_refinement import EXAMPLES as REFINEMENTS
 from tests.checker.test_refinement import model_of
-from tests.spark.clusters import behind, on
+from tests.spark.clusters import from_level, on
 from tests.support.agreement import Run, assert_same, run_of
 from tests.support.examples import EXAMPLES, Example
 from tests.support.paths import ROOT
@@ -24,21 +24,23 @@ from fencepost.checker.request import Limits
 
 PARTITIONS = (1, 2, 7)
 LEVELS = 3
-"""So many levels, the last ones of a search, are expanded on the cluster."""
+"""The number of levels at the end of a search that the cluster expands."""
 MANY = os.environ.get("FENCEPOST_SPARK_CHECKS")
 MOST_CHECKS = int(MANY or "1")
-"""So many checks of a model are run."""
+"""The number of checks that are run per model."""
 MOST_STATES = 300_000 if MANY else 20_000
 
 
-def assert_agrees(run: Run, partitions: int, where: str) -> None:
-    """Both engines come to the same."""
+def assert_agrees(run: Run, partitions: int, details: str) -> None:
+    """Both engines must give the same result."""
     wanted = run.by(Local())
     level = max(1, len([size for size in wanted.levels if size]) - LEVELS)
-    assert_same(wanted, run.by(on(partitions, behind(level))), f"{run}, {partitions}: {where}")
+    assert_same(
+        wanted, run.by(on(partitions, from_level(level))), f"{run}, {partitions}: {details}"
+    )
 
 
-def some(number: int) -> int:
+def partitions_of(number: int) -> int:
     """One of the numbers of partitions."""
     return PARTITIONS[number % len(PARTITIONS)]
 
@@ -46,7 +48,7 @@ def some(number: int) -> int:
 @pytest.mark.parametrize(
     ("example", "partitions"),
     [
-        pytest.param(example, some(number), id=example.name)
+        pytest.param(example, partitions_of(number), id=example.name)
         # Half of the examples are in the rows `spark` of `checker/test_agreement`.
         for number, example in turn([*enumerate(EXAMPLES)], 1, 8)
     ],
@@ -64,7 +66,7 @@ def test_examples(example: Example, partitions: int) -> None:
     ],
 )
 def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
-    """Executors hold steps against those of another module, too."""
+    """Executors also check steps against another module."""
     abstract, text, _ = REFINEMENTS[name]
     model = model_of(tmp_path, abstract, text)
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
@@ -73,7 +75,7 @@ def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(max_states=10**8)])
 def test_a_limit_and_a_constraint(limits: Limits) -> None:
-    """A deadlock at the end, a limit that is not reached, and a constraint that is always true."""
+    """A deadlock at the end, a limit beyond the search, and a constraint without effect."""
     run = run_of(
         "var m: map[0..3, bool] = [false for k in 0..3]\n"
         "action up(k in 0..3):\n    require not m[k]\n    m[k] = true\n"
@@ -85,12 +87,14 @@ def test_a_limit_and_a_constraint(limits: Limits) -> None:
 
 
 def some_checks() -> list[ShippedCheck]:
-    """The first checks of every model that are neither slow nor large; of ports, of two."""
+    """The first checks of every model that are neither slow nor large; of ports, only two."""
     return [
         check
         for path in MODELS
         if MANY or not is_port(path) or path.stem in {"paxos", "spanning_tree"}
-        for check in [one for one in quick(path, MOST_STATES) if one.engine is None][:MOST_CHECKS]
+        for check in [check_ for check_ in quick(path, MOST_STATES) if check_.engine is None][
+            :MOST_CHECKS
+        ]
     ]
 
 
@@ -99,7 +103,7 @@ def some_checks() -> list[ShippedCheck]:
     [
         pytest.param(shipped, partitions, id=f"{shipped}-{partitions}")
         for number, shipped in turn([*enumerate(some_checks())], 0, 3)
-        for partitions in (PARTITIONS if MANY else (some(number // 3),))
+        for partitions in (PARTITIONS if MANY else (partitions_of(number // 3),))
     ],
 )
 def test_shipped_checks(shipped: ShippedCheck, partitions: int) -> None:

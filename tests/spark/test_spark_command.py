@@ -1,4 +1,4 @@
-"""The engine as the command and the Python interface use it."""
+"""The engine in the command and in the Python interface."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.spark import faults
-from tests.spark.clusters import HERE, SETTINGS, behind
+from tests.spark.clusters import HERE, SETTINGS, from_level
 from tests.support.agreement import assert_same, run_of
 from tests.support.command import run
 from tests.support.paths import ROOT
@@ -24,10 +24,10 @@ SET = [word for name, value in SETTINGS for word in ("--spark-conf", f"{name}={v
 
 
 def figures(text: str) -> list[dict[str, object]]:
-    """A report without what differs from run to run."""
+    """A report without the values that vary between runs."""
     checks: list[dict[str, object]] = json.loads(text)["checks"]
     varying = ("engine", "seconds", "states_per_second", "peak_bytes", "workers")
-    return [{k: v for k, v in one.items() if k not in varying} for one in checks]
+    return [{k: v for k, v in check.items() if k not in varying} for check in checks]
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -35,9 +35,9 @@ def test_the_command(tmp_path: Path) -> None:
     words = ("check", str(path), "--format", "json", "--no-progress")
     wanted = run(*words, folder=tmp_path)
     cluster = ("--engine", "spark", "--master", HERE, *SET, "--partitions", "2")
-    found = run(*words, *cluster, folder=tmp_path)
-    assert (found.code, found.stderr) == (wanted.code, "")
-    assert figures(found.stdout) == figures(wanted.stdout)
+    ran = run(*words, *cluster, folder=tmp_path)
+    assert (ran.code, ran.stderr) == (wanted.code, "")
+    assert figures(ran.stdout) == figures(wanted.stdout)
 
 
 def test_a_bad_setting_is_one_line(tmp_path: Path) -> None:
@@ -45,14 +45,14 @@ def test_a_bad_setting_is_one_line(tmp_path: Path) -> None:
     command = (*COMMAND, "check", TWO_PHASES)
     ran = finished(*command, str(ROOT / "models/classics/die_hard.fence"), *words)
     assert ran.returncode == 151
-    # Of several checks the first one tells it, and no other is tried.
+    # Only the first check reports the error; the others are not tried.
     assert ran.stderr.count("error[F034]: ") == ran.stderr.count("error[") == 1
     assert "Master must either be yarn or start with spark, k8s, or local" in ran.stderr
     assert "\tat " not in ran.stderr
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "message"),
     [
         (None, "which has no bin/java"),
         ('openjdk version "11.0.2" 2020-01-14', "is Java 11; install"),
@@ -60,7 +60,7 @@ def test_a_bad_setting_is_one_line(tmp_path: Path) -> None:
         ("no version", 'says "no version"'),
     ],
 )
-def test_without_a_java_that_will_do(version: str | None, told: str, tmp_path: Path) -> None:
+def test_without_a_suitable_java(version: str | None, message: str, tmp_path: Path) -> None:
     if version is not None:
         java = tmp_path / "bin" / "java"
         java.parent.mkdir()
@@ -70,11 +70,11 @@ def test_without_a_java_that_will_do(version: str | None, told: str, tmp_path: P
     ran = finished(*COMMAND, *words, JAVA_HOME=str(tmp_path))
     assert ran.returncode == 151
     assert ran.stderr.startswith('error[F030]: the engine "spark" cannot run here (it needs Java')
-    assert told in ran.stderr
+    assert message in ran.stderr
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_session_that_is_there() -> None:
+def test_an_existing_session() -> None:
     spark = session.connect(Cluster(HERE, 2, SETTINGS))
     result = fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session=spark)
     assert result.as_expected, str(result)
@@ -92,4 +92,4 @@ def test_the_package_is_shipped() -> None:
     (origin,) = spark.parallelize([0], 1).map(faults.origin).collect()
     assert f"fencepost-{fencepost.__version__}.zip" in origin
     search = run_of(Path(TWO_PHASES), "three")
-    assert_same(search.by(Local()), search.by(Spark(cluster, behind(4))), "shipped")
+    assert_same(search.by(Local()), search.by(Spark(cluster, from_level(4))), "shipped")

@@ -1,7 +1,5 @@
 # pyright: basic
-"""Recordings compared on clusters of this machine: what is found is what is found without Spark,
-report and all.
-"""
+"""Recordings compared on local clusters: results and reports equal those without Spark."""
 
 from __future__ import annotations
 
@@ -30,8 +28,8 @@ TEXT = written({name: events for name, (events, _, _) in HISTORIES.items()})
 
 
 def words(master: str, settings: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    given = [word for name, value in settings for word in ("--spark-conf", f"{name}={value}")]
-    return ("--engine", "spark", "--master", master, *given)
+    options = [word for name, value in settings for word in ("--spark-conf", f"{name}={value}")]
+    return ("--engine", "spark", "--master", master, *options)
 
 
 # So that files of some size are read in several blocks.
@@ -39,10 +37,10 @@ IN_BLOCKS = (*SETTINGS, ("spark.sql.files.maxPartitionBytes", "100k"))
 ON_SPARK = words(HERE, IN_BLOCKS)
 
 
-def both(folder: Path, *given: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
+def both(folder: Path, *arguments: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
     """The command without Spark, and with it."""
-    plain = run("conform", mapping, *given, folder=folder)
-    return plain, run("conform", mapping, *given, *ON_SPARK, folder=folder)
+    plain = run("conform", mapping, *arguments, folder=folder)
+    return plain, run("conform", mapping, *arguments, *ON_SPARK, folder=folder)
 
 
 def test_the_toy(tmp_path: Path) -> None:
@@ -55,27 +53,29 @@ def test_the_toy(tmp_path: Path) -> None:
     )
     (folder / "logs" / "c").write_text("no event", encoding="utf-8")
     (folder / "a.jsonl").write_text("\ufeff" + "".join(lines[30:])[:-1], encoding="utf-8")
-    plain, found = both(folder, "logs", "a.jsonl", "logs/c.jsonl.gz")
+    plain, on_spark = both(folder, "logs", "a.jsonl", "logs/c.jsonl.gz")
     assert (plain.code, plain.stderr) == (15, "")
-    assert found == plain
+    assert on_spark == plain
 
 
 def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
-    """Each is named with its place, and the others are judged, as without Spark."""
+    """Each unreadable line is located, and other lines are judged, as without Spark."""
     folder = folder_with(tmp_path)
     for n, (line, _) in enumerate(DAMAGE.values()):
         (folder / f"{n:02}.jsonl").write_bytes(TEXT.encode() + b" \n" + line + TEXT.encode())
     many = b"".join(b"nonsense %d\n" % n for n in range(30))
     (folder / "many.jsonl").write_bytes(many + TEXT.encode())
     names = sorted(path.name for path in folder.glob("*.jsonl"))
-    plain, found = both(folder, *names, "missing.jsonl", "--format", "json")
+    plain, on_spark = both(folder, *names, "missing.jsonl", "--format", "json")
     assert plain.code == 151
     assert "many.jsonl: 10 more lines cannot be read" in plain.stderr
-    assert found == plain
+    assert on_spark == plain
 
 
-def test_what_spark_passes_over_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hadoop skips a line that is longer than a limit, and Spark the rest of a broken file."""
+def test_lines_that_spark_skips_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hadoop skips lines beyond a limit, and Spark the rest of a broken file."""
     monkeypatch.setattr(files, "MOST_HELD", 1 << 12)
     folder = folder_with(tmp_path)
     whole = TEXT.encode()
@@ -87,15 +87,15 @@ def test_what_spark_passes_over_is_missed(tmp_path: Path, monkeypatch: pytest.Mo
     names = [
         f"{name}.jsonl{end}" for name, end in zip("abcd", ("", ".gz", ".gz", ".gz"), strict=True)
     ]
-    found = run("conform", "map.fence", *names, *ON_SPARK, folder=folder)
-    assert found.code == 151
-    told = [line for line in found.stderr.splitlines() if line.startswith("error")]
-    assert told[0] == "error[F047]: a.jsonl: a line is longer than 4,096 bytes"
-    assert told[1] == "error[F047]: b.jsonl.gz: a line is longer than 4,096 bytes"
-    assert told[2].startswith("error[F047]: c.jsonl.gz:")
-    assert told[2].endswith("the compressed file ends too early; what stands before is judged")
-    assert told[3].startswith("error[F047]: d.jsonl.gz:1: ")
-    assert len(told) == 4
+    ran = run("conform", "map.fence", *names, *ON_SPARK, folder=folder)
+    assert ran.code == 151
+    errors = [line for line in ran.stderr.splitlines() if line.startswith("error")]
+    assert errors[0] == "error[F047]: a.jsonl: a line is longer than 4,096 bytes"
+    assert errors[1] == "error[F047]: b.jsonl.gz: a line is longer than 4,096 bytes"
+    assert errors[2].startswith("error[F047]: c.jsonl.gz:")
+    assert errors[2].endswith("the compressed file ends too early; what stands before is judged")
+    assert errors[3].startswith("error[F047]: d.jsonl.gz:1: ")
+    assert len(errors) == 4
     assert (
         "both"
         in run("conform", "map.fence", *names, *ON_SPARK, "--format", "json", folder=folder).stdout
@@ -111,10 +111,10 @@ def test_what_spark_passes_over_is_missed(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_recordings_of_brokers(name: str, spec: str, check: str, tmp_path: Path) -> None:
     path = RECORDINGS / f"{name}.jsonl.gz"
-    given = (str(path), "--check", check, "--max-states", "2000")
-    plain, found = both(tmp_path, *given, mapping=str(MODELS / f"{spec}.fence"))
+    arguments = (str(path), "--check", check, "--max-states", "2000")
+    plain, on_spark = both(tmp_path, *arguments, mapping=str(MODELS / f"{spec}.fence"))
     assert plain.code in (0, 15, 3)
-    assert found == plain
+    assert on_spark == plain
 
 
 BY = """\
@@ -132,8 +132,8 @@ input stalled(client: client) from server: m.Server.expire
 """
 
 
-def test_lines_that_others_give_to_a_history(tmp_path: Path) -> None:
-    """One field names one history, another two: lines with neither are of no history."""
+def test_lines_assigned_by_other_lines(tmp_path: Path) -> None:
+    """If one field names one history and another names two, lines with neither belong to none."""
     folder = folder_with(tmp_path, BY)
     keys: list[int | str] = [3, -20, -3, "b", "3", 10, "ä", 10**40]
     lines: list[dict[str, Any]] = []
@@ -145,17 +145,17 @@ def test_lines_that_others_give_to_a_history(tmp_path: Path) -> None:
     random.Random(3).shuffle(lines)
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "r.jsonl").write_text(text, encoding="utf-8")
-    plain, found = both(folder, "r.jsonl", "--format", "json")
+    plain, on_spark = both(folder, "r.jsonl", "--format", "json")
     assert plain.code == 151
     alone = next(n for n, line in enumerate(lines, 1) if line.keys() == {"lock", *WRITE})
     assert f'r.jsonl:{alone}: lock "3" belongs to the histories 3 and 3' in plain.stderr
     assert json.loads(plain.stdout)["strays"] > 0
-    assert [one["key"] for one in json.loads(plain.stdout)["histories"]][:3] == [-20, -3, 3]
-    assert found == plain
+    assert [history["key"] for history in json.loads(plain.stdout)["histories"]][:3] == [-20, -3, 3]
+    assert on_spark == plain
 
 
 def test_tables(tmp_path: Path) -> None:
-    """Parquet in, and Parquet out."""
+    """Parquet as input and as output."""
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
     spark = SparkSession(session.connect(Cluster(HERE, None, IN_BLOCKS)))
@@ -170,12 +170,12 @@ def test_tables(tmp_path: Path) -> None:
     plain = run("conform", "map.fence", "s.jsonl", folder=folder)
     saved = ("--results", "out/verdicts")
     (folder / "out").mkdir()
-    found = run("conform", "map.fence", "s.parquet", *ON_SPARK, *saved, folder=folder)
-    assert found == plain
-    told = spark.read.parquet(str(folder / "out" / "verdicts" / "histories")).collect()
+    on_spark = run("conform", "map.fence", "s.parquet", *ON_SPARK, *saved, folder=folder)
+    assert on_spark == plain
+    rows = spark.read.parquet(str(folder / "out" / "verdicts" / "histories")).collect()
     expected = {name: (HISTORIES[name][1], HISTORIES[name][2]) for name in numbers}
-    assert {row.history: (row.verdict, row.read) for row in told} == {
-        name: one for name, one in expected.items() if name != "nothing"
+    assert {row.history: (row.verdict, row.read) for row in rows} == {
+        name: expected_result for name, expected_result in expected.items() if name != "nothing"
     }
     coverage = spark.read.parquet(str(folder / "out" / "verdicts" / "coverage")).collect()
     counts = {(row.kind, row.name): row["count"] for row in coverage}
@@ -190,7 +190,7 @@ def test_tables(tmp_path: Path) -> None:
 
 
 def test_a_long_history_among_many(tmp_path: Path) -> None:
-    """Most lines have one key; there are more tasks than histories."""
+    """Most lines have one key, and there are more tasks than histories."""
     folder = folder_with(tmp_path)
     lines = [{"file": "long", **GRANT}] + [{"file": "long", **WRITE}] * 3000
     lines += [{"file": n, **GRANT} for n in range(40)]
@@ -200,25 +200,25 @@ def test_a_long_history_among_many(tmp_path: Path) -> None:
     (folder / "r.jsonl").write_text("".join(text), encoding="utf-8")
     plain = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert "error[F047]: r.jsonl:2503: no field" in plain.stderr
-    given = (*ON_SPARK, "--partitions", "64")
-    assert run("conform", "map.fence", "r.jsonl", *given, folder=folder) == plain
+    options = (*ON_SPARK, "--partitions", "64")
+    assert run("conform", "map.fence", "r.jsonl", *options, folder=folder) == plain
 
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
-    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--save-states", "x")):
-        ran = run("conform", "map.fence", "r.jsonl", *given, folder=folder)
+    for options in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--save-states", "x")):
+        ran = run("conform", "map.fence", "r.jsonl", *options, folder=folder)
         assert (ran.code, ran.stderr.startswith("error[F032]: --")) == (151, True)
 
 
-def test_an_executor_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
     plain = run("conform", "map.fence", "r.jsonl", folder=folder)
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "judged", partial(faults.kills_its_executor_judging, done))
     cluster = words(TWO_EXECUTORS, OF_TWO_EXECUTORS)
-    found = run("conform", "map.fence", "r.jsonl", *cluster, "--partitions", "4", folder=folder)
+    on_spark = run("conform", "map.fence", "r.jsonl", *cluster, "--partitions", "4", folder=folder)
     assert done.exists()
-    assert found == plain
+    assert on_spark == plain

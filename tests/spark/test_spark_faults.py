@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster changes nothing in the result."""
+"""Failures of a cluster do not change the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VERIFICATION = ROOT / "models/kafka/verification_race.fence"
 
 
 def searched(path: Path, name: str) -> tuple[Run, Observed]:
-    """A check, and what comes of it on this machine."""
+    """A check, and its result on this machine without Spark."""
     run = run_of(path, name)
     return run, run.by(Local())
 
@@ -58,16 +58,14 @@ def test_a_session_that_ends() -> None:
     spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
     try:
         with pytest.raises(Rejected, match=r"F034.*Spark gave up: "):
-            # As where a master is gone: Python does not know.
+            # As if a master vanished: Python is not notified.
             run.by(on(2, watch=lambda _: spark._jsc.sc().stop()))
     finally:
         spark.stop()
 
 
 @pytest.mark.parametrize("level", [2, 5, 9])
-def test_an_executor_that_is_killed(
-    level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_executor(level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, wanted = searched(TWO_PHASES, "three")
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "expand", partial(faults.kills_its_executor, done, level))
@@ -86,7 +84,7 @@ def test_an_executor_killed_on_the_way_to_a_violation(
     assert done.exists()
 
 
-def test_tasks_that_are_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speculative_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, wanted = searched(TWO_PHASES, "three")
     monkeypatch.setattr(tasks, "merge", partial(faults.is_slow, tmp_path / "slow", 0))
     assert_same(wanted, run.by(on_two_executors(4)), "speculation")
@@ -97,11 +95,14 @@ def test_each_process_compiles_once() -> None:
     run, wanted = searched(TWO_PHASES, "three")
     processes: dict[int, list[int]] = {}
 
-    def watch(found: Sequence[Merged]) -> None:
-        expanded = [one.expanded for one in found if one.expanded is not None]
+    def watch(merges: Sequence[Merged]) -> None:
+        expanded = [merge.expanded for merge in merges if merge.expanded is not None]
         assert len(expanded) == 2, "of two cores each has one task"
-        told = [*(one.process for one in found), *(one.process for one in expanded)]
-        for process, compiled in told:
+        compilations = [
+            *(merge.process for merge in merges),
+            *(merge.process for merge in expanded),
+        ]
+        for process, compiled in compilations:
             processes.setdefault(process, []).append(compiled)
 
     assert_same(wanted, run.by(on(7, watch=watch)), "compilations")
@@ -111,7 +112,7 @@ def test_each_process_compiles_once() -> None:
         assert len({*counts}) == 1
 
 
-def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
+def test_blocks_near_an_rdd_do_not_read_it() -> None:
     spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
 
     def some(number: int, _: Iterable[int]) -> Iterable[bytes]:
@@ -120,22 +121,22 @@ def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
     def keyed() -> Blocks:
         return blocks.sent(spark.parallelize(range(3), 3).mapPartitionsWithIndex(some), 3)
 
-    there = blocks.kept(keyed())
-    assert blocks.count(there) == 3
-    assert blocks.count(blocks.near(there)) == 0
+    stored = blocks.kept(keyed())
+    assert blocks.count(stored) == 3
+    assert blocks.count(blocks.near(stored)) == 0
     alone: Any = keyed()
-    together: Any = spark.union([blocks.near(there), keyed()])
-    # Were the partitioner lost, there would be twice as many.
+    together: Any = spark.union([blocks.near(stored), keyed()])
+    # Without the partitioner there would be twice as many.
     assert together.getNumPartitions() == 3
     assert blocks.count(together) == 3
     places = spark._jsc.sc().getPreferredLocs
     assert places(alone._jrdd.rdd(), 0).isEmpty()
     assert not places(together._jrdd.rdd(), 0).isEmpty()
-    there.unpersist()
+    stored.unpersist()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("x\nModuleNotFoundError: No module named 'llvmlite.ir'\n", "has no module llvmlite"),
         ("ModuleNotFoundError: No module named 'fencepost'", "--ship-package"),
@@ -148,8 +149,8 @@ def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
         ),
     ],
 )
-def test_what_is_told_of_a_failure(text: str, told: str) -> None:
-    assert told in str(gave_up(Failed(text)))
+def test_messages_of_failures(text: str, message: str) -> None:
+    assert message in str(gave_up(Failed(text)))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_java_has_one_collector(
     assert ("-XX:+UseParallelGC" in session.java_here(conf)) is ours
 
 
-def test_the_reason_is_our_own_where_there_is_one() -> None:
+def test_our_own_exception_is_the_reason() -> None:
     text = (
         "org.apache.spark.SparkException: Job aborted\n"
         "fencepost.checker.spark.records.Incomplete: task 1 got 3 successors from 1 tasks\n"

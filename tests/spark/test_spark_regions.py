@@ -1,6 +1,6 @@
-"""All values of a symbolic constant, searched on the cluster: the regions that `local` finds.
+"""All values of a symbolic constant, searched on the cluster: the same regions as `local`.
 
-``FENCEPOST_SPARK_CHECKS`` has all specs searched, with 1, 2 and 7 partitions.
+``FENCEPOST_SPARK_CHECKS`` selects all specs, with 1, 2 and 7 partitions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.spark.clusters import behind, on
+from tests.spark.clusters import from_level, on
 from tests.support.agreement import run_of
 from tests.support.comparisons import outline, regions_of
 from tests.support.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, RegionSpec
@@ -19,7 +19,7 @@ from fencepost.spec.text.problem import Rejected
 ALL = "FENCEPOST_SPARK_CHECKS" in os.environ
 PARTITIONS = (1, 2, 7) if ALL else (2,)
 CHOSEN = ("trap", "messages that are equal", "the order of records")
-"""Two values that coincide; terms inside messages, and where their order shows."""
+"""Two values that coincide; terms inside messages, and a visible order of terms."""
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)
@@ -28,14 +28,14 @@ CHOSEN = ("trap", "messages that are equal", "the order of records")
 )
 def test_the_regions_of_local(spec: RegionSpec, partitions: int) -> None:
     wanted = regions_of(run_of(spec.text), Local())
-    found = regions_of(run_of(spec.text), on(partitions, behind(1)))
-    assert outline(found) == outline(wanted)
-    assert [(r.ranges, r.value, outline(r.outcome)) for r in found.regions] == [
+    outcome = regions_of(run_of(spec.text), on(partitions, from_level(1)))
+    assert outline(outcome) == outline(wanted)
+    assert [(r.ranges, r.value, outline(r.outcome)) for r in outcome.regions] == [
         (r.ranges, r.value, outline(r.outcome)) for r in wanted.regions
     ]
 
 
-def test_what_is_refused_on_the_way() -> None:
+def test_refusals_during_the_search() -> None:
     _, code, _, lines = REFUSED_ON_THE_WAY[0]
     with pytest.raises(Rejected, match=code):
-        regions_of(run_of(f"{PRELUDE}{lines}\n"), on(2, behind(1)))
+        regions_of(run_of(f"{PRELUDE}{lines}\n"), on(2, from_level(1)))

@@ -1,4 +1,4 @@
-"""A driver that is killed leaves a checkpoint from which another one goes on."""
+"""A killed driver leaves a checkpoint, and another driver resumes from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERIFICATION = ROOT / "models/kafka/verification_race.fence"
 
 
 def levels(folder: Path) -> int:
-    """How many levels have been saved."""
+    """The number of saved levels."""
     return len([*folder.glob("manifest-*.json")])
 
 
@@ -34,7 +34,7 @@ def levels(folder: Path) -> int:
     ("path", "name", "partitions"),
     [(TWO_PHASES, "three", 5), (VERIFICATION, "unchecked_s12", 2)],
 )
-def test_a_driver_that_is_killed(path: Path, name: str, partitions: int, tmp_path: Path) -> None:
+def test_a_killed_driver(path: Path, name: str, partitions: int, tmp_path: Path) -> None:
     run = run_of(path, name)
     wanted = run.by(Local())
     words = ("-m", "tests.spark.resumed", str(tmp_path), "checkpoint", str(path), name)
@@ -44,17 +44,17 @@ def test_a_driver_that_is_killed(path: Path, name: str, partitions: int, tmp_pat
             time.sleep(0.05)
     before = levels(tmp_path)
     assert before < wanted.depth - 1
-    # Something half-written is passed by.
+    # Incomplete files are skipped.
     (tmp_path / "manifest-999999.json").write_bytes(b'{"crc32": 1, "manifest": "{')
     (tmp_path / "states-000009-left").mkdir()
     assert_same(wanted, saved(run, str(tmp_path), "resume", partitions), "resumed")
     assert levels(tmp_path) > before
     assert not (tmp_path / "states-000009-left").exists()
-    # Another run goes on from the last level.
+    # Another run resumes from the last level.
     assert_same(wanted, saved(run, str(tmp_path), "resume", 1), "resumed again")
 
 
-def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_check(tmp_path: Path) -> None:
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
     run = run.within(depth=5)
@@ -67,7 +67,7 @@ def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
         saved(replace(run, keep_going=True), folder, "resume")
     with pytest.raises(Rejected, match=r"F035.*it belongs to the spec "):
         saved(run_of(VERIFICATION, "unchecked_s12"), folder, "resume")
-    # Nothing was touched, and the bound was none of the search itself.
+    # The folder was not changed, and the depth limit is not part of the checkpoint.
     deeper = run.within(depth=None)
     assert_same(deeper.by(Local()), saved(deeper, folder, "resume"), "deeper")
 
@@ -81,13 +81,15 @@ def test_a_damaged_checkpoint(tmp_path: Path) -> None:
     data = bytearray(part.read_bytes())
     data[-3] ^= 1
     part.write_bytes(data)
-    part.with_name(f".{part.name}.crc").unlink()  # The sum of Hadoop's own local file system.
+    part.with_name(f".{part.name}.crc").unlink()  # The checksum file of Hadoop's local file system.
     with pytest.raises(Rejected, match=r"F035.*a record of the checkpoint is damaged"):
         saved(run, str(folder), "resume")
 
 
-def test_who_has_signed_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another key is refused, unless it is accepted; and no setting of Spark holds the key."""
+def test_the_signature_of_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another key is refused unless it is accepted explicitly; no setting of Spark contains the
+    key.
+    """
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
     saved(run.within(depth=4), folder, "checkpoint")
@@ -104,7 +106,7 @@ def test_who_has_signed_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(Rejected, match=r"F035.*it was not signed with the key of this user"):
         saved(run, folder, "resume")
     for depth, unsigned in ((6, True), (7, False)):
-        # The second time the checkpoint is signed by this key, and the mark stays.
+        # At the second resumption the checkpoint has this key's signature, but the mark stays.
         start = outcome_of(run.within(depth=depth), Saving(folder, True, unsigned=unsigned)).resumed
         assert start is not None
         assert not start.signed

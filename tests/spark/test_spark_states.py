@@ -1,4 +1,4 @@
-"""The state graph that ``--save-states`` leaves, read back with Spark."""
+"""The state graph written by ``--save-states``, read back with Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark import faults
-from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS, behind
+from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS, from_level
 from tests.support.agreement import Run, run_of
 from tests.support.command import run as command
 from tests.support.examples import EXAMPLES
@@ -54,9 +54,9 @@ var by_point: map[Point, bool] = [false for p in Point]
 
 
 def saved(run: Run, folder: Path, engine: Spark | None = None) -> Outcome:
-    """What comes of a run that leaves its state graph in ``folder/graph``."""
+    """The outcome of a run that writes its state graph to ``folder/graph``."""
     cluster = Cluster(HERE, 3, SETTINGS, states=str(folder), title="graph")
-    engine = engine or Spark(cluster, behind(2))
+    engine = engine or Spark(cluster, from_level(2))
     outcome = run.outcome(engine)
     assert not list(folder.glob("_incomplete*"))
     return outcome
@@ -66,13 +66,13 @@ SHARED = Cluster(HERE, None, SETTINGS)
 
 
 def table(folder: Path, name: str, cluster: Cluster = SHARED) -> DataFrame:
-    """A table that was left in a folder."""
+    """A table that was written to a folder."""
     spark = SparkSession(session.connect(cluster))
     return spark.read.parquet(str(folder / name))
 
 
 def written(value: Any, kind: Type) -> str:
-    """What stands in a table, as the language writes the value: the way back, by types."""
+    """The value of a table cell in the notation of the language, by its type."""
     match kind:
         case types.Bool():
             return "true" if value else "false"
@@ -83,12 +83,12 @@ def written(value: Any, kind: Type) -> str:
             return value
         case types.Union(variants=variants):
             names = distinct((v.name for v in variants if v.fields), ("tag",))
-            places = iter(names)
+            names_left = iter(names)
             for variant in variants:
-                place = next(places) if variant.fields else None
+                name_ = next(names_left) if variant.fields else None
                 if variant.name == value.tag:
-                    carried = of_fields(value[place], variant.fields) if place else ""
-                    assert [n for n in names if value[n] is not None] == ([place] if place else [])
+                    carried = of_fields(value[name_], variant.fields) if name_ else ""
+                    assert [n for n in names if value[n] is not None] == ([name_] if name_ else [])
                     return variant.name + carried
             raise AssertionError(value)
         case types.Option(element):
@@ -98,11 +98,11 @@ def written(value: Any, kind: Type) -> str:
         case types.Seq(element) | types.Bag(element):
             return "[" + ", ".join(written(item, element) for item in value) + "]"
         case types.Map(key, item):
-            # A map of a table has no order, and no keys but scalars and text.
-            known = {str(k).lower() if isinstance(k, bool) else str(k): v for k, v in value.items()}
+            # A map of a table is unordered, and its keys are scalars or text.
+            texts = {str(k).lower() if isinstance(k, bool) else str(k): v for k, v in value.items()}
             keys = [show(k, key) for k in types.values(key)]
-            assert known.keys() == {*keys}
-            return "[" + ", ".join(f"{k}: {written(known[k], item)}" for k in keys) + "]"
+            assert texts.keys() == {*keys}
+            return "[" + ", ".join(f"{k}: {written(texts[k], item)}" for k in keys) + "]"
         case _:
             return str(value)
 
@@ -150,9 +150,9 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
     assert sum(step["from_id"] is None for step in steps) == statistics.generated - sum(
         statistics.transitions
     )
-    # All steps out of the states that were expanded, and the initial choices; by other code.
+    # All steps from expanded states, computed independently.
     whole = state_graph(run.model, 100_000)
-    known = {vertex.state: vertex.level for vertex in whole.vertices}
+    levels_of = {vertex.state: vertex.level for vertex in whole.vertices}
     names = {
         vertex.state: "".join(f"{word:016x}" for word in layout.encode(vertex.state))
         for vertex in whole.vertices
@@ -160,10 +160,10 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
     wanted: Counter[tuple[str, str]] = Counter()
     for edge in whole.edges:
         source, target = whole.vertices[edge.source].state, whole.vertices[edge.target].state
-        if known[source] < len(statistics.transitions):
+        if levels_of[source] < len(statistics.transitions):
             wanted[names[source], names[target]] += len(edge.labels)
-    found = Counter((s["from_id"], s["to_id"]) for s in steps if s["from_id"] is not None)
-    assert found == wanted
+    found_steps = Counter((s["from_id"], s["to_id"]) for s in steps if s["from_id"] is not None)
+    assert found_steps == wanted
     actions = Counter(step["action"] for step in steps if step["from_id"] is not None)
     assert actions == Counter(
         {
@@ -172,7 +172,7 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
             if times
         }
     )
-    # Only what lies outside a constraint, or behind the last level, is no row of its own.
+    # Only states outside a constraint or beyond the last level have no row.
     outside = {step["to_id"] for step in steps} - states.keys()
     assert len(outside) >= outcome.coverage.cut
     if outcome.coverage.cut == 0 and outcome.limit is None and not outcome.findings:
@@ -200,19 +200,19 @@ terminal: level == 2
 """
     )
     outcome = saved(run, tmp_path)
-    found = table(tmp_path / "graph", "states")
-    assert found.columns[:4] == ["id", "level", "level_", "Level__"]
-    assert dict(found.dtypes)["message"] == (
+    rows = table(tmp_path / "graph", "states")
+    assert rows.columns[:4] == ["id", "level", "level_", "Level__"]
+    assert dict(rows.dtypes)["message"] == (
         "struct<tag:string,Move:struct<to:struct<x:bigint,tag:string>,far:boolean>,"
         "tag_:struct<of:string>>"
     )
     layout = Layout(run.model)
-    for row in found.collect():
+    for row in rows.collect():
         digits = row["id"]
         state = layout.decode([int(digits[n : n + 16], 16) for n in range(0, len(digits), 16)])
         for variable, value, here in zip(run.model.variables, state, row[2:], strict=True):
             assert written(here, variable.type) == show(value, variable.type), variable.name
-    assert found.count() == outcome.statistics.distinct
+    assert rows.count() == outcome.statistics.distinct
     steps = {row["parameters"] for row in table(tmp_path / "graph", "transitions").collect()}
     assert "c: Green, x: -1" in steps
 
@@ -240,25 +240,27 @@ def test_the_query_of_the_page(tmp_path: Path) -> None:
         (folder,) = tmp_path.glob(f"*/{name}")
         spark.read.parquet(str(folder)).createOrReplaceTempView(name)
     answer = spark.sql(query[1])
-    told = [[cell.strip() for cell in line.strip("|").split("|")] for line in query[2].split("\n")]
-    assert told[0] == answer.columns
-    assert told[2:] == [[str(row[n]) for n in range(len(row))] for row in answer.collect()]
+    table_rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in query[2].split("\n")
+    ]
+    assert table_rows[0] == answer.columns
+    assert table_rows[2:] == [[str(row[n]) for n in range(len(row))] for row in answer.collect()]
 
 
-def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_existing_files_are_left_alone(tmp_path: Path) -> None:
     run = run_of(EXAMPLES[0].text)
     saved(run, tmp_path)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     with pytest.raises(Rejected, match=r"F036.*graph: it is there already, and not empty"):
         saved(run, tmp_path)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-    # A folder that is empty will do.
+    # An empty folder is accepted.
     (tmp_path / "other" / "graph").mkdir(parents=True)
     saved(run, tmp_path / "other")
     assert table(tmp_path / "other" / "graph", "states").count() == 3
 
 
-def test_who_saves_no_states(tmp_path: Path) -> None:
+def test_runs_that_cannot_save_states(tmp_path: Path) -> None:
     spec = tmp_path / "any.fence"
     spec.write_text("const N: int8 = any\nvar n: int8 = N\naction up: n += 1\n", encoding="utf-8")
     ran = command("check", str(spec), "--save-states", "here", folder=tmp_path)
@@ -294,8 +296,8 @@ def test_an_executor_killed_while_saving(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(graph_rows, "transitions", rows)
     folder = tmp_path / "tables"
     cluster = Cluster(TWO_EXECUTORS, 4, OF_TWO_EXECUTORS, states=str(folder), title="graph")
-    outcome = saved(run, folder, Spark(cluster, behind(9)))
+    outcome = saved(run, folder, Spark(cluster, from_level(9)))
     assert done.exists()
     wanted = (outcome.statistics.distinct, outcome.statistics.generated)
-    places = ("states", "transitions")
-    assert tuple(table(folder / "graph", place, cluster).count() for place in places) == wanted
+    names = ("states", "transitions")
+    assert tuple(table(folder / "graph", name, cluster).count() for name in names) == wanted
