@@ -44,7 +44,7 @@ next level to its own.
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Probably between ``low`` and ``high`` states; ``high`` is None if there is no upper bound."""
+    """Probably between ``low`` and ``high`` states; ``high`` is None without an upper bound."""
 
     low: int
     high: int | None

@@ -173,13 +173,13 @@ class Fit:
 class Finding:
     """A problem: what failed, where, and a shortest trace to it.
 
-    ``property`` is the index of the property; None for a deadlock, assertion, evaluation error or
-    assumption. ``depth`` is defined in docs/language.md section 10. ``instance`` holds the values
-    of the quantified variables for which the property fails, with their names. ``failing`` is the
-    innermost false part of the property. ``blocked`` explains a deadlock. ``constants`` are the
+    ``property`` is the index of the property, or None for a deadlock, assertion, evaluation error
+    or assumption. ``depth`` is defined in docs/language.md section 10. ``instance`` holds the
+    values of the quantified variables that make the property fail, with their names. ``failing`` is
+    the innermost false part of the property. ``blocked`` explains a deadlock. ``constants`` are the
     values of symbolic constants in the trace, by path. ``index`` orders problems of one kind at the
     same depth, see `account.Candidate`. ``fair`` explains why an infinite trace satisfies the
-    fairness constraints, and ``since`` is the position from which the failing part fails.
+    fairness constraints, and ``since`` is the position where the failing part starts to fail.
     ``misfit`` explains a violated refinement. ``fit`` is set for a scenario; if the scenario is
     satisfied, the verdict is OK.
     """
@@ -285,7 +285,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The checkpoint from which a search was resumed: its folder and its number of levels."""
+    """The checkpoint that a search was resumed from: its folder and its number of levels."""
 
     place: str
     levels: int

@@ -51,7 +51,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why there is no usable key, as a clause."""
+    """The reason why the key is unusable, as a clause."""
 
     reason: str
 

@@ -1,10 +1,10 @@
-"""Data classes as the library `dataclasses` makes them, in a fraction of the time.
+"""A faster implementation of `dataclasses`.
 
-A check loads hundreds of them, and for each the library writes and compiles six functions. Here
-frozen classes with slots share what they can, and a function that depends on the fields is compiled
-when it is first called, which for most of them is never. Objects are made in less time, too, and
-know their hash once it was asked for. To type checkers, and to `fields`, `replace` and `pickle`,
-the classes are what the library makes.
+A check loads hundreds of data classes, and the standard library writes and compiles six functions
+for each. Here frozen classes with slots share functions as far as possible, and a function that
+depends on the fields is compiled when it is first called, which for most of them never happens.
+Objects are also created faster, and cache their hash. Type checkers, `fields`, `replace` and
+`pickle` see ordinary data classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False, **others):
-        """As that of `dataclasses`, which makes whatever is not frozen or has other options."""
+        """Like that of `dataclasses`, which handles all classes that are not frozen or have other
+        options.
+        """
         if not (frozen and slots) or others:
             return dataclasses.dataclass(
                 cls, frozen=frozen, slots=slots, eq=eq, kw_only=kw_only, **others
@@ -28,7 +30,7 @@ else:
         return record(cls, eq, kw_only)
 
     def replace(record, /, **changes):
-        """As that of `dataclasses`, for whatever it takes."""
+        """Like that of `dataclasses`, for any of its arguments."""
         cls = record.__class__
         names = cls.__dict__.get(_INIT)
         if names is None:
@@ -42,54 +44,54 @@ else:
 __all__ = ["dataclass", "replace"]
 
 _INIT = "__record_init__"
-"""The names of the fields by which an object is made, in an attribute of the class."""
+"""The names of the fields that the constructor takes, in an attribute of the class."""
 _HASH = "_hash"
-"""The slot for a hash that is known: it is no field, and not pickled, as another process may have
-another.
+"""The slot for the cached hash. It is not a field, and not pickled, since another process may
+compute another hash.
 """
 
 
 def record(cls: type[Any], eq: bool, kw_only: bool) -> type[Any]:
-    # Where there is no docstring the library writes one, which takes as long as all the rest.
+    # The library writes a docstring for a class without one, which takes as long as the rest.
     cls.__doc__ = cls.__doc__ or cls.__name__
     own = set(vars(cls))
     plain = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
     fields = dataclasses.fields(plain)
-    made = _with_slots(plain, [field.name for field in fields], eq)
-    setattr(made, _INIT, tuple(field.name for field in fields if field.init))
-    functions = _frozen(made, tuple(field.name for field in fields))
-    functions["__init__"] = _later(made, "__init__", lambda: _init(made, fields))
+    slotted = _with_slots(plain, [field.name for field in fields], eq)
+    setattr(slotted, _INIT, tuple(field.name for field in fields if field.init))
+    functions = _frozen(slotted, tuple(field.name for field in fields))
+    functions["__init__"] = _later(slotted, "__init__", lambda: _init(slotted, fields))
     functions["__repr__"] = _repr
     if eq:
         compared = [field.name for field in fields if field.compare]
-        functions["__eq__"] = _later(made, "__eq__", lambda: _eq(compared))
+        functions["__eq__"] = _later(slotted, "__eq__", lambda: _eq(compared))
         hashed = [
             field.name for field in fields if (field.compare if field.hash is None else field.hash)
         ]
-        # Python itself leaves a None where a class has an ``__eq__`` of its own.
+        # Python itself sets ``__hash__`` to None in a class that defines ``__eq__``.
         if vars(cls).get("__hash__") is None:
             own.discard("__hash__")
-        functions["__hash__"] = _later(made, "__hash__", lambda: _hash(made, hashed))
+        functions["__hash__"] = _later(slotted, "__hash__", lambda: _hash(slotted, hashed))
     for name, function in functions.items():
         if name not in own:
-            setattr(made, name, function)
-    return made
+            setattr(slotted, name, function)
+    return slotted
 
 
 def _with_slots(cls: type[Any], names: Sequence[str], hashed: bool) -> type[Any]:
-    """The class again, with slots for its fields."""
+    """A copy of the class with slots for its fields."""
     inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
-    slots = tuple(one for one in (*names, *[_HASH] * hashed) if one not in inherited)
+    slots = tuple(name for name in (*names, *[_HASH] * hashed) if name not in inherited)
     left_out = {*names, "__dict__", "__weakref__"}
     namespace = {name: value for name, value in vars(cls).items() if name not in left_out}
     kind: Any = type(cls)
-    made: type[Any] = kind(cls.__name__, cls.__bases__, {**namespace, "__slots__": slots})
-    made.__qualname__ = cls.__qualname__
-    return made
+    slotted: type[Any] = kind(cls.__name__, cls.__bases__, {**namespace, "__slots__": slots})
+    slotted.__qualname__ = cls.__qualname__
+    return slotted
 
 
 def _frozen(cls: type[Any], names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """What keeps objects as they were made, and what pickles and copies them."""
+    """The methods that make objects immutable, and support pickling and copying."""
 
     def set_(self: Any, name: str, value: object) -> None:
         if type(self) is cls or name in names:
@@ -125,31 +127,31 @@ def _repr(self: Any) -> str:
 
 
 def _later(cls: type[Any], name: str, make: Callable[[], Callable[..., Any]]) -> Any:
-    """A function that puts the one that is made in its place when it is called."""
+    """A function that creates its replacement when it is called, and installs it in the class."""
 
-    def first(*given: Any, **by_name: Any) -> Any:
-        made = make()
-        made.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, made)
-        return made(*given, **by_name)
+    def first(*positional: Any, **by_name: Any) -> Any:
+        function = make()
+        function.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, function)
+        return function(*positional, **by_name)
 
     return first
 
 
 def _init(cls: type[Any], fields: Sequence[dataclasses.Field[Any]]) -> Callable[..., Any]:
-    known: dict[str, Any] = {"MISSING": dataclasses.MISSING}
+    globals_: dict[str, Any] = {"MISSING": dataclasses.MISSING}
     parameters: list[str] = []
     by_name: list[str] = []
     lines: list[str] = []
     for number, field in enumerate(fields):
-        # A slot is set in less time by its own function than by name.
-        known[f"set{number}"] = getattr(cls, field.name).__set__
+        # The function of the slot is faster than setting the attribute by name.
+        globals_[f"set{number}"] = getattr(cls, field.name).__set__
         value, default = field.name, ""
         if field.default is not dataclasses.MISSING:
-            known[f"default{number}"] = field.default
+            globals_[f"default{number}"] = field.default
             default = f"default{number}"
         elif field.default_factory is not dataclasses.MISSING:
-            known[f"make{number}"] = field.default_factory
+            globals_[f"make{number}"] = field.default_factory
             default = "MISSING"
             value = f"make{number}() if {field.name} is MISSING else {field.name}"
         if field.init:
@@ -162,7 +164,7 @@ def _init(cls: type[Any], fields: Sequence[dataclasses.Field[Any]]) -> Callable[
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     parameters += ["*", *by_name] if by_name else []
-    return _compiled("__init__", ["self", *parameters], lines or ["pass"], known)
+    return _compiled("__init__", ["self", *parameters], lines or ["pass"], globals_)
 
 
 def _eq(names: Sequence[str]) -> Callable[..., Any]:
@@ -189,11 +191,11 @@ def _tuple(owner: str, names: Sequence[str]) -> str:
 
 
 def _compiled(
-    name: str, parameters: Sequence[str], lines: Sequence[str], known: Mapping[str, Any]
+    name: str, parameters: Sequence[str], lines: Sequence[str], globals_: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """The function of these lines, in which ``known`` are the names that are no built-ins."""
+    """Compiles a function; ``globals_`` has the names that are not built in."""
     text = "\n ".join([f"def {name}({', '.join(parameters)}):", *lines])
-    namespace = dict(known)
+    namespace = dict(globals_)
     exec(text, namespace)
-    made: Callable[..., Any] = namespace[name]
-    return made
+    function: Callable[..., Any] = namespace[name]
+    return function

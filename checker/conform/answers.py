@@ -1,4 +1,4 @@
-"""Which fields of an event belong to its request and which to the answer, and what an answer tells
+"""The fields of an event that belong to its request or its answer, and what an answer tells
 about the latter.
 """
 

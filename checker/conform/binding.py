@@ -73,7 +73,7 @@ def names_in(read: Read) -> Iterator[Called]:
 class Names:
     """The names of one history, and their possible values.
 
-    ``lacking`` collects the bindings for which a run would have needed another value.
+    ``lacking`` collects the bindings that ran out of values in a run.
     """
 
     def __init__(self, declared: Sequence[Declared], called: Iterator[Called]) -> None:
@@ -135,7 +135,7 @@ class Names:
                 assert_never(read)
 
     def fits(self, read: Read, value: Value, bound: Bound) -> Iterator[Bound]:
-        """The extensions of a binding in which a field means ``value``."""
+        """The extensions of a binding that give a field the value ``value``."""
         match read, value:
             case Known(expected), _:
                 if expected == value:

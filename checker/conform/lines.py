@@ -311,7 +311,7 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """The lines of a file; None instead of a line that is too long, of which nothing is kept."""
+    """The lines of a file; None instead of a line that is too long, which is dropped."""
     while data := file.readline(MOST_BYTES + 1):
         if len(data) <= MOST_BYTES or data.endswith(b"\n"):
             yield data

@@ -32,7 +32,7 @@ class Effort:
 
     def lines(self, recording: Recording) -> int:
         """The number of events of a source that a search can reach, if each step shows one: every
-        layer visits a state, whatever the limit is.
+        layer visits a state, even if the limit is reached.
         """
         return self.states + self.last_layer(recording) + 2
 

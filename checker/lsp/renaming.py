@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 async def around(desk: Desk, view: View, meant: Iterable[Declaration]) -> list[View]:
-    """The views in which some declarations may be used, the given one first: specs in the open
+    """The views that may use some declarations, the given one first: specs in the open
     folders that contain the name, and the files of the declarations.
     """
     views = [view]

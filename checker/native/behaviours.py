@@ -101,7 +101,7 @@ class Behaviours:
         return None if best is None else best.lasso()
 
     def _products_of(self, property: int) -> list[Product]:
-        """The products for a property in which something may violate it. Their states count as
+        """The products for a property that may contain a violation. Their states count as
         wanted from now on. Raises `TooLarge`.
         """
         if property not in self._products:

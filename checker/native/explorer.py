@@ -384,8 +384,8 @@ def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> li
 def portions(
     stores: Sequence[Sequence[Piece]], source: int, entry_bytes: int
 ) -> Iterator[list[Piece]]:
-    """The states that one worker found in a level, in portions, roughly in the order in which they
-    were found.
+    """The states that one worker found in a level, in portions, roughly in the order of their
+    discovery.
 
     Each portion takes a proportional share from each store.
     """

@@ -309,7 +309,7 @@ class Rows:
         try:
             for worker in workers:
                 worker.put(Word.COLLECTS, self._collect)
-                # There is no predecessor to search for, but the code that computes steps checks
+                # No predecessor is searched for, but the code that computes steps checks
                 # this first.
                 worker.aim(ctypes.addressof(self._units), 0)
             self._explorer.share(collect, len(states) >= CHUNK)

@@ -251,7 +251,7 @@ class _Component:
         )
 
     def counts(self, before: Spot, after: Spot) -> frozenset[int]:
-        """The units for which a step between two pairs counts."""
+        """The units served by a step between two pairs."""
         _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
         return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
 

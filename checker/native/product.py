@@ -1,10 +1,10 @@
 """The product of the state graph and an automaton: the pairs that can be reached, and the sets of
-pairs in which a fair behaviour can continue forever.
+pairs where a fair behaviour can stay forever.
 
 A pair of a state and a node is a bit of the state. A node without requirements that may wait
 forever needs no bit: its pair is reachable whenever the state is. Machine code carries bits along
-steps, and computes the steps of states with at least one bit only. Pairs from which no cycle can be
-reached are dropped; the others are split into components (`streett.py`).
+steps, and computes the steps of states with at least one bit only. Pairs that reach no cycle are
+dropped; the others are split into components (`streett.py`).
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class Product:
             bits |= after
             opened[states] &= ~after
 
-    # ------------------------------------------------------------ where it can go on for ever
+    # ------------------------------------------------------------ fair cycles
 
     def has(self, words: Words, state: int, node: int) -> bool:
         """Whether a state has the bit of a node."""
@@ -278,7 +278,7 @@ class Product:
             words[states[nodes == node], bit // 64] |= np.uint64(1 << bit % 64)
 
     def fair(self, rows: Rows, rounds: Sequence[Round], units: Units) -> list[Fair]:
-        """The largest sets of pairs in which a behaviour can continue forever, fairly and without
+        """The largest sets of pairs where a behaviour can continue forever, fairly and without
         postponing a promise.
         """
         number = {node: index for index, group in enumerate(self.groups) for node in group}
@@ -351,8 +351,8 @@ class Product:
         return reached
 
     def _trim(self, rows: Rows, alive: Words) -> None:
-        """Drops some of the pairs from which no cycle can be reached. A behaviour can stay in a
-        state in which no unit is possible, so its pairs are kept.
+        """Drops some of the pairs that reach no cycle. A behaviour can stay in a state without
+        possible units, so its pairs are kept.
         """
         self.graph.memory.afford(2 * self.graph.states)
         some = filled(alive)
@@ -455,7 +455,7 @@ def _piece(bits: Words, first: int, size: int) -> Ids:
 
 
 def _groups(automaton: Automaton) -> Iterator[tuple[int, ...]]:
-    """The sets of nodes in which a run can stay forever without postponing a promise."""
+    """The sets of nodes where a run can stay forever without postponing a promise."""
     nodes = automaton.nodes
     ahead = [sum(1 << after for after in node.successors) for node in nodes]
     for middle in range(len(nodes)):  # Warshall's closure.

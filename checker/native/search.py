@@ -209,7 +209,7 @@ def _spilled(outcome: Outcome, search: LevelSearch, limits: Limits) -> Outcome:
 
 
 class _Opened(Protocol):
-    """The folder in which a search is saved: `saving.saver.Opened`."""
+    """The folder of a saved search: `saving.saver.Opened`."""
 
     def saver(self, states: LocalStates) -> Saver: ...
 
@@ -223,7 +223,7 @@ def _opened(
     layout: Layout,
     sizes: Sizes,
 ) -> _Opened | None:
-    """The folder in which the search is saved, or None. Raises `Rejected`."""
+    """The folder for saving the search, or None. Raises `Rejected`."""
     if request.saving is None:
         return None
     # Only runs that save pay for loading these libraries.

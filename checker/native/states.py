@@ -27,7 +27,7 @@ COMPRESSED_FROM = 1 << 17
 
 
 class PackedStates:
-    """What states in machine code have in common, wherever they are stored."""
+    """The common parts of states in machine code, in this process or on a cluster."""
 
     def __init__(self, account: Account, layout: Layout, sizes: Sizes) -> None:
         self.account = account

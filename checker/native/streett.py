@@ -1,7 +1,7 @@
-"""The sets of pairs of a state and a node in which a behaviour can continue forever, fairly:
+"""The sets of pairs of a state and a node where a behaviour can continue forever, fairly:
 Streett's recursion.
 
-A component in which a strong unit is possible but never taken is searched again without the pairs
+A component where a strong unit is possible but never taken is searched again without the pairs
 at which it is possible. A component that does not meet an acceptance condition is searched again
 without the pairs that require it.
 """
@@ -33,7 +33,7 @@ PAIR_BYTES = 40
 
 @dataclass(frozen=True, slots=True)
 class Fair:
-    """Pairs in which a behaviour can continue forever: state, node, and number of the component."""
+    """Pairs where a behaviour can continue forever: state, node, and number of the component."""
 
     states: Ids
     nodes: Numbers
@@ -108,7 +108,7 @@ class Streett:
         self._strong, self._weak = units.bits(True), units.bits(False)
 
     def fair(self, part: Part) -> Iterator[Fair]:
-        """Sets of pairs in which a behaviour can continue forever, fairly."""
+        """Sets of pairs where a behaviour can continue forever, fairly."""
         waiting = [part]
         memory = self._graph.memory
         self._decision.enter("components")
@@ -169,7 +169,7 @@ class Streett:
                 waiting.append(part.only(keep))
 
     def _goes_on(self, part: Part, count: int, of_pair: Numbers, inside: Flags) -> Flags:
-        """The components in which a behaviour can continue forever without postponing a promise."""
+        """The components where a behaviour can continue forever without postponing a promise."""
         good = np.zeros(count, np.bool_)
         good[of_pair[part.steps.sources[inside]]] = True
         good[of_pair[part.lingers]] = True
@@ -185,7 +185,7 @@ class Streett:
 def _taken(
     memory: Memory, component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int
 ) -> Words:
-    """For each component, the bits of the units for which a step within it counts."""
+    """For each component, the bits of the units served by a step within it."""
     counts = units > 0
     memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
     unit = units[counts].astype(np.int64) - 1

@@ -130,7 +130,7 @@ class Crew:
             thread.daemon = True
             try:
                 thread.start()
-            except RuntimeError:  # There is no room for its stack.
+            except RuntimeError:  # Its stack does not fit.
                 raise Exhausted from None
             self._tasks.append(tasks)
             self._threads.append(thread)

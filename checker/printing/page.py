@@ -87,7 +87,7 @@ class Page:
         return Page(width, self._paint)
 
     def beside(self, left: Page, right: Page, indent: int, gap: int) -> None:
-        """An empty page of another width, for `beside`."""
+        """An empty page of another width, for a second column."""
         rows = zip_longest(left.folded(), right.folded(), fillvalue=())
         for left_row, right_row in rows:
             pad = left.width + gap - sum(cells(text) for _, text in left_row)

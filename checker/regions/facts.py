@@ -1,4 +1,4 @@
-"""Observations of a symbolic constant in a search with terms, and the values for which they hold.
+"""Observations of a symbolic constant in a search with terms, and the values that satisfy them.
 
 A term is a constant, or E0 + k. In a run it is identified by its value and by whether it moves with
 E0: k is its value minus E0's value in this run, the *pilot*. In a machine type of w bits E0 + k
@@ -81,7 +81,7 @@ class Term:
             yield from _congruent(-(1 << (self.bits - 1)) - self.number, self.bits, low, high)
 
     def reaching(self, worth: int, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` for which its value is ``worth``."""
+        """The values of E0 in ``low..high`` that give it the value ``worth``."""
         if not self.moves:
             return
         start = worth - self.number
@@ -116,7 +116,7 @@ class Coincidence(Exception):
 
 
 def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high: int) -> Ranges:
-    """The values in ``low..high`` for which all observations made with the pilot hold as well.
+    """The values in ``low..high`` that satisfy all observations made with the pilot.
 
     Raises `Coincidence`.
     """
@@ -142,7 +142,7 @@ def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high:
 
 
 def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, high: int) -> Ranges:
-    """The values for which a comparison has the same outcome as with the pilot."""
+    """The values that give a comparison the same outcome as the pilot."""
 
     def outcome(value: int) -> bool:
         a, b = left.at(value), right.at(value)
@@ -160,7 +160,7 @@ def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, hig
 
 
 def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """The values for which different terms of one field have different values. Raises
+    """The values that keep different terms of one field different. Raises
     `Coincidence`.
     """
     moving = [term for term in terms if term.moves]
@@ -175,7 +175,7 @@ def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int
 
 
 def in_order(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """The values for which the terms of one field have the same order as with the pilot."""
+    """The values that keep the terms of one field in the same order as the pilot."""
     ascending = sorted(terms, key=lambda term: term.at(pilot))
     for less, greater in itertools.pairwise(ascending):
         ranges = common(ranges, comparison("<", less, greater, pilot, low, high))
@@ -183,8 +183,8 @@ def in_order(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: 
 
 
 def same_turn(worth: int, bits: int, pilot: int, low: int, high: int) -> Ranges:
-    """The values of E0 for which a term differs from E0 as with the pilot: it may wrap, but equally
-    often.
+    """The values of E0 that keep the difference between a term and E0: it may wrap, but the same
+    number of times.
     """
     term = term_of(worth, True, pilot, bits)
     beyond = worth - pilot

@@ -260,7 +260,7 @@ class Bench:
     # ------------------------------------------------------------ observations of one term
 
     def widened(self, part: Part, made: ir.Expr, body: ir.Expr) -> ir.Expr:
-        """``body``, in which a term of a machine type is converted to a wider type."""
+        """``body`` with a term of a machine type converted to a wider type."""
         bits = _width(part.type)
         assert bits is not None
         number = self.number(Widened(bits))

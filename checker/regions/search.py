@@ -1,8 +1,8 @@
 """A check for every value of a symbolic constant: one search for each region of its values.
 
-A value that no region covers is searched with twice: as it is, which gives the verdict, the counts
-and the trace; and with terms, which shows for what other values the search comes out alike. That
-the two agree is checked. It ends when the solver finds no value that is left.
+A value outside the regions found so far is searched twice: as a constant, which gives the verdict,
+counts and trace; and with terms, which shows the other values with the same outcome. Both must
+agree. The check ends when the solver finds no further value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluat
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_RANGES = 8
-"""The values that a constant can have are written as at most this many ranges."""
+"""The maximal number of ranges for the possible values of a constant."""
 
 
 class Covering(Protocol):
@@ -43,7 +43,9 @@ class Covering(Protocol):
 
 
 def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
-    """What keeps a model from being searched for all values of its symbolic constant at once."""
+    """The reasons why a model cannot be searched for all values of its symbolic constant at
+    once.
+    """
     first, *more = model.symbols
     if more:
         return [
@@ -63,17 +65,19 @@ def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
         prop = model.properties[number]
         if prop.abstract is None and prop.formula is None:
             continue
-        what = f'{prop.title} is not decided for all values of "{first.path}" at once'
+        message = f'{prop.title} is not decided for all values of "{first.path}" at once'
         note = (None, f'"--const {first.path}=VALUE" gives it a value')
-        return [Problem("F807", prop.span, what, (note,))]
+        return [Problem("F807", prop.span, message, (note,))]
     if isinstance(first.type, Bool | Enum):
         return []
-    found = lift(model, least(first.type), properties)
-    return found if isinstance(found, list) else []
+    lifted = lift(model, least(first.type), properties)
+    return lifted if isinstance(lifted, list) else []
 
 
 def example(model: Model, properties: frozenset[int]) -> Model:
-    """The model of one of the searches, to see what an engine makes of it. Raises `Rejected`."""
+    """The model of one of the searches, to examine its translation by an engine. Raises
+    `Rejected`.
+    """
     refused = problems(model, properties)
     if refused:
         raise Rejected(refused)
@@ -95,19 +99,20 @@ def search(engine: Engine, request: Request) -> Outcome:
     """The outcome for every value of the one symbolic constant, with the regions. ``engine`` visits
     states.
 
-    Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
+    Raises `Rejected` for parts that, during the search, turn out to prevent a search for all values
+    at once.
     """
     (symbol,) = request.model.symbols
-    known = before_search(Account(request))
-    if known is not None:
-        return known
+    early_outcome = before_search(Account(request))
+    if early_outcome is not None:
+        return early_outcome
     if isinstance(symbol.type, Bool | Enum):
         return _Regions(engine, request).one_by_one(tuple(values(symbol.type)))
     return _Regions(engine, request).all()
 
 
 class _Regions:
-    """One search. ``found`` are the regions, ``covered`` is what they hold, ``limit`` cut it."""
+    """One check. ``found`` are the regions, ``covered`` is their union, ``limit`` cut it."""
 
     def __init__(self, engine: Engine, request: Request) -> None:
         self.engine = engine
@@ -129,26 +134,26 @@ class _Regions:
         )
 
     def run(self, model: Model, observer: Observer | None = None) -> Outcome:
-        """The outcome of a model without symbolic constants, in the time that is left."""
+        """The outcome of a model without symbolic constants, within the remaining time."""
         limits = replace(self.request.limits, timeout=self.left())
         return self.engine.run(replace(self.request, model=model, observer=observer, limits=limits))
 
     def one_by_one(self, all: Sequence[Value]) -> Outcome:
-        """Each value by itself: those of a bool or an enum, which nothing can be added to."""
-        for place, value in enumerate(all):
+        """Each value separately: those of a bool or an enum, which have no arithmetic."""
+        for number, value in enumerate(all):
             model = instance(self.model, (value,))
             if not _meets(model, len(self.model.assumptions)):
                 continue
             outcome = self.run(model)
-            if not self.kept(outcome, ((place, place),), value):
+            if not self.kept(outcome, ((number, number),), value):
                 break
         return self.outcome()
 
     def all(self) -> Outcome:
-        """Regions until they cover all values."""
+        """Regions, until they cover all values."""
         try:
             with self.watch.interrupts.heard():
-                # The solver is loaded where it is wanted.
+                # The solver is only loaded if it is needed.
                 solving = import_module("fencepost.checker.symbolic.cover")
         except KeyboardInterrupt:
             self.limit = INTERRUPTED
@@ -179,7 +184,7 @@ class _Regions:
         return self.outcome()
 
     def without_value(self, ranges: Ranges, complete: bool) -> None:
-        """Takes in values for which the condition of the constant has no value, all alike;
+        """Adds values that make the condition of the constant undefined, all in the same way;
         unless ``complete``, there are more.
         """
         value = ranges[0][0]
@@ -200,7 +205,7 @@ class _Regions:
             self.kept(outcome, alone, value)
             return
         ranges, cut = self.generalized(value, outcome)
-        # Searches of two values may look at different terms, so their ranges may overlap.
+        # Searches of two values may compare different terms, so their ranges may overlap.
         fresh = beyond(common(ranges, meant), self.covered)
         self.covered = united(self.covered, ranges)
         self.kept(outcome, fresh, value)
@@ -208,7 +213,7 @@ class _Regions:
             self.limit = self.named(cut, value)
 
     def generalized(self, value: int, outcome: Outcome) -> tuple[Ranges, Limit | None]:
-        """The values for which a search comes out as with this one; and what cut it."""
+        """The values with the same outcome as this search, and the limit that cut it, if any."""
         alone = ((value, value),)
         lifted = lift(self.model, value, self.request.properties)
         if isinstance(lifted, list):
@@ -231,7 +236,7 @@ class _Regions:
     # ------------------------------------------------------------ limits
 
     def kept(self, outcome: Outcome, ranges: Ranges, value: Value) -> bool:
-        """Keeps the outcome of a value, unless a limit cut it before there was any finding."""
+        """Keeps the outcome of a value, unless a limit cut the search before any finding."""
         if outcome.cut is not None:
             self.limit = self.named(outcome.cut, value)
         if outcome.cut is None or outcome.findings:
@@ -240,14 +245,14 @@ class _Regions:
         return outcome.cut is None
 
     def left(self) -> float | None:
-        """The seconds that are left for a search."""
+        """The remaining seconds for a search."""
         if self.request.limits.timeout is None:
             return None
         return max(0.0, self.request.limits.timeout - self.watch.seconds)
 
     def named(self, cut: Limit, value: Value) -> Limit:
-        """A limit as it was given: each search has only what is left of the time. One that is for
-        each search names the value: it says nothing of others.
+        """The limit as the user gave it: each search only gets the remaining time. A limit for each
+        search names the value, since it tells nothing about others.
         """
         if cut.kind == "timeout":
             return replace(cut, number=self.request.limits.timeout)
@@ -258,9 +263,9 @@ class _Regions:
 
 
 class Notes:
-    """What a search with terms has looked at. Different terms of a field that are worth the same
-    end it at once, by `Coincidence`: it would merge, or keep apart, what it should not. So does
-    what is refused, by `Rejected`.
+    """The observations of a search with terms. Different terms of a field with equal values end it
+    at once, with `Coincidence`: the search would merge or separate states wrongly. A refused
+    operation ends it with `Rejected`.
     """
 
     def __init__(self, lifted: Lifted) -> None:
@@ -272,7 +277,7 @@ class Notes:
         ]
 
     def begin(self) -> None:
-        """Takes in what meets terms in any case."""
+        """Adds the constants that terms are always compared with."""
         for number, worth in sorted(self._constants):
             self.observe(number, (worth, False))
 
@@ -294,23 +299,25 @@ class Notes:
 
 
 def _first_ranges(ranges: Iterator[tuple[int, int]]) -> tuple[Ranges, bool]:
-    """The first `MOST_RANGES` ranges, and whether these are all."""
+    """The first `MOST_RANGES` ranges, and whether there are no others."""
     first = tuple(islice(ranges, MOST_RANGES))
     return first, next(ranges, None) is None
 
 
 def _meets(model: Model, before: int) -> bool:
-    """Whether a value meets the condition, or that has no value; ``before`` assumptions are not
-    about it.
+    """Whether a value meets the condition, or leaves it undefined; the first ``before`` assumptions
+    are about other constants.
     """
     try:
-        return all(evaluate_constant(one.condition) for one in model.assumptions[before:])
+        return all(
+            evaluate_constant(assumption.condition) for assumption in model.assumptions[before:]
+        )
     except EvaluationError:
         return True
 
 
 def in_short(outcome: Outcome) -> tuple[object, ...]:
-    """What two searches of like values have in common."""
+    """The common part of the outcomes of searches for similar values."""
     findings = tuple((f.verdict, f.property, f.depth, f.site) for f in outcome.findings)
     counts = outcome.statistics
     return outcome.verdict, findings, counts.levels, counts.transitions, counts.generated

@@ -345,7 +345,9 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
 
 
 def _never(result: CheckResult) -> Iterator[Remark]:
-    """What never happened; only significant if the search was complete or reached a limit."""
+    """The items that never occurred; only significant if the search was complete or reached a
+    limit.
+    """
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
     cut = outcome.search_cut is not None
     so_far = cut and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)

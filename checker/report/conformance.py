@@ -1,6 +1,6 @@
 """The report on recordings as text and JSON.
 
-It does not depend on the order in which lines of several sources are mixed, nor on time.
+Its content does not depend on the interleaving of several sources, nor on time.
 """
 
 from __future__ import annotations

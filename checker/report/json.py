@@ -132,7 +132,7 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 
 def _resumed(result: CheckResult) -> dict[str, Json]:
-    """The checkpoint from which the search was resumed, if any."""
+    """The checkpoint that the search was resumed from, if any."""
     start = result.outcome.resumed
     if start is None:
         return {}
@@ -140,8 +140,8 @@ def _resumed(result: CheckResult) -> dict[str, Json]:
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:
-    """For an infinite trace: the first step of its cycle, the state from which a part of the
-    formula fails, and the fairness constraints it satisfies with reasons.
+    """For an infinite trace: the first step of its cycle, the state where a part of the formula
+    starts to fail, and the fairness constraints it satisfies with reasons.
     """
     finding = result.finding
     if finding is None or finding.trace is None or finding.trace.loop is None:
@@ -154,7 +154,7 @@ def _endless(result: CheckResult) -> dict[str, Json]:
 
 
 def _scenario(result: CheckResult) -> dict[str, Json]:
-    """How many steps of a scenario a trace completes."""
+    """The number of steps of a scenario that a trace completes."""
     finding = result.finding
     if finding is None or finding.fit is None:
         return {}

@@ -40,7 +40,7 @@ def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> N
 
 
 def _of_walks(simulated: Simulated) -> Iterator[Remark]:
-    """How much was examined, and how it was chosen."""
+    """The amount examined, and the choice of runs."""
     outcome, plan = simulated.outcome, simulated.plan
     statistics = outcome.statistics
     if not simulated.runs:

@@ -126,8 +126,8 @@ OF_CHECK = ("not-found", "counts", "remarks")
 
 
 def sentence(result: CheckResult) -> str:
-    """The summary of an unexpected result: what was found, at which distance, for which values, and
-    the other problems.
+    """The summary of an unexpected result: the problem, its distance and values, and the other
+    problems.
     """
     parts = [result.explanation or "as expected"]
     finding = result.finding

@@ -104,7 +104,7 @@ class Cut(Exception):
 
 
 class Expired(Cut):
-    """The time is up. Raised from outside, by code that does not know the duration."""
+    """The time is up. Raised by a timer, which has no other context."""
 
     def __init__(self) -> None:
         super().__init__(Limit("timeout", 0))

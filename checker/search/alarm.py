@@ -68,7 +68,7 @@ def stopped_after(
     seconds: float | None, stop: Callable[[BaseException], None], error: type[BaseException]
 ) -> Generator[None]:
     """Calls ``stop`` with an ``error``, in another thread, unless the body ends within ``seconds``
-    (never if None). Raises `MemoryError` if there is no memory for the thread.
+    (no limit if None). Raises `MemoryError` if the thread does not fit into memory.
     """
     if seconds is None:
         yield
@@ -90,7 +90,7 @@ def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
 
 
 def started(thread: threading.Thread) -> None:
-    """Starts a thread. Raises `MemoryError` if there is no memory for its stack."""
+    """Starts a thread. Raises `MemoryError` if its stack does not fit into memory."""
     try:
         thread.start()
     except RuntimeError:

@@ -1,6 +1,6 @@
-"""When a search is saved, and that it goes on from there.
+"""The times at which a search is saved, and its resumption.
 
-It does not know where states and accounts are kept, nor in what form: a `Saver` does.
+A `Saver` decides on the location and format.
 """
 
 from __future__ import annotations
@@ -15,44 +15,46 @@ from fencepost.spec.text.problem import Rejected
 
 
 def still_good(level: int) -> str:
-    """What a resumed search can rely on after a save failed; level 0: on no earlier save."""
+    """The earlier saves that remain valid after a save failed, up to ``level`` (0: none)."""
     if level:
         return f"the save down to level {level} is still good"
     return "no earlier save of this search exists"
 
 
 class Saver(Protocol):
-    """Saves a search between two levels, and brings it back."""
+    """Saves a search between two levels, and restores it."""
 
     @property
     def resumed(self) -> Resumed | None:
-        """The checkpoint that `restore` read; None if it read none."""
+        """The checkpoint that `restore` has read, or None."""
         ...
 
     def restore(self) -> bool:
-        """Restores the states and the account of the saved search; False: there is none, and the
-        search begins.
+        """Restores the states and the account of the saved search. Returns False if there is none,
+        so that the search begins.
         """
         ...
 
     def judged(self) -> None:
-        """The last level counts now, and others follow: until the next one does, this is what is
-        saved.
+        """Marks the last level as complete, with others to follow: until the next call, this is the
+        state to save.
         """
 
     def save(self) -> bool:
-        """Saves the search; False: it is too early for that."""
+        """Saves the search. Returns False if it is too early for that."""
         ...
 
     def cut(self) -> None:
-        """The search is cut, perhaps within a level: saves what is not saved yet, if it can."""
+        """Saves what is not saved yet, if possible, after the search was cut, perhaps within a
+        level.
+        """
 
     def unusable(self, why: str) -> Rejected:
-        """The checkpoint cannot be used, for this reason."""
+        """The error that the checkpoint cannot be used, for this reason."""
         ...
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """What to say of a search that is over: where it may go on, or why it cannot."""
+        """Notes for a search that has ended: where it can be resumed, or why it cannot."""
         ...
 
 
@@ -67,9 +69,7 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def without(self, missing: NoPredecessor) -> Exception:
-        """The error of a search in which a predecessor is missing: its checkpoint is wrong if it
-        was resumed.
-        """
+        """The error for a missing predecessor: after a resumption, the checkpoint is wrong."""
         if self._saver.resumed is None:
             return missing
         before, after = missing.level, missing.level + 1
@@ -78,12 +78,12 @@ class Checkpoint:
         )
 
     def ended(self, outcome: Outcome) -> Outcome:
-        """The outcome of a search that is over, with its checkpoints."""
+        """The outcome of a finished search, with notes on its checkpoints."""
         notes = (*outcome.notes, *self._saver.noted(outcome))
         return replace(outcome, notes=notes, resumed=self._saver.resumed)
 
     def judged(self) -> None:
-        """A level counts, and others follow: saves the search if it is time to."""
+        """Marks a level as complete, with others to follow, and saves the search if it is time."""
         self._saver.judged()
         if time.monotonic() - self._saved_at >= self._seconds and self._saver.save():
             self._saved_at = time.monotonic()

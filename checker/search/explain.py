@@ -31,8 +31,8 @@ def explained(
 def explain(
     runner: Runner, property: int, state: State, after: State | None
 ) -> tuple[tuple[Choice, ...], Span | None]:
-    """The values of the quantified variables for which a violated property is false, outermost
-    first, and its innermost failing part. ``after`` is the next state, for a step invariant.
+    """The values of the quantified variables that make a violated property false, outermost first,
+    and its innermost failing part. ``after`` is the next state, for a step invariant.
     """
     search = _Blame(runner, state, after)
     body = runner.model.properties[property].body
@@ -154,5 +154,5 @@ def _unfit(runner: Runner, action: int, before: State, after: State) -> Unfit:
 
 
 def _distance(state: State | None, other: State) -> int:
-    """The number of variables in which two states differ."""
+    """The number of variables that differ between two states."""
     return sum(a != b for a, b in zip(state or (), other, strict=False))

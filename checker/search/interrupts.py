@@ -48,7 +48,7 @@ class Interrupts:
 
     @contextmanager
     def heard(self) -> Generator[None]:
-        """A context in which a request sets ``asked`` and calls the stop function, and does nothing
+        """While active, a request sets ``asked`` and calls the stop function, and does nothing
         else.
 
         Custom handlers of the program remain in place; outside the main thread, all handlers do.
@@ -66,7 +66,7 @@ class Interrupts:
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
         try:
             listener.start()
-        except RuntimeError:  # There is no memory for its stack.
+        except RuntimeError:  # Its stack does not fit.
             self._sink = None
             os.close(sink)
             os.close(source)

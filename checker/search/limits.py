@@ -58,8 +58,8 @@ class Watch:
             stoppable.close()
 
     def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        """A context in which `Expired` ends the work of the states after ``seconds``, even within
-        one state; never if None. Raises `MemoryError` if there is no memory for a timer.
+        """While active, `Expired` ends the work of the states after ``seconds``, even within one
+        state; no limit if None. Raises `MemoryError` if the timer does not fit into memory.
         """
         if self.stoppable is None:
             return raised_after(seconds, Expired)

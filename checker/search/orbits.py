@@ -66,8 +66,8 @@ class Orbits:
         return first, second
 
     def before(self, leads: Sequence[tuple[State, State]], target: State) -> State:
-        """The least state from which an image of one of these steps, each a state and its
-        successor, leads to ``target``; there must be one.
+        """The least source of an image, with target ``target``, of one of these steps, each a state
+        and its successor; one must exist.
         """
         return min(
             first

@@ -46,7 +46,7 @@ def first_failure(runner: Runner, state: State | None, action: int, assertion: b
 def trace_from(
     runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
 ) -> Trace:
-    """The trace through these states, the first of which may be any state. With a ``site``, it
+    """The trace through these states, starting with any state. With a ``site``, it
     continues with the first step of ``action`` that fails there.
     """
     steps = [Step(None, (), states[0])]

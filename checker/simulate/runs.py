@@ -18,7 +18,8 @@ USUAL_WEIGHT, MOST_WEIGHT = 16, 1024
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of random runs: at most ``runs`` (None: unlimited), of at most ``depth`` steps each.
+    """The plan of random runs: at most ``runs`` (unlimited if None) with at most ``depth`` steps
+    each.
 
     ``weights`` holds the weights of actions by index, from 0 to 1,024.
     """

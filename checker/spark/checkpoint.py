@@ -124,9 +124,7 @@ class Checkpoints:
         return None
 
     def save(self, level: int, seen: int, new: Blocks, account: Notes) -> Start:
-        """Saves the records since the last checkpoint. Returns a start from which the levels can be
-        rebuilt.
-        """
+        """Saves the records since the last checkpoint. Returns a start that rebuilds the levels."""
         folder = f"states-{level:06}-{uuid.uuid4().hex[:12]}"
         digests = self._spark.accumulator({}, ByPartition())
         try:

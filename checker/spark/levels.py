@@ -193,7 +193,7 @@ class Levels:
 
     def save(self, write: Callable[[int, int, Blocks], Start]) -> None:
         """Saves new records: ``write`` receives the last level, the number of visited states, and
-        the records. It returns a start from which the levels can be rebuilt.
+        the records. It returns a start that rebuilds the levels.
         """
 
         def work() -> Start:

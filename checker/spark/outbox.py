@@ -85,8 +85,8 @@ class Outbox:
     def take(self) -> list[bytes]:
         """The finished records, each preceded by the number of its owner's task.
 
-        Raises the exception that occurred while machine code filled the blocks, in which case
-        states are missing.
+        Raises the exception that occurred while machine code filled the blocks, and states are
+        missing then.
         """
         self._full.check()
         taken, self._ready = self._ready, []

@@ -38,8 +38,8 @@ class Program:
     """A shipped program.
 
     ``run`` identifies the search on executors. ``partitions`` is the number of owners, ``tasks``
-    the number of tasks per stage, each of which works for several owners. ``together``: all tasks
-    run on one machine and can read each other's files.
+    the number of tasks per stage, each for several owners. ``together``: all tasks run on one
+    machine and can read each other's files.
     """
 
     text: str

@@ -1,7 +1,6 @@
 """The engine ``spark``: the search of the engine ``local``, its later levels on a cluster.
 
-What it finds is what the engine ``local`` finds, whatever the cluster and the number of
-partitions.
+Its findings are those of the engine ``local``, for any cluster and number of partitions.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ THRESHOLD_BYTES = 1 << 22
 
 
 class Spark:
-    """The engine of this module, on a cluster. ``large``: whether the cluster is to go on; None:
-    where the states of the last level are as many as are worth it. ``watch`` receives what the
-    tasks of each level have found.
+    """The engine of this module, on a cluster. ``large`` decides whether the cluster takes over; by
+    default it does so once the last level has enough states to be worth it. ``watch`` receives the
+    results of the tasks of each level.
     """
 
     name = "spark"
@@ -123,7 +122,7 @@ class Spark:
             return search.run(lambda outcome: with_tables(outcome, states, tables))
 
     def _tables(self, spark: SparkContext, model: Model) -> Tables | None:
-        """Where the state graph is left; None: nowhere."""
+        """The folder for the state graph, or None."""
         cluster = self._cluster
         if cluster.states is None:
             return None
@@ -136,7 +135,7 @@ def _large(local: Explorer) -> bool:
 
 
 def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoints | None:
-    """Where the search is saved; None: nowhere."""
+    """The folder for saving the search, or None."""
     saving = request.saving
     if saving is None:
         return None
@@ -173,7 +172,7 @@ class Saver:
         return True
 
     def judged(self) -> None:
-        """What is to be saved is taken from the states when it is."""
+        """The data to save is read from the states at the time of saving."""
 
     def save(self) -> bool:
         """Saves the search if its states are on the cluster."""
@@ -198,7 +197,7 @@ class Saver:
         return unusable(self._checkpoints.url, why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """The URL is known to whoever gave it, but not that nothing is signed."""
+        """The user knows the URL, but not that nothing is signed."""
         key = self._checkpoints.key
         return (f"The checkpoints are unsigned: {key}.",) if isinstance(key, Unusable) else ()
 

@@ -46,7 +46,7 @@ CONTENTS = "contents"
 
 
 class Missing(Exception):
-    """There is no table of this partition at this level."""
+    """The partition has no table at this level."""
 
 
 class Full(Exception):
@@ -257,7 +257,7 @@ class Files:
         region.mapping.close()
 
     def noted(self, regions: Sequence[Region]) -> list[tuple[str, int, int]]:
-        """The description from which `open` restores regions."""
+        """The description that `open` restores regions from."""
         return [(self._names[region.address], region.size, region.most) for region in regions]
 
     def open(self, noted: Sequence[tuple[str, int, int]]) -> list[Region]:

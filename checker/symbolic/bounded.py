@@ -1,7 +1,7 @@
 """Bounded model checking, the engine ``bmc``: is there a problem within a number of steps?
 
 One solver holds the constraints of a path, level by level. At each level it is asked for problems
-in the order in which they are reported (docs/language.md section 10), and then for lassos that
+in the order of reports (docs/language.md section 10), and then for lassos that
 close there, which count only if no level has any other problem. The path of a problem is replayed
 on the reference interpreter before it is shown; a path that does not replay is a bug of ours.
 """
@@ -80,7 +80,7 @@ class Question:
 
 class BoundedSearch:
     """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
-    number of levels for which every question was answered.
+    number of levels with all questions answered.
     """
 
     def __init__(self, request: Request) -> None:
@@ -125,7 +125,7 @@ class BoundedSearch:
 
     @contextmanager
     def limited(self) -> Generator[None]:
-        """A context in which limits and interrupts are effective."""
+        """Limits and interrupts take effect while active."""
         with self.watch.interrupts.heard(), terms.watched(self.watch.look):
             yield
 
@@ -416,8 +416,8 @@ class BoundedSearch:
         )
 
     def example(self) -> tuple[Value, ...]:
-        """Values of the symbolic constants for which a path as long as those searched exists, or
-        else any values. Raises `Cut`.
+        """Values of the symbolic constants with a path as long as those searched, or else any
+        values. Raises `Cut`.
         """
         model = self.ask(True)
         return (

@@ -18,8 +18,8 @@ __all__ = ["Cover", "Unknown"]
 
 
 class Cover:
-    """The values of one integer constant: those that satisfy its condition, and those for which it
-    is undefined.
+    """The values of one integer constant: those that satisfy its condition, and those that make it
+    undefined.
 
     ``look`` is called regularly, and may raise. Every query may raise `Unknown`.
     """
@@ -53,7 +53,7 @@ class Cover:
         return self._ranges(self._meant)
 
     def undefined(self) -> Iterator[Iterator[tuple[int, int]]]:
-        """The values for which the condition is undefined, as such ranges, for each site at which
+        """The values that make the condition undefined, as such ranges, for each site where
         evaluation fails.
         """
         for wrong in self._undefined.values():

@@ -24,8 +24,8 @@ def least_model(
     trees: Sequence[tuple[Type, Tree]],
     model: Any,
 ) -> Any:
-    """A model of the condition in which the first of these values is minimal, then the second, and
-    so on, starting from the given ``model``. ``ask`` returns a model, if there is one.
+    """A model of the condition that minimizes the first of these values, then the second, and so
+    on, starting from the given ``model``. ``ask`` returns a model, if there is one.
     """
     for kind, tree in (part for whole in trees for part in _parts(*whole)):
         if values.known(tree) is not None:

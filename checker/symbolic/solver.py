@@ -213,14 +213,12 @@ class Unknown(Exception):
 
 
 def _told(solver: Any, answer: Any) -> tuple[Any, Any]:
-    """An answer with its model (None if there is none), or with the reason why there is no
-    answer.
-    """
+    """An answer with its model (None if there is none), or the reason for having none."""
     if answer == z3.unknown:
         return answer, solver.reason_unknown()
     return answer, solver.model() if answer == z3.sat else None
 
 
 def _milliseconds(end: float | None) -> int:
-    """The time until then, as a limit for Z3, for which 2^32 - 1 means "no limit"."""
+    """The time until then, as a limit for Z3; 2^32 - 1 means "no limit"."""
     return 4294967295 if end is None else max(1, int((end - time.monotonic()) * 1000))

@@ -57,7 +57,7 @@ _RUN = _Run()
 
 @contextmanager
 def watched(look: Callable[[], None]) -> Generator[None]:
-    """A context in which ``look`` is called regularly while terms are built; it may raise."""
+    """While active, ``look`` is called regularly as terms are built; it may raise."""
     before, _RUN.look = _RUN.look, look
     try:
         yield

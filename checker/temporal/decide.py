@@ -34,9 +34,9 @@ from fencepost.spec.semantics.stepper import Runner
 class Graph:
     """The expanded states of a model, and the steps between them.
 
-    A step of ``reached`` has the units for which it counts; those of a state ascend by target.
-    Stuttering steps are excluded. ``possible`` has the units with a step that counts, wherever it
-    leads.
+    A step of ``reached`` has the units that it serves; those of a state ascend by target.
+    Stuttering steps are excluded. ``possible`` has the units with a step that counts, to any
+    target.
     """
 
     runner: Runner
@@ -53,7 +53,7 @@ class Graph:
         return sorted(self.reached.states[: self.reached.levels.count(0)])
 
     def steps(self, state: State) -> Iterator[tuple[State, frozenset[Unit]]]:
-        """The targets of steps from a state, ascending, with the units for which they count."""
+        """The targets of steps from a state, ascending, with the units served."""
         number = self.reached.numbers[state]
         assert number is not None
         for units, target in self.reached.rows[number]:
@@ -173,7 +173,7 @@ class _Search:
         return fairness is not None and fairness.strong
 
     def fair(self, part: frozenset[Pair]) -> Iterator[frozenset[Pair]]:
-        """The largest sets of pairs in a component in which a behaviour can cycle forever, fairly
+        """The largest sets of pairs in a component where a behaviour can cycle forever, fairly
         and without postponing a promise.
         """
         self.decision.components += 1

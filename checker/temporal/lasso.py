@@ -70,7 +70,7 @@ class Lasso:
 
     @property
     def loop(self) -> int:
-        """The position in ``states`` from which they repeat."""
+        """The position in ``states`` where the repetition starts."""
         return len(self.stem) if self.cycle else len(self.stem) - 1
 
     @property
@@ -103,8 +103,8 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
 def holds(
     formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
 ) -> list[T]:
-    """The truth of a formula at each position of a word of ``length`` positions, after the last of
-    which position ``loop`` follows; ``values`` are those of the predicates.
+    """The truth of a formula at each position of a word of ``length`` positions, with ``loop`` as
+    the successor of the last one; ``values`` are those of the predicates.
     """
     every, some, negation = logic.every, logic.some, logic.negation
 
@@ -159,8 +159,8 @@ def holds(
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Why a formula fails: the innermost failing part, the position from which it fails, and the
-    values of the quantified variables for which it does, as long as a single part is to blame.
+    """Why a formula fails: the innermost failing part, the position where it starts to fail, and
+    the values of the quantified variables that make it fail, as long as a single part is to blame.
     """
 
     part: Formula

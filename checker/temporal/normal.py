@@ -309,7 +309,7 @@ class Forms:
     ) -> int:
         """Moves a tail out of a temporal operator.
 
-        Operators are monotone, so the case in which the tail is false needs no condition.
+        Operators are monotone, so the case of a false tail needs no condition.
         """
         holds, fails = (
             build([self._replaced(operand, tail, truth) for operand in operands])

@@ -24,7 +24,7 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A step to another state: its target, and the units for which it counts."""
+    """A step to another state: its target, and the units that it serves."""
 
     to: Pair
     units: frozenset[Unit]
@@ -107,7 +107,7 @@ class Owed(Generic[U]):
 
 class Inside(Protocol[S, U]):
     """A fair component: the units possible in a state, the conditions that a state asks for and
-    those that it meets, the units for which a move within the component counts, the shortest path
+    those that it meets, the units served by a move within the component, the shortest path
     from a pair to the nearest step or pair that meets an obligation (the least of them), and the
     shortest path, of at least one move, to another pair.
     """
@@ -207,7 +207,7 @@ class Walk:
         return self._states.asks[state], self._states.meets[state]
 
     def counts(self, before: Pair, after: Pair) -> frozenset[Unit]:
-        """The units for which a step from one pair to another counts."""
+        """The units served by a step from one pair to another."""
         edges = self._moves.edges(before)
         return frozenset(unit for edge in edges if edge.to == after for unit in edge.units)
 

@@ -1,4 +1,4 @@
-"""Units of fairness: which steps count for which fairness constraint.
+"""Units of fairness: the relation between steps and fairness constraints.
 
 A unit is an action, an instance of it, or (with `each`) a choice of its parameters and message. A
 step counts if it changes a variable that is not a ghost; ghost fields are ignored.

@@ -101,8 +101,8 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
 def owed(
     scope: Scope, model: Model, number: int, step: Callable[[Sequence[Expr]], Expr], counting: str
 ) -> Expr:
-    """What is owed to an action: ``step`` is one with given first choices, and ``counting`` names
-    the variables of which one has to change.
+    """The fairness constraint of an action: ``step`` builds its step with some first choices, and
+    ``counting`` names the tuple of variables that a counting step changes.
     """
     fairness = model.actions[number].fairness
     assert fairness is not None

@@ -55,8 +55,8 @@ FEW = 4096
 
 
 class NotExported(Exception):
-    """A part of a model that cannot be exported: the reason, and its span (None: not determined
-    yet).
+    """A part of a model that cannot be exported: the reason, and its span, or None if not
+    determined yet.
     """
 
     def __init__(self, reason: str, span: Span | None = None) -> None:

@@ -116,7 +116,7 @@ class Exploration:
         return taken
 
     def go(self, way: int, steps: int | None = None) -> None:
-        """Goes to the position after ``steps`` steps (None: all) of a recorded way."""
+        """Goes to the position after ``steps`` steps of a recorded way, or to its end."""
         self.walk.go(way, len(self.walk.ways[way]) if steps is None else steps)
         self._moved()
 

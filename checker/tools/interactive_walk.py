@@ -41,7 +41,7 @@ class Sought:
 class Walk:
     """A path through a model; the first step chooses an initial state.
 
-    ``ways`` holds the explored paths, none of which is a prefix of another, and ``path`` is a
+    ``ways`` holds the explored paths, without prefixes of each other, and ``path`` is a
     prefix of the one with index ``way``. Going back keeps the way; a step that differs from it
     starts another.
     """

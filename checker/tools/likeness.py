@@ -63,7 +63,7 @@ class _Graph:
 def alike_but_for(
     left: Model, right: Model, limit: int, asked: Collection[int] | None = None
 ) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, in which two equivalent models may differ;
+    """The parts of the state, as ``variable.field``, that may differ between two equivalent models;
     `STILL` means steps that change nothing. None if they are not equivalent, or if deciding takes
     more than ``most`` steps of a model. Takes the properties ``asked`` into account (None: all),
     and the ones on single states and steps next to them; temporal properties are out of scope.
@@ -154,7 +154,7 @@ class _Sight:
         return self._seen[state]
 
     def apart(self, state: State, other: State) -> frozenset[Part]:
-        """The visible parts in which two states differ."""
+        """The visible parts that differ between two states."""
         return frozenset(
             part
             for variable, a, b in zip(self.model.variables, self(state), self(other), strict=True)
@@ -164,9 +164,9 @@ class _Sight:
 
 
 def _first_difference(left: _Graph, right: _Graph, sight: _Sight) -> frozenset[Part] | None:
-    """The parts in which steps of the same action differ first when the two graphs are traversed in
-    parallel; empty if there is no difference. None if a step has no counterpart with the same
-    action.
+    """The parts that differ first between steps of the same action when the two graphs are
+    traversed in parallel; empty if there is no difference. None if a step has no counterpart with
+    the same action.
     """
     first, second = ([(0, number) for number in graph.initial] for graph in (left, right))
     level = _matched(left, right, first, second, sight)
@@ -347,9 +347,9 @@ def _everything(value: Any) -> Any:
 
 
 def differing(left: Any, right: Any, kind: Type, part: Part) -> Iterator[Part]:
-    """The smallest parts in which two values of a type differ; for unordered collections of equal
-    size, those of the elements that only one of them has, paired in order. Hidden parts are equal
-    in both.
+    """The smallest parts that differ between two values of a type; for unordered collections of
+    equal size, those of the elements that only one of them has, paired in order. Hidden parts are
+    equal in both.
     """
     if left == right:
         return

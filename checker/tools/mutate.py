@@ -77,11 +77,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """The checks in the order in which they are run, with their results on the original, and the
+    """The checks in the order of their runs, with their results on the original, and the
     mutants.
 
-    ``total`` is the number of changes, of which the mutants may be a sample. ``compared`` limits
-    the steps of graphs that are compared step by step, ``likened`` of those that are compared up to
+    ``total`` is the number of changes, and the mutants may be a sample of them. ``compared`` limits
+    the size of graphs for a step-by-step comparison, ``likened`` for a comparison up to
     bisimulation.
     """
 

@@ -1,7 +1,6 @@
 """The whole state graph of a small model: every reachable state by level, every step between them.
 
-Level n holds the states that n steps reach and fewer do not. It does not know how a graph is
-drawn.
+Level n holds the states that n steps reach and fewer do not. Drawing is left to `dot`.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ class Parting:
     """A first state, on a shortest path, with different steps in the two models.
 
     ``way`` names the actions on the path. ``gone`` and ``new`` name actions with a step in only one
-    of the models; a failing step counts. ``changed`` are the variables in which steps of the same
-    action differ.
+    of the models; a failing step counts. ``changed`` are the variables that differ between steps of
+    the same action.
     """
 
     way: tuple[str, ...]

@@ -202,7 +202,7 @@ def _changed(
 def _end(
     model: Model, trace: Trace, finding: Finding | None, recorder: Recorder, writers: _Writers
 ) -> set[int] | None:
-    """The steps that the problem itself needs; None if there is no problem to explain."""
+    """The steps that the problem itself needs; None without a problem."""
     last = len(trace.steps) - 1
     if finding is None or last < 1:
         return None

@@ -79,13 +79,13 @@ class TraceDocument:
     ``families`` are the variables ``R.x`` with one value per instance of a role. ``status`` is
     "violation" for a trace that ends in a problem, ``verdict`` its kind, ``headline`` its
     description, and ``description`` a line on the whole. ``instance`` holds the values of the
-    quantified variables for which the property fails, ``failing_part`` its innermost false part,
+    quantified variables that make the property fail, ``failing_part`` its innermost false part,
     ``reads`` its variables. ``actions`` maps names of actions to sources, ``types`` variables to
     types, and ``records`` record types to field names. ``needed_at_end`` holds the positions of the
     steps that the problem needs. For an infinite trace, ``loop`` is the position that it returns
-    to, ``fair`` lists the fairness constraints with reasons, and ``since`` is the position from
-    which the failing part fails. ``given`` names the constants set by the check or the user. For a
-    violated refinement, ``refined`` names the refined module, ``images`` holds the images of the
+    to, ``fair`` lists the fairness constraints with reasons, and ``since`` is the position where
+    the failing part starts to fail. ``given`` names the constants set by the check or the user. For
+    a violated refinement, ``refined`` names the refined module, ``images`` holds the images of the
     last states, and ``unfit`` says why no action can make the step. ``kept`` is the file's object
     without its states, so that rewriting a file loses nothing; None if the trace is not from a
     file.
@@ -136,7 +136,7 @@ class TraceDocument:
 
     @property
     def instances(self) -> tuple[tuple[str, str], ...]:
-        """The values for which the property fails, as text."""
+        """The values that make the property fail, as text."""
         return tuple((name, text(value.tree)) for name, value in self.instance)
 
     @property

@@ -62,7 +62,7 @@ class Causes:
 
 
 def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
-    """The flights of a trace, in the order in which they begin.
+    """The flights of a trace, in the order of their starts.
 
     Equal messages in a channel are indistinguishable; the oldest is assumed to be received first.
     """

@@ -14,7 +14,7 @@ docs/language.md section 3 orders values of its type:
     Bag             tuple of the elements, ascending, equal ones repeated
     Map             tuple of the values, in the order of the keys
 
-It does not know names, scopes or machine words.
+Names, scopes and machine words are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Viewed:
 
 
 class Scalar(Viewed):
-    """The types without parts. Their values are the numbers from ``low`` to ``high``, or stand for
-    them in this order; there are none where ``low > high``.
+    """The types without parts. Their values are the numbers from ``low`` to ``high``, or names with
+    these numbers; there are none where ``low > high``.
     """
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class Machine(Integer):
 @dataclass(frozen=True, slots=True)
 class Enum(Scalar):
     """A declared enum. ``home`` distinguishes equal names of different modules or instances.
-    ``symmetric``: its values stand for each other.
+    ``symmetric``: its values are interchangeable.
     """
 
     name: str
@@ -220,7 +220,7 @@ class Product:
 
     @property
     def times(self) -> int:
-        """How often a value has the parts."""
+        """The number of times that a value has the parts."""
         return 1 if self.key is None else cardinality(self.key)
 
     @property
@@ -303,7 +303,7 @@ def _shape(kind: Type) -> Shape:
 
 
 def cardinality(kind: Type) -> int:
-    """How many values ``kind`` has. Exact; may be astronomically large (see `fits_in`)."""
+    """The number of values of ``kind``. Exact; may be astronomically large (see `fits_in`)."""
     match view(kind):
         case Numbers() as shape:
             return max(0, shape.high - shape.low + 1)

@@ -73,7 +73,7 @@ class Run:
         return True
 
     def advance(self) -> bool:
-        """Advances to the next vector; false if there is none, in which case the run restarts."""
+        """Advances to the next vector; false at the end, when the run restarts."""
         self.position = 0
         indices, offers = self.indices, self.offers
         while indices:

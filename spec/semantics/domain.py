@@ -125,7 +125,7 @@ class Domain(Protocol[V, C]):
         """Whether ``body`` is true of every (or some) element; evaluation stops when that is
         decided.
 
-        It could be a `fold`, but is the loop in which properties and guards spend their time.
+        It could be a `fold`, but properties and guards spend most of their time in this loop.
         """
         ...
 

@@ -3,7 +3,7 @@
 `evaluate` and `execute` fold an expression or a statement over a `Domain`; `domain` says by which
 rules, so that the same fold runs Python values, emits machine code and builds solver terms. The
 order of evaluation, short circuits and loops is decided here; quantifiers aside, everything with a
-loop is derived from `Domain.fold`. It does not know what a value is, nor how choices are tried.
+loop is derived from `Domain.fold`. The domain defines values and the order of choices.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Scope: TypeAlias = Mapping[int, V]
 
 
 def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
-    """What ``expr`` means in ``domain``, its free slots standing for ``scope``."""
+    """The meaning of ``expr`` in ``domain``, with ``scope`` for its free slots."""
 
     def value(part: ir.Expr) -> V:
         return evaluate(domain, scope, part)
@@ -338,7 +338,7 @@ def updated(domain: Domain[V, C], base: V, type: Type, path: Sequence[Place[V]],
 
 
 def execute(domain: Domain[V, C], scope: Scope[V], statement: ir.Statement) -> C:
-    """What ``statement`` does in ``domain``, its free slots standing for ``scope``."""
+    """The effect of ``statement`` in ``domain``, with ``scope`` for its free slots."""
 
     def value(part: ir.Expr) -> V:
         return evaluate(domain, scope, part)

@@ -1,13 +1,13 @@
-"""Python code made from templates: how the concrete domain turns the core into functions.
+"""Generates Python code from templates, for the concrete domain.
 
-Code is a function of a *frame*, a list: the values of the state variables; behind them, for a step
-property, those of the next state; then the slots; at the very end the `Run`, which holds what is
-not a value.
+Code is a function of a *frame*, which is a list: the values of the state variables; for a step
+property, those of the next state; the slots; and last, the `Run` with everything that is not a
+value.
 
-Each operation is a line or a few of Python text with holes. The holes are filled with what is known
-of the operands (a constant, a place in the frame, any code); the text is compiled once per process
-and tied to the operands each time. No text of a spec gets into it. Operations on constants are
-computed on the spot. This module does not know the core.
+An operation is a template of one or more lines of Python with holes for its operands: a constant, a
+position in the frame, or other code. The resulting text is compiled once per process, and bound to
+its operands each time. Text from a spec is never part of it. Operations on constants are evaluated
+immediately.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import Any, TypeAlias
 
 Frame: TypeAlias = list[Any]
 Code: TypeAlias = Callable[[Frame], Any]
-"""Expressions give a `Value`; statements a signal: 0 to go on, `DISABLED`, or 1 + a label to
-leave. The core is typed, so that Python's types would say it all again."""
+"""Expressions return a `Value`; statements a signal: 0 to continue, `DISABLED`, or 1 + a label to
+leave a block. The core is typed, so that Python types would repeat what it already ensures.
+"""
 
 MOST_INLINED = 120
-"""How long an expression is that becomes a part of the text around it."""
+"""The maximal length of an expression that is inlined into its context."""
 _PART = re.compile(r"\bx(\d+)\b")
 
 
 class Stage:
-    """Makes code, and hands out the places of its frame.
+    """Generates code, and allocates the positions of its frame.
 
-    The first ``fixed`` places are given; slots lie behind them. What is in the first ``changing``
-    places may change while code runs; what is in a slot stays as long as its scope lasts.
+    The first ``fixed`` positions are given; slots follow. The first ``changing`` positions may
+    change while code runs; a slot keeps its value within its scope.
     """
 
     def __init__(self, fixed: int, changing: int) -> None:
@@ -41,12 +42,12 @@ class Stage:
         self._places: dict[Code, int] = {}
         self._inlined: dict[Code, tuple[str, list[Any]]] = {}
         self.width = fixed
-        """How many places a frame needs in front of its `Run`."""
+        """The number of positions before the `Run`."""
 
     def _code(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """The code that ``text`` describes: an expression, or lines of which the last returns.
+        """The code for ``text``: an expression, or lines that end with a return.
 
-        ``{0}`` stands for the first operand, each is used once; extras are constants by name.
+        ``{0}`` is the first operand; each must be used once. Extras are constants by name.
         """
         holes: list[str] = []
         parts: list[Any] = []
@@ -76,13 +77,13 @@ class Stage:
         return code
 
     def _pure(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """`_code` of an expression whose value depends on its operands only."""
+        """`_code` for an expression whose value depends on its operands only."""
         code = self._code(text, *operands, **extra)
         if all(operand in self._known for operand in operands):
             try:
                 return self._constant(code([]))
             except (IndexError, KeyError, ZeroDivisionError, TypeError):
-                # It is not defined here, so a condition around it keeps it from being run.
+                # Undefined for these operands, so a condition around it prevents its evaluation.
                 return code
         return code
 
@@ -97,14 +98,16 @@ class Stage:
         return code
 
     def reserved(self) -> tuple[int, Code]:
-        """A place of the frame for good, which who runs the code fills, and what is in it."""
+        """Reserves a position of the frame permanently, to be filled by the caller; returns it with
+        the code that reads it.
+        """
         slot = self._top
         self._top += 1
         self.width = max(self.width, self._top)
         return slot, self._place(slot)
 
     def _bound(self, body: Callable[[Code], Code]) -> tuple[int, Code]:
-        """A slot, and the code of ``body`` of what is in it; the slot is free again behind it."""
+        """A slot, and the code of ``body`` applied to it; the slot is free again afterwards."""
         slot = self._top
         self._top += 1
         self.width = max(self.width, self._top)
@@ -113,20 +116,20 @@ class Stage:
         return slot, code
 
     def _lasting(self, code: Code) -> bool:
-        """Whether the code gives the same value in all of a scope that begins now, for free."""
-        place = self._places.get(code)
-        return code in self._known or (place is not None and place >= self._changing)
+        """Whether the code is free and gives the same value within a scope that begins now."""
+        position = self._places.get(code)
+        return code in self._known or (position is not None and position >= self._changing)
 
 
 @cache
 def _renumbered(text: str, by: int) -> str:
-    """An expression whose parts are numbered from ``by`` on."""
-    return _PART.sub(lambda found: f"x{int(found[1]) + by}", text) if by else text
+    """An expression with its parts renumbered from ``by``."""
+    return _PART.sub(lambda match: f"x{int(match[1]) + by}", text) if by else text
 
 
 @cache
 def _maker(text: str, parts: int, extra: tuple[str, ...]) -> Callable[..., Code]:
-    """A function from parts, which the text calls x0, x1, ..., and extras to the code of a text."""
+    """A function from parts, named x0, x1, ... in the text, and extras to the code of the text."""
     names = [f"x{index}" for index in range(parts)]
     lines = text.split("\n")
     if len(lines) == 1 and not lines[0].startswith("raise "):

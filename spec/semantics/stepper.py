@@ -1,7 +1,5 @@
-"""A model made runnable: initial states, steps, properties, and why an action cannot be taken.
-
-It knows the order of choices and what a step leaves behind; it does not know which states have
-been seen.
+"""Runs a model: initial states, steps, properties, and the reasons why an action is not
+possible.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where an evaluation error or (``assertion``) a failed assertion arose."""
+    """The site of an evaluation error or (``assertion``) of a failed assertion."""
 
     site: int
     assertion: bool
@@ -31,7 +29,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """One vector of choices of an action (None: of the initial states) and where it leads.
+    """One vector of choices of an action (None: of the initial states) and its result.
 
     Either ``state`` or ``failure`` is None.
     """
@@ -44,8 +42,8 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One vector of choices of an action that was tried: what it leads to, or (``guard``) the guard
-    that was false. A disabled attempt has the choices that were made before the guard.
+    """The result of one vector of choices of an action, or (``guard``) the guard that was false. A
+    disabled attempt has the choices made before the guard.
     """
 
     choices: tuple[Choice, ...]
@@ -55,12 +53,12 @@ class Attempt:
 
 
 class Runner:
-    """Runs a model from given states.
+    """Runs a model from arbitrary states.
 
-    ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
-    each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
-    receives what `ir.Observe` says. Code is made when it is wanted: for the way to a problem not
-    all is. ``apart``: of `steps` and `attempts`, ``marked`` are the marks of the last step alone.
+    ``marked`` lists the coverage marks that were set, each once, and ``refused`` counts how often
+    each guard of the kinds ``counted`` was false, each time with ``weight``. ``observer`` receives
+    the values of `ir.Observe`. Code is generated on demand: a trace needs only a part of it.
+    ``apart``: for `steps` and `attempts`, ``marked`` has the marks of the last step only.
     """
 
     def __init__(
@@ -81,7 +79,8 @@ class Runner:
         self._counted = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
-        # Code that held the runner, which holds code, would stay until Python looks for cycles.
+        # With a strong reference to the runner, which refers to the code, code would stay in memory
+        # until Python collects cycles.
         enabled_in = partial(Runner.enabled_in, proxy(self))
         marks = model.marks, self._covered, enabled_in, observer
         self._states = ConcreteDomain(kinds, False, *marks)
@@ -109,21 +108,21 @@ class Runner:
 
     @cached_property
     def _frame(self) -> Frame:
-        """Where all actions run in a search."""
+        """The frame for all actions of a search."""
         assert len(self._actions) == len(self.model.actions)
         return self._wide([None] * self._count, self._run)
 
     def _property(self, number: int) -> Code:
         if number not in self._properties:
-            one = self.model.properties[number]
-            of_steps = one.kind.of_steps and one.abstract is None
-            code = evaluate(self._steps if of_steps else self._states, {}, one.body)
+            prop = self.model.properties[number]
+            of_steps = prop.kind.of_steps and prop.abstract is None
+            code = evaluate(self._steps if of_steps else self._states, {}, prop.body)
             self._properties[number] = code
             self._view = self._wide([None] * self._count, self._view_run)
         return self._properties[number]
 
     def _wide(self, state: Iterable[object], run: Run) -> Frame:
-        """A frame in which all code that has been made can run."""
+        """A frame for all code generated so far."""
         width = max(self._states.width, self._steps.width)
         return [*state, *[None] * (width - self._count), run]
 
@@ -132,10 +131,9 @@ class Runner:
     def steps(
         self, state: State, actions: Iterable[int] | None = None
     ) -> Iterator[tuple[int, State | Failure]]:
-        """The steps from a state, in the order of actions (None: all) and choices: the number of
-        the action, and where the step leads or why it failed.
-
-        What an earlier iterator has left is not to be taken any more.
+        """The steps from a state by some actions, or all, in the order of actions and choices: the
+        number of the action, and the next state or the failure. An earlier iterator must not be
+        continued.
         """
         frame, run, count, apart = self._frame, self._run, self._count, self._apart
         run.restart()
@@ -183,8 +181,8 @@ class Runner:
         return _choices(self._run)
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
-        """Whether a predicate on states is true; one on steps, of the step from ``state`` to
-        ``after``; a refinement without ``after``, of the initial state ``state``. Raises
+        """Whether a predicate on states is true; for one on steps, on the step from ``state`` to
+        ``after``; for a refinement without ``after``, in the initial state ``state``. Raises
         `EvaluationError`.
         """
         if self.model.properties[property].abstract is not None:
@@ -194,12 +192,14 @@ class Runner:
         return result
 
     def image(self, property: int, state: State) -> State:
-        """What ``state`` is in the model that a refinement is about. Raises `EvaluationError`."""
+        """The image of ``state`` in the model that a refinement refers to. Raises
+        `EvaluationError`.
+        """
         result: State = self._evaluated(property, state, None)
         return result
 
     def refined(self, property: int) -> Refined:
-        """The model that a refinement is about."""
+        """The model that a refinement refers to."""
         if property not in self._refined:
             abstract = self.model.properties[property].abstract
             assert abstract is not None
@@ -230,28 +230,28 @@ class Runner:
     # ------------------------------------------------------------ for traces and reports
 
     def initial(self) -> Iterator[Successor]:
-        """The initial states, by vectors of choices, equal ones repeated."""
+        """The initial states by vectors of choices; equal ones are repeated."""
         return self._vectors(None, self._initial, (None,) * self._count)
 
     def successors(self, state: State) -> Iterator[Successor]:
-        """What `expand` finds, in order of actions and choices, with the choices made."""
+        """The results of `expand`, in the order of actions and choices, with the choices."""
         for action in range(len(self.model.actions)):
             yield from self._vectors(action, self._action(action), state)
 
     def value(
         self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
     ) -> Value:
-        """The value of a part of a property, its free slots standing for ``bindings``."""
+        """The value of a part of a property, with ``bindings`` for its free slots."""
         kinds = [variable.type for variable in self.model.variables]
         marks = self.model.marks
         domain = ConcreteDomain(
             kinds, after is not None, marks, bytearray(b"1") * len(marks), self.enabled_in
         )
-        # Constants need no type here: the domain is the concrete one.
+        # The concrete domain ignores the types of constants.
         scope = {slot: domain.constant(value, BOOL) for slot, value in bindings.items()}
         code = evaluate(domain, scope, expr)
-        known = [*state, *(after or ())]
-        result: Value = code([*known, *[None] * (domain.width - len(known)), Run()])
+        frame = [*state, *(after or ())]
+        result: Value = code([*frame, *[None] * (domain.width - len(frame)), Run()])
         return result
 
     def blocked(self, state: State) -> tuple[BlockedAction, ...]:
@@ -272,8 +272,8 @@ class Runner:
     def attempts(
         self, action: int, state: State, wanted: tuple[Value, ...] = ()
     ) -> Iterator[Attempt]:
-        """Every vector of choices of one action that begins with the values ``wanted``, in order,
-        also those that are not enabled.
+        """All vectors of choices of one action that begin with the values ``wanted``, in order,
+        including disabled ones.
         """
         body = self._action(action)
         frame, run = self._fresh(state)
@@ -297,8 +297,8 @@ class Runner:
     def taken(
         self, action: int, state: State, wanted: Callable[[State], bool]
     ) -> tuple[Choice, ...] | None:
-        """The first choices by which an action leads to a state that is wanted, and the marks of
-        that step are set; None if there are none.
+        """The first choices of an action that lead to a wanted state, and sets the marks of this
+        step; None if there are none.
         """
         body = self._action(action)
         frame, run = self._fresh(state)
@@ -353,7 +353,7 @@ class Runner:
 
 
 class Refined:
-    """A model that others refine: which states are initial, and which lead to which."""
+    """A model that others refine: its initial states, and its steps."""
 
     def __init__(self, model: Model) -> None:
         self.runner = Runner(model)
@@ -361,13 +361,13 @@ class Refined:
         self._next: dict[State, frozenset[State]] = {}
 
     def holds(self, before: State, after: State | None) -> bool:
-        """Whether a step is one of the model, or none; without ``after``, whether ``before`` is an
-        initial state. A step that fails, or an assertion fails in, is no step.
+        """Whether a step is a step of the model, or changes nothing; without ``after``, whether
+        ``before`` is an initial state. Failing steps do not count.
         """
         if after is None:
             if self._initial is None:
-                made = (one.state for one in self.runner.initial())
-                self._initial = frozenset(state for state in made if state is not None)
+                states = (successor.state for successor in self.runner.initial())
+                self._initial = frozenset(state for state in states if state is not None)
             return before in self._initial
         if before == after:
             return True
@@ -386,7 +386,9 @@ def _choices(run: Run) -> tuple[Choice, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice of a step: its label ("" for the role's index, "on" for the message), value."""
+    """One choice of a step: its label ("" for the role's index, "on" for the message), type and
+    value.
+    """
 
     label: str
     type: Type
@@ -395,7 +397,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class BlockedAction:
-    """Why an action could not be taken in a state: the numbers of its guards that were false."""
+    """The guards that made an action impossible in a state, by number."""
 
     action: int
     guards: tuple[int, ...]

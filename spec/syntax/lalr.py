@@ -163,8 +163,7 @@ def node_name(rule: Rule) -> str | None:
 class TooDeep(Exception):
     """A node with more than `MAX_DEPTH` levels of nodes below it; ``token`` is its first token.
 
-    ``lets`` is the number of `let` lines directly in it, each of which is a level for the lines
-    after it.
+    ``lets`` is the number of `let` lines directly in it, each a level for the lines after it.
     """
 
     def __init__(self, token: Token, lets: int) -> None:

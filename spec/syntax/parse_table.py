@@ -90,8 +90,7 @@ class _Numbers:
 
 
 def _in_order(table: Any, first_rule: int) -> Any:
-    """A parse table with states numbered in the order in which a traversal from the start visits
-    them.
+    """A parse table with states numbered in the order of a traversal from the start.
 
     Lark numbers them in the order of a set, but the same sources should produce the same package.
     Each state has the tokens to shift, with the states they lead to, and rules, each with the

@@ -78,7 +78,7 @@ def scan(text: str) -> list[Token]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """All terminals except keywords, in the order in which Lark tries them.
+    """All terminals except keywords, in Lark's order of attempts.
 
     It also matches line breaks, which do not occur in texts that `layout` has split into lines.
     """

@@ -15,7 +15,7 @@ _UNWANTED: ContextVar[Callable[[], bool] | None] = ContextVar("_UNWANTED", defau
 
 
 class TimeUp(Exception):
-    """The time limit has passed, or the work is no longer wanted."""
+    """The time limit has passed, or the work was cancelled."""
 
 
 @contextmanager

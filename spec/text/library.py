@@ -179,18 +179,18 @@ def short_name(path: Path) -> str:
 
 def find_module(
     words: Sequence[str],
-    beside: Path,
+    importer: Path,
     search: Sequence[Path],
     unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
 ) -> Path | None:
-    """Resolves the import of module ``a.b`` in the file ``beside`` to a path, or None.
+    """Resolves the import of module ``a.b`` in the file ``importer`` to a path, or None.
 
     It tries ``a/b.fence`` in the file's folder, then below each of ``search``, then in the shipped
     library. Links are followed only within the root they were found in. ``unsaved`` maps resolved
     paths to texts that replace files, which need not exist.
     """
     relative = Path(*words[:-1], words[-1] + SUFFIX)
-    for root in (beside.parent, *search):
+    for root in (importer.parent, *search):
         candidate = root / relative
         there = is_file(candidate) or (bool(unsaved) and real(candidate) in unsaved)
         if there and real(candidate).is_relative_to(real(root)):

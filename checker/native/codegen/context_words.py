@@ -34,7 +34,7 @@ class Word(IntEnum):
     # Written by the kernels.
     TAKEN = auto()  # Words: completed steps per action.
     TRANSITIONS = auto()  # Completed steps.
-    STUCK = auto()  # States in which no step is progress.
+    STUCK = auto()  # States without progress.
     # Used if one state represents its orbit.
     WEIGHT = auto()  # The number of states that CURRENT represents.
     STAND_FOR = auto()  # The number represented by the new states inside the constraints.
@@ -107,7 +107,7 @@ ROW_SHIFT = 48
 class Seek(IntEnum):
     """The words of a state to look up: the address and capacity of its table, its first place, the
     numbers of the table's places, and from `STATE` on the state. For an edge to it, also the source
-    and the unit for which it counts.
+    and its unit.
     """
 
     TABLE = 0
@@ -285,7 +285,7 @@ class Slots:
 
     @property
     def stuck(self) -> int:
-        """A state with steps none of which is progress; reported, but not a problem."""
+        """A state whose steps make no progress; reported, but not a problem."""
         return self.deadlock + 1
 
     @property

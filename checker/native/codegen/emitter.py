@@ -81,7 +81,7 @@ class Unit:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Unused data for which LLVM allocates a page when it loads the code. The addresses of
+        """Unused data that makes LLVM allocate a page when it loads the code. The addresses of
         library functions go to the rest of the page, since LLVM forgets to allocate space for them.
         """
         room: LLVM = ir.GlobalVariable(self.module, I64, "room")

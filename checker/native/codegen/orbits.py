@@ -1,7 +1,7 @@
 """The orbits of packed states under exchanges of values of symmetric types, as machine code.
 
 Exchanges are composed of exchanges of two neighbouring values, with one function for each such
-pair. The visited state of an orbit is the one in which the colours of the values ascend. Exchanges
+pair. The visited state of an orbit has ascending colours of the values. Exchanges
 are tried one by one only among values of the same colour.
 """
 
@@ -273,8 +273,8 @@ class _Orbits:
         e.ret()
 
     def _least_lead(self, e: Emitter) -> None:
-        """least_lead(ctx, before, after, target, best): stores at ``best`` the least state from
-        which some image of a step leads to ``target``; zeros if there is none.
+        """least_lead(ctx, before, after, target, best): stores at ``best`` the least state with an
+        image of a step to ``target``; zeros if there is none.
         """
         ctx, before, after, target, best = e.arguments
         first, second = self._room(e, before), self._room(e, after)

@@ -55,7 +55,7 @@ def _first(pick: ir.Pick) -> ir.Expr | None:
 
 
 class Receiving:
-    """The kinds of messages in a state, for variables from which several of the actions receive;
+    """The kinds of messages in a state, for variables that several of the actions receive from;
     computed at the emitter's position.
     """
 

@@ -263,7 +263,7 @@ def _note_steps(e: Emitter, words: int) -> None:
     e.put(ctx, Word.PENDING_COUNT, word(0))
 
     def short() -> LLVM:
-        # A step is stored as a word, the upper half of which the next one may overwrite.
+        # A step is stored as a word; the next one may overwrite its upper half.
         left = e.sub(e.get(ctx, Word.EDGES_END), e.get(ctx, Word.EDGE))
         return e.ult(left, word(8 * (BATCH + 1)))
 

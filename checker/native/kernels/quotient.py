@@ -117,7 +117,7 @@ class Keys:
         )
 
     def find(self, table: LLVM, key: LLVM, home: LLVM, exists: LLVM | None, crowded: LLVM) -> None:
-        """Jumps to ``found`` if the key exists, to ``crowded`` if there is no free slot for it, and
+        """Jumps to ``found`` if the key exists, to ``crowded`` if there is no slot for it, and
         otherwise continues. If ``found`` is None, the key is known to be new.
         """
         e, b = self._e, self._e.builder

@@ -223,7 +223,7 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
 def _examine(e: Emitter, words: int, symmetric: bool) -> None:
     """examine(ctx, states, count, entries, size, kept): examines new states. The entries, of
     ``size`` words each, of states within the constraints are moved to ``kept``, which is
-    ``entries`` or does not overlap it from behind.
+    ``entries`` or does not overlap its end.
 
     DONE is the number kept, EXAMINED the number examined. Other states are copied to DROPPED unless
     it is null. ``symmetric``: STAND_FOR and OUTSIDE_FOR increase by the orbit sizes.

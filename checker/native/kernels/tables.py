@@ -126,7 +126,7 @@ def _rehash(e: Emitter, words: int) -> None:
 
 def _spread(e: Emitter, words: int) -> None:
     """spread(ctx, table, left, capacity, aside, room): spreads the first ``left`` slots of a table
-    over ``capacity`` slots, of which the rest are free.
+    over ``capacity`` slots; the others are free.
 
     From the last state to the first, each moves to its new home or the next free slot. If that slot
     is not after all states that have yet to move, a gap could appear before it later, so the state

@@ -34,7 +34,7 @@ FEW = 1 << 14
 
 
 class Kind(IntEnum):
-    """The kinds of nodes: a single word, two pairs, or two nodes of which at least one is a word.
+    """The kinds of nodes: a single word, two pairs, or two nodes, at least one of them a word.
     The last kind takes two words per entry, the others one.
     """
 

@@ -45,7 +45,7 @@ def define(
 
 
 def _mixed(e: Emitter, value: LLVM) -> LLVM:
-    """A hash in which every bit depends on all bits of ``value``."""
+    """A hash; each of its bits depends on all bits of ``value``."""
     for shift, factor in MIXERS:
         value = e.mul(e.differ(value, e.shr(value, shift)), word(factor))
     return e.differ(value, e.shr(value, 31))

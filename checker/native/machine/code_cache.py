@@ -113,7 +113,7 @@ class Cache:
     @contextmanager
     def turn(self, parts: Sequence[str], look: Callable[[], None]) -> Generator[None]:
         """Waits for the exclusive right to compile the code for these texts; ``look`` is called
-        often meanwhile. If locking is impossible, there is no exclusion.
+        often meanwhile. Without locks, nothing is exclusive.
         """
         path = self._path(parts).with_suffix(".lock")
         try:

@@ -140,7 +140,7 @@ class Reader:
             raise Damaged(f"{self._told.name} has a block of {self._count} states")
 
     def _read(self, length: int) -> bytes:
-        # Limited to the rest of the file, whatever the header says.
+        # Limited to the rest of the file, regardless of the header.
         data = self._file.read(min(length, self._told.bytes - self._bytes))
         if len(data) != length:
             raise Damaged(f"{self._told.name} is shorter than it was")

@@ -190,14 +190,14 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
 
 
 def number(value: Any, low: int = 0, behind: int = MOST) -> int:
-    """An integer from ``low`` up to, and without, ``behind``. Raises `ValueError`."""
+    """An integer from ``low`` (included) to ``behind`` (excluded). Raises `ValueError`."""
     if type(value) is not int or not low <= value < behind:
         raise ValueError(f"{str(value)[:40]} is no number from {low} on, below {behind}")
     return value
 
 
 def numbers(values: Any) -> tuple[int, ...]:
-    """Words, and whatever is counted. Raises `ValueError`."""
+    """Words, and any count. Raises `ValueError`."""
     words: Sequence[Any] = values
     if not isinstance(values, list):
         raise ValueError("no list of numbers")

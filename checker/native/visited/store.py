@@ -59,7 +59,7 @@ class Store:
     `append` adds them.
 
     ``size`` is the number of words per entry, ``count`` the number of states; ``levels`` holds the
-    pieces of each level, the last of which grows.
+    pieces of each level; the last piece grows.
     """
 
     def __init__(self, memory: Memory, size: int, owner: int) -> None:

@@ -14,8 +14,8 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """A ``def``: its name, parameters and spans. ``used`` are the parameters in the order in which
-    the body first names them.
+    """A ``def``: its name, parameters and spans. ``used`` are the parameters in the order of their
+    first use in the body.
     """
 
     name: str

@@ -24,7 +24,7 @@ parts.
 class Recorder:
     """Records of one or more builds of one program, in order. Most entries occur several times.
 
-    ``names`` are names in the text, what they denote, and the instance in which they do; ``parts``
+    ``names`` are names in the text, their declarations, and the instance of each use; ``parts``
     are names of parts of types; ``types`` are the types of expressions and of bound locals.
     """
 

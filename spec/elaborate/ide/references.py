@@ -82,8 +82,8 @@ class References:
     values: Mapping[Span, tuple[Type, ...]]
 
     def definition_at(self, source: Source, offset: int) -> tuple[Declaration, ...]:
-        """The declarations that the name at a character offset denotes or declares; () if there is
-        no name.
+        """The declarations that the name at a character offset denotes or declares; () without a
+        name.
 
         There are several if a module is instantiated in several ways, or if a field belongs to
         several variants.
