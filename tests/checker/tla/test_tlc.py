@@ -36,7 +36,7 @@ FOLDER = tlc_run.home()
 
 @cache
 def tlc() -> tlc_run.Tlc:
-    return tlc_run.Tlc.found(FOLDER, FOLDER / "answers")
+    return tlc_run.Tlc.locate(FOLDER, FOLDER / "answers")
 
 
 def compared(program: Program) -> list[Comparison]:
@@ -44,7 +44,7 @@ def compared(program: Program) -> list[Comparison]:
     comparisons = [compare(program, check, tlc(), MOST) for check in program.checks]
     for comparison in comparisons:
         wrong = comparison.difference
-        assert wrong is None, f"{wrong.what}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"
+        assert wrong is None, f"{wrong.subject}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"
     return comparisons
 
 
