@@ -24,7 +24,7 @@ MODELS = ROOT / "models"
 def levels_of(path: str, check: str) -> tuple[Sequence[int], list[Progress]]:
     program = load(MODELS / path)
     reports: list[Progress] = []
-    named = next(check_ for check_ in program.checks if check_.name == check)
+    named = next(candidate for candidate in program.checks if candidate.name == check)
     result = perform(prepare(program, named, Settings()), reports.append)
     return result.outcome.statistics.levels, reports
 

@@ -28,16 +28,16 @@ from fencepost.spec.elaborate.claims.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
 
 
-def ran(text: str) -> tuple[Model, Outcome]:
+def profiled_run(text: str) -> tuple[Model, Outcome]:
     """The outcome of a spec without a check, with a profile."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), limits=Limits(workers=2), profile=True)
     return model, Local().run(request)
 
 
-def of(text: str) -> tuple[Model, Profile | None]:
+def profile_of(text: str) -> tuple[Model, Profile | None]:
     """The profile of a spec without a check."""
-    model, outcome = ran(text)
+    model, outcome = profiled_run(text)
     return model, outcome.profile
 
 
@@ -75,10 +75,10 @@ WHOLE = [
 
 @pytest.mark.parametrize("example", WHOLE[::3], ids=lambda example: example.name)
 def test_the_profile_equals_brute_force(example: Example) -> None:
-    model, profile_ = of(example.text)
-    assert profile_ == brute_force(model)
-    assert profile_ is not None
-    assert profile_.states == example.distinct
+    model, actual = profile_of(example.text)
+    assert actual == brute_force(model)
+    assert actual is not None
+    assert actual.states == example.distinct
 
 
 SMALL = """\
@@ -105,10 +105,10 @@ terminal: true
 
 
 def test_every_kind_of_part() -> None:
-    model, profile_ = of(SMALL)
-    assert profile_ == brute_force(model)
-    assert profile_ is not None
-    extents = {v.name: p.extents for v, p in zip(model.variables, profile_.variables, strict=True)}
+    model, actual = profile_of(SMALL)
+    assert actual == brute_force(model)
+    assert actual is not None
+    extents = {v.name: p.extents for v, p in zip(model.variables, actual.variables, strict=True)}
     assert extents["point"] == (
         Extent(".x", "range", 1, 4, 0, 9),
         Extent(".y", "range", 0, 0, -3, 3),
@@ -179,8 +179,8 @@ def test_a_symbolic_constant_is_refused(tmp_path: Path) -> None:
 def test_states_that_would_be_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A profile reads whole states, so they are not compressed."""
     monkeypatch.setattr(states, "COMPRESSED_FROM", 1)
-    model, profile_ = of(SMALL)
-    assert profile_ == brute_force(model)
+    model, actual = profile_of(SMALL)
+    assert actual == brute_force(model)
 
 
 GHOSTLY = """
@@ -195,10 +195,10 @@ property Up: eventually x == 3
 
 def test_new_states_with_temporal_properties() -> None:
     """Fairness ignores a change of a ghost alone, but such a change leads to a new state."""
-    model, profile_ = of(GHOSTLY)
-    assert profile_ == brute_force(model)
-    assert profile_ is not None
-    assert sum(profile_.new) + 1 == profile_.states
+    model, actual = profile_of(GHOSTLY)
+    assert actual == brute_force(model)
+    assert actual is not None
+    assert sum(actual.new) + 1 == actual.states
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_stopped_profile_keeps_the_verdict(
         raise raised
 
     monkeypatch.setattr(import_module("fencepost.checker.native.profile"), "times", stopped)
-    _, outcome = ran(GHOSTLY)
+    _, outcome = profiled_run(GHOSTLY)
     assert outcome.verdict is Verdict.OK
     assert outcome.profile is not None
     assert (outcome.profile.new, outcome.profile.seconds) == ((), ())
@@ -245,6 +245,6 @@ def test_an_interrupt_while_machine_code_is_timed(monkeypatch: pytest.MonkeyPatc
         return call(self, kernel, *arguments)
 
     monkeypatch.setattr(worker.Worker, "call", interrupted)
-    _, outcome = ran(GHOSTLY)
+    _, outcome = profiled_run(GHOSTLY)
     assert outcome.verdict is Verdict.OK
     assert outcome.notes[-1].endswith("it was interrupted.")

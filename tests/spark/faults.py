@@ -67,13 +67,13 @@ def dies_while_merging(
 ) -> Iterator[bytes]:
     """The process ends in the middle of merging."""
 
-    def some() -> Iterator[bytes]:
+    def interrupted_input() -> Iterator[bytes]:
         for number, data in enumerate(blobs):
             yield data
             if number and order.level == level and once(done):
                 os._exit(1)
 
-    yield from tasks.merge(shipped, order, accounts, partition, some())
+    yield from tasks.merge(shipped, order, accounts, partition, interrupted_input())
 
 
 def reads_less(

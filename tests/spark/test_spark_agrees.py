@@ -26,9 +26,9 @@ PARTITIONS = (1, 2, 7)
 LEVELS = 3
 """The number of levels at the end of a search that the cluster expands."""
 MANY = os.environ.get("FENCEPOST_SPARK_CHECKS")
-MOST_CHECKS = int(MANY or "1")
+MAX_CHECKS = int(MANY or "1")
 """The number of checks that are run per model."""
-MOST_STATES = 300_000 if MANY else 20_000
+MAX_STATES = 300_000 if MANY else 20_000
 
 
 def assert_agrees(run: Run, partitions: int, details: str) -> None:
@@ -92,9 +92,9 @@ def some_checks() -> list[ShippedCheck]:
         check
         for path in MODELS
         if MANY or not is_port(path) or path.stem in {"paxos", "spanning_tree"}
-        for check in [check_ for check_ in quick(path, MOST_STATES) if check_.engine is None][
-            :MOST_CHECKS
-        ]
+        for check in [
+            candidate for candidate in quick(path, MAX_STATES) if candidate.engine is None
+        ][:MAX_CHECKS]
     ]
 
 

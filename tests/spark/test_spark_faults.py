@@ -115,11 +115,11 @@ def test_each_process_compiles_once() -> None:
 def test_blocks_near_an_rdd_do_not_read_it() -> None:
     spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
 
-    def some(number: int, _: Iterable[int]) -> Iterable[bytes]:
+    def blobs(number: int, _: Iterable[int]) -> Iterable[bytes]:
         return [number.to_bytes(8, "big"), b"some"]
 
     def keyed() -> Blocks:
-        return blocks.sent(spark.parallelize(range(3), 3).mapPartitionsWithIndex(some), 3)
+        return blocks.sent(spark.parallelize(range(3), 3).mapPartitionsWithIndex(blobs), 3)
 
     stored = blocks.kept(keyed())
     assert blocks.count(stored) == 3

@@ -83,12 +83,14 @@ def written(value: Any, kind: Type) -> str:
             return value
         case types.Union(variants=variants):
             names = distinct((v.name for v in variants if v.fields), ("tag",))
-            names_left = iter(names)
+            remaining = iter(names)
             for variant in variants:
-                name_ = next(names_left) if variant.fields else None
+                column_name = next(remaining) if variant.fields else None
                 if variant.name == value.tag:
-                    carried = of_fields(value[name_], variant.fields) if name_ else ""
-                    assert [n for n in names if value[n] is not None] == ([name_] if name_ else [])
+                    carried = of_fields(value[column_name], variant.fields) if column_name else ""
+                    assert [n for n in names if value[n] is not None] == (
+                        [column_name] if column_name else []
+                    )
                     return variant.name + carried
             raise AssertionError(value)
         case types.Option(element):

@@ -26,11 +26,11 @@ def some_read(chance: random.Random, depth: int = 2) -> Read:
             return Listed(tuple(elements), chance.random() < 0.5)
 
 
-def every(read: Read) -> list[Value]:
+def values_of(read: Read) -> list[Value]:
     """The values that a field with this reading may have."""
     match read:
         case Present(content):
-            return [(), *((value,) for value in every(content))]
+            return [(), *((value,) for value in values_of(content))]
         case Listed(elements, unordered):
             numbers = range(3)
             several = [
@@ -61,7 +61,7 @@ def test_settled_bindings_equal_the_enumerated_ones() -> None:
             assert any(after != bound for _, after in choices) or len(choices) == 1
             continue
         assert choices == [(settled, bound)]
-        for values in product(*map(every, reads)):
+        for values in product(*map(values_of, reads)):
             after = [bound]
             for read, value in zip(reads, values, strict=True):
                 after = [last for row in after for last in names.fits(read, value, row)]

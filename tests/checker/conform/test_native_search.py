@@ -94,9 +94,9 @@ def compare(
     path = folder / "r.jsonl"
     path.write_text("".join(json.dumps({"h": 1, **event}) + "\n" for event in events), "utf-8")
     program = load(folder / "map.fence")
-    model_, recording = mapped(program, program.checks[0], {})
+    parsed, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    machine = PackedMapping(Mapped(model_, recording))
+    machine = PackedMapping(Mapped(parsed, recording))
     # A small initial capacity, so that the table has to grow.
     machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
     (history,) = read(recording, [path]).histories

@@ -154,10 +154,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 def test_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = run(capsys, "Desk", "--requests", "30", "--format", "json")
-    report_: dict[str, Any] = json.loads(report)
-    assert code == report_["exit"] == 0
-    assert report_["counts"] == {"allowed": 1, "not allowed": 0, "unknown": 0, "unread": 0}
-    assert sum(count for *_, count in report_["answers"]) == 30
+    root: dict[str, Any] = json.loads(report)
+    assert code == root["exit"] == 0
+    assert root["counts"] == {"allowed": 1, "not allowed": 0, "unknown": 0, "unread": 0}
+    assert sum(count for *_, count in root["answers"]) == 30
 
 
 def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ def crc32c(data: bytes) -> int:
 
 
 def record(delta: int, key: bytes | None, value: bytes | None, headers: int = 0) -> bytes:
-    def some(content: bytes | None) -> bytes:
+    def nullable(content: bytes | None) -> bytes:
         return varint(-1) if content is None else varint(len(content)) + content
 
-    body = b"\0" + varint(7) + varint(delta) + some(key) + some(value)
+    body = b"\0" + varint(7) + varint(delta) + nullable(key) + nullable(value)
     body += varint(headers) + (varint(1) + b"h" + varint(-1)) * headers
     return varint(len(body)) + body
 

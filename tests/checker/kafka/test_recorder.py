@@ -156,11 +156,11 @@ def test_a_history_that_begins_late(tmp_path: Path) -> None:
     text = (tmp_path / "t-0.jsonl").read_text(encoding="utf-8").splitlines()[0]
     before = json.loads(text)
     assert (before["epoch"], before["in_transaction"]) == (6, False)
-    assert [json.loads(line)["epoch"] for line in of(tmp_path, f"start-of-{LOG}")] == [6]
-    assert [json.loads(line)["epoch"] for line in of(tmp_path, LOG)] == [7, 7, 8, 8, 0]
+    assert [json.loads(line)["epoch"] for line in source_lines(tmp_path, f"start-of-{LOG}")] == [6]
+    assert [json.loads(line)["epoch"] for line in source_lines(tmp_path, LOG)] == [7, 7, 8, 8, 0]
 
 
-def of(folder: Path, source: str) -> list[str]:
+def source_lines(folder: Path, source: str) -> list[str]:
     """The lines of a source."""
     return (folder / f"{source}.jsonl").read_text(encoding="utf-8").splitlines()
 

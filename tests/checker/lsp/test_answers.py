@@ -219,11 +219,11 @@ SIGNATURES = [
 @pytest.mark.parametrize(("marked", "label", "active"), SIGNATURES)
 def test_signatures(tmp_path: Path, marked: str, label: str, active: int) -> None:
     opened = Opened(tmp_path, marked)
-    help_ = opened.asked(
+    answer = opened.asked(
         lambda _: signatures(opened.desk, opened.path, Text(opened.text), opened.offset)
     )
-    assert help_ is not None
-    assert (help_.signatures[0].label, help_.active_parameter) == (label, active)
+    assert answer is not None
+    assert (answer.signatures[0].label, answer.active_parameter) == (label, active)
 
 
 # ---------------------------------------------------------------- renaming

@@ -398,14 +398,14 @@ def test_requests_with_invalid_parameters_are_answered_with_errors(tmp_path: Pat
             method,
             {
                 "textDocument": document,
-                "position": position_,
-                "range": {"start": position_, "end": position_},
+                "position": invalid,
+                "range": {"start": invalid, "end": invalid},
                 "context": {"includeDeclaration": True, "diagnostics": []},
                 "newName": "b",
             },
         )
         for method in POSITIONED
-        for position_ in INVALID_POSITIONS
+        for invalid in INVALID_POSITIONS
     ]
     cases += [(method, {"textDocument": 1, "command": 1}) for method in OTHERS]
     begin: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}

@@ -156,7 +156,7 @@ def test_every_code_of_a_small_type(kind: Type) -> None:
     code = code_of(layout)
     assert bits(kind) <= 14
     codes = {
-        code_ for code_ in range(1 << bits(kind)) if accepted(code, layout, [OCCUPIED | code_])
+        bits_ for bits_ in range(1 << bits(kind)) if accepted(code, layout, [OCCUPIED | bits_])
     }
     assert codes == {encode(kind, value) for value in values(kind)}
 
@@ -197,7 +197,7 @@ def agree(random: Random, layout: Layout, states: int, limit: int) -> tuple[int,
         layout.encode(tuple(random_values.value(random, kind) for kind in layout.types))
         for _ in range(states)
     ]
-    look_at(code, layout, b"".join(struct.pack(f"={len(state_)}Q", *state_) for state_ in right))
+    look_at(code, layout, b"".join(struct.pack(f"={len(encoded)}Q", *encoded) for encoded in right))
     counts = [0, 0]
     for words in right:
         for corrupted in corruptions(random, layout, words, limit):

@@ -112,8 +112,8 @@ def test_stopped_after_any_level(
                 folder = tmp_path / f"{depth}-{number}"
                 cut = at(run, folder, False, before, depth=depth).by(every_level())
                 assert cut.limit in (None, f"--depth {depth}")
-                resumed_ = at(run, folder, True, after).by(every_level(60))
-                assert_same(wanted, resumed_, f"{name}, {before} to {after} at {depth}")
+                again = at(run, folder, True, after).by(every_level(60))
+                assert_same(wanted, again, f"{name}, {before} to {after} at {depth}")
 
 
 @pytest.mark.parametrize("canary", [False, True], ids=["whole", "compressed"])
@@ -142,8 +142,8 @@ def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
             assert str(cut.cut) == f"--max-states {limit}"
             again = at(run, folder, True, 1, max_states=limit).outcome(every_level(60))
             assert (again.cut, again.statistics.levels) == (cut.cut, cut.statistics.levels)
-            resumed_ = at(run, folder, True, 1 + number % 2).by(every_level())
-            assert_same(wanted, resumed_, f"{limit} states")
+            continued = at(run, folder, True, 1 + number % 2).by(every_level())
+            assert_same(wanted, continued, f"{limit} states")
 
 
 REAL_TICK = worker_pool.Crew.tick
@@ -168,8 +168,8 @@ def test_interrupted_at_any_moment(tmp_path: Path) -> None:
             with mock.patch.object(worker_pool.Crew, "tick", tick):
                 cut = asked.outcome(every_level(60))
             assert cut.interrupted is (ticks >= moment)
-            resumed_ = at(run, folder, True, 1 + number % 3).by(every_level())
-            assert_same(wanted, resumed_, f"look {moment}")
+            again = at(run, folder, True, 1 + number % 3).by(every_level())
+            assert_same(wanted, again, f"tick {moment}")
 
 
 def test_random_specs(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_random_specs(tmp_path: Path) -> None:
                 folder = tmp_path / f"{number}-{depth}"
                 at(run, folder, False, 1 + number % 3, depth=depth).by(every_level())
                 resumed += 1
-                resumed_ = at(run, folder, True, 1 + depth % 3).by(every_level())
-                assert_same(wanted, resumed_, f"{number} at {depth}:\n{text}")
+                again = at(run, folder, True, 1 + depth % 3).by(every_level())
+                assert_same(wanted, again, f"{number} at {depth}:\n{text}")
     assert resumed > 2
 
 
@@ -264,8 +264,8 @@ def copy(saved: Path, tmp_path: Path) -> Path:
 
 
 def inside(folder: Path) -> Path:
-    (folder_,) = (path.parent for path in folder.rglob("manifest.json"))
-    return folder_
+    (checkpoint,) = (path.parent for path in folder.rglob("manifest.json"))
+    return checkpoint
 
 
 def states(folder: Path) -> Path:

@@ -89,8 +89,8 @@ def ignore_both(patch: pytest.MonkeyPatch) -> None:
 
 
 def ignore_range_checks(patch: pytest.MonkeyPatch) -> None:
-    def inside(bench: Bench, part: Part, expr_: ir.Expr, target: Number, span: object) -> ir.Expr:
-        return ir.Fits(bench.value(part, expr_), target)
+    def inside(bench: Bench, part: Part, amount: ir.Expr, target: Number, span: object) -> ir.Expr:
+        return ir.Fits(bench.value(part, amount), target)
 
     patch.setattr(Bench, "inside", inside)
 

@@ -151,8 +151,8 @@ check c:
     ]
     for engine in ("local", "interpreter"):
         words = ("check", "full.fence", "--engine", engine)
-        report_ = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
-        assert report_["checks"][0]["within"] == bounds
+        root = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        assert root["checks"][0]["within"] == bounds
         ran = run(*words, "--format", "junit", folder=tmp_path)
         case = ElementTree.fromstring(ran.stdout).find("testsuite/testcase/system-out")
         assert case is not None
@@ -217,7 +217,7 @@ def test_sarif(fencepost_in: Fencepost, valid: Callable[[Any], None]) -> None:
         {"x": {"text": "2"}, "q": {"text": "[1, 2]"}},
     ]
     assert [step["executionOrder"] for step in steps] == [1, 2, 3]
-    others = {location_["message"]["text"] for location_ in violated["relatedLocations"]}
+    others = {related["message"]["text"] for related in violated["relatedLocations"]}
     assert others == {"the check", "it breaks here"}
     (assertion,) = results["assertion"]["locations"]
     assert assertion["physicalLocation"]["region"]["startLine"] == 10

@@ -394,10 +394,10 @@ def test_json_and_trace(tmp_path: Path) -> None:
     words = ("--check", "small", "--format", "json", "--output", "o.json", "--trace", "t.itf.json")
     printed = ran(tmp_path, COUNTER, *words)
     assert (printed.code, printed.stdout) == (12, "")
-    report_: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
-    assert (report_["verdict"], report_["property"], report_["run"]) == ("violated", "Small", 1)
-    assert [step["state"]["x"] for step in report_["trace"]] == [0, 1, 2, 3]
-    assert report_["taken"].keys() == {"Hand.up", "Hand.rest"}
+    root: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
+    assert (root["verdict"], root["property"], root["run"]) == ("violated", "Small", 1)
+    assert [step["state"]["x"] for step in root["trace"]] == [0, 1, 2, 3]
+    assert root["taken"].keys() == {"Hand.up", "Hand.rest"}
     replayed = run("trace", "replay", "t.itf.json", "s.fence", folder=tmp_path)
     assert "invariant Small is violated at its end, as it was" in replayed.stdout
 
@@ -422,8 +422,8 @@ def test_refinements(tmp_path: Path, jump: str, states: int) -> None:
         "terminal: true\nrefinement R: up where n = x"
     )
     printed = ran(tmp_path, text, "--const", f"Jump={jump}", "--format", "json")
-    report_: dict[str, Any] = json.loads(printed.stdout)
-    assert (printed.code, report_["property"], len(report_["trace"])) == (13, "R", states)
+    root: dict[str, Any] = json.loads(printed.stdout)
+    assert (printed.code, root["property"], len(root["trace"])) == (13, "R", states)
 
 
 def test_time_is_limited(tmp_path: Path) -> None:

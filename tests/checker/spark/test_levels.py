@@ -135,12 +135,12 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
         real_look(watch)
 
     def merge(
-        shipped: Any, order: records.Order, accounts: Any, partition: int, records_: Iterable[bytes]
+        shipped: Any, order: records.Order, accounts: Any, partition: int, blobs: Iterable[bytes]
     ) -> Iterator[bytes]:
         if order.level == 5 and partition == 2:
             started.set()
             assert cut.wait(60)
-        yield from real(shipped, order, accounts, partition, records_)
+        yield from real(shipped, order, accounts, partition, blobs)
 
     monkeypatch.setattr(tasks, "merge", merge)
     monkeypatch.setattr(Watch, "look", look)

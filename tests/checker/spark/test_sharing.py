@@ -51,15 +51,15 @@ def test_each_owner_has_one_task(partitions: int, count: int) -> None:
     ],
 )
 def test_the_number_of_tasks(master: str, wanted: str | None, count: int) -> None:
-    assert session.tasks(of(master, wanted), 8) == count
-    assert session.tasks(of(master, wanted), 1) == 1
+    assert session.tasks(session_with(master, wanted), 8) == count
+    assert session.tasks(session_with(master, wanted), 1) == 1
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "", "1.5"])
 def test_an_invalid_number_of_tasks(wanted: str) -> None:
     message = rf"F034.*spark.fencepost.tasks is '{wanted}'"
     with pytest.raises(Rejected, match=message):
-        session.tasks(of("yarn", wanted), 8)
+        session.tasks(session_with("yarn", wanted), 8)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_invalid_number_of_tasks(wanted: str) -> None:
     ],
 )
 def test_whether_tasks_run_together(master: str, wanted: str | None, together: bool) -> None:
-    assert session.together(of(master, wanted, session.FILES)) == together
+    assert session.together(session_with(master, wanted, session.FILES)) == together
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,22 @@ def test_whether_tasks_run_together(master: str, wanted: str | None, together: b
 )
 def test_tasks_that_cannot_run_together(master: str, wanted: str, message: str) -> None:
     with pytest.raises(Rejected, match=rf"(?s)F034.*spark.fencepost.files {message}"):
-        session.together(of(master, wanted, session.FILES))
+        session.together(session_with(master, wanted, session.FILES))
 
 
 @pytest.mark.parametrize(("wanted", "seconds"), [(None, 60.0), ("0", 0.0), ("2.5", 2.5)])
 def test_the_interval_of_saves(wanted: str | None, seconds: float) -> None:
-    assert session.checkpoint_seconds(of("yarn", wanted, session.SECONDS)) == seconds
+    assert session.checkpoint_seconds(session_with("yarn", wanted, session.SECONDS)) == seconds
 
 
 @pytest.mark.parametrize("wanted", ["soon", "", "-1", "nan", "inf"])
 def test_invalid_seconds(wanted: str) -> None:
     message = rf"F034.*spark.fencepost.checkpointSeconds is '{wanted}'"
     with pytest.raises(Rejected, match=message):
-        session.checkpoint_seconds(of("yarn", wanted, session.SECONDS))
+        session.checkpoint_seconds(session_with("yarn", wanted, session.SECONDS))
 
 
-def of(master: str, wanted: str | None, setting: str = session.TASKS) -> Any:
+def session_with(master: str, wanted: str | None, setting: str = session.TASKS) -> Any:
     """A session with four cores."""
     conf = {"spark.master": master} | ({} if wanted is None else {setting: wanted})
     return SimpleNamespace(getConf=lambda: conf, defaultParallelism=4)
@@ -140,4 +140,4 @@ def test_an_invalid_parallelism(value: int) -> None:
 
 
 def test_the_tables_of_a_task_are_limited() -> None:
-    assert session.tasks(of("local[4]", None), 10_000) == 79
+    assert session.tasks(session_with("local[4]", None), 10_000) == 79

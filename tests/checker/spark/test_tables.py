@@ -209,12 +209,12 @@ def test_a_table_without_space_leaves_nothing(
 
 def test_regions_are_files(tmp_path: Path) -> None:
     files = Files(tmp_path)
-    region_, second = files.take(5000, 10**12), files.take(100)
-    assert (region_.size, region_.most, second.size, second.most) == (8192, 16384, 4096, 4096)
-    assert not any(words(region_.address, region_.size // 8))
-    words(region_.address, 1024)[1023] = 7
-    larger = files.enlarge(region_, 12_000)
-    assert (larger.address, larger.size, larger.most) == (region_.address, 12_288, 16_384)
+    first, second = files.take(5000, 10**12), files.take(100)
+    assert (first.size, first.most, second.size, second.most) == (8192, 16384, 4096, 4096)
+    assert not any(words(first.address, first.size // 8))
+    words(first.address, 1024)[1023] = 7
+    larger = files.enlarge(first, 12_000)
+    assert (larger.address, larger.size, larger.most) == (first.address, 12_288, 16_384)
     words(larger.address, 1536)[1535] = 8
     noted = files.noted([second, larger])
     files.close()
@@ -241,8 +241,8 @@ def test_regions_are_files(tmp_path: Path) -> None:
     ],
 )
 def test_when_tables_are_compressed(size: int, partitions: int, states: int, enough: bool) -> None:
-    program_ = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
-    assert levels.wants_plan(program_, states) == enough
+    searched = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, partitions, "run")
+    assert levels.wants_plan(searched, states) == enough
 
 
 def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,11 +74,11 @@ def test_each_check_is_as_expected(folder: Path) -> None:
 
 def test_json_has_no_counts(folder: Path) -> None:
     ran = run("check", "counter.fence", "--check", "wraps", "--format", "json", folder=folder)
-    (check_,) = json.loads(ran.stdout)["checks"]
+    (wraps,) = json.loads(ran.stdout)["checks"]
     counted = ("distinct", "generated", "states_per_second")
-    assert [check_[name] for name in counted] == [None, None, None]
-    assert (check_["verdict"], check_["depth"], len(check_["trace"])) == ("violated", 3, 3)
-    assert check_["notes"][0] == "with E0 = 32766"
+    assert [wraps[name] for name in counted] == [None, None, None]
+    assert (wraps["verdict"], wraps["depth"], len(wraps["trace"])) == ("violated", 3, 3)
+    assert wraps["notes"][0] == "with E0 = 32766"
 
 
 def test_traces_hold_the_constants(folder: Path) -> None:
@@ -329,10 +329,12 @@ def test_explicit_engines_count_the_same(folder: Path) -> None:
     with taken as outcome:
 
         def one_more(account: Account, *rest: Any) -> Outcome:
-            outcome_ = usual(account, *rest)
-            more = outcome_.statistics.distinct + len(seen)
+            usual_outcome = usual(account, *rest)
+            more = usual_outcome.statistics.distinct + len(seen)
             seen.append(1)
-            return replace(outcome_, statistics=replace(outcome_.statistics, distinct=more))
+            return replace(
+                usual_outcome, statistics=replace(usual_outcome.statistics, distinct=more)
+            )
 
         seen: list[int] = []
         outcome.side_effect = one_more

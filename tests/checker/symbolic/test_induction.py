@@ -150,10 +150,10 @@ def test_the_base_case_finds_real_problems() -> None:
     text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
     model = model_of(text)
     assert prove(model, 2).verdict is Verdict.INCONCLUSIVE
-    outcome_ = prove(model, 3)
-    assert outcome_.verdict is Verdict.VIOLATED
-    assert outcome_.findings[0].depth == 3
-    assert "base case" in outcome_.notes[-1]
+    deeper = prove(model, 3)
+    assert deeper.verdict is Verdict.VIOLATED
+    assert deeper.findings[0].depth == 3
+    assert "base case" in deeper.notes[-1]
 
 
 def test_constraints_bound_what_is_proved() -> None:

@@ -21,13 +21,13 @@ def drawn(random: Random, solver: Solver) -> tuple[Number, int]:
     """A constant or symbolic number in a random range, and its value."""
     low = random.randint(-40, 40)
     high = low + random.choice([0, 1, 7, 90])
-    value_ = random.randint(low, high)
+    drawn_value = random.randint(low, high)
     if random.random() < 0.3:
-        return value_, value_
+        return drawn_value, drawn_value
     number, fact = terms.fresh_number("x", low, high)
     solver.add(fact)
-    solver.add(terms.same_number(number, value_))
-    return terms.fitted(number, low, high), value_
+    solver.add(terms.same_number(number, drawn_value))
+    return terms.fitted(number, low, high), drawn_value
 
 
 def value(solver: Solver, number: Number) -> int:

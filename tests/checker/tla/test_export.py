@@ -185,9 +185,9 @@ def test_quiescent_is_its_own_definition() -> None:
 def test_loops_do_not_grow_with_the_type() -> None:
     """A loop over a set of many values is a recursive definition."""
 
-    def size(size_: int) -> int:
+    def size(top: int) -> int:
         text = (
-            f"type A = 1..{size_}\nvar s: set[A] = {{}}\nvar n: 0..99 = 0\naction all:\n"
+            f"type A = 1..{top}\nvar s: set[A] = {{}}\nvar n: 0..99 = 0\naction all:\n"
             "    for a in A:\n        if a in s or n < 3: n = n + 1\nterminal: true\n"
         )
         return len(export_of(loaded(text)).module)

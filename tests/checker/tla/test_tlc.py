@@ -29,7 +29,7 @@ REFUSED = {
     "wide_machine_integers": "arithmetic on int32, since TLC's integers have 32 bits",
 }
 """The reasons why some specs are not exported."""
-MOST = 3_000
+MAX_STATES = 3_000
 FOLDER = tlc_run.home()
 """The folder with TLC and its recorded answers, which do not change between runs."""
 
@@ -41,7 +41,7 @@ def tlc() -> tlc_run.Tlc:
 
 def compared(program: Program) -> list[Comparison]:
     """The comparison of each check of a spec. TLC must agree on the exported ones."""
-    comparisons = [compare(program, check, tlc(), MOST) for check in program.checks]
+    comparisons = [compare(program, check, tlc(), MAX_STATES) for check in program.checks]
     for comparison in comparisons:
         wrong = comparison.difference
         assert wrong is None, f"{wrong.subject}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"

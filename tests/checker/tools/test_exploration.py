@@ -61,12 +61,12 @@ def test_ways(name: str, tmp_path: Path) -> None:
                 explored.take(int(word))
 
     walk = explored.walk
-    assert [added(way_) for way_ in walk.ways] == ways
+    assert [added(steps) for steps in walk.ways] == ways
     assert (walk.way, added(walk.path)) == (way, path)
     assert walk.ahead == len(ways[way]) - len(path)
-    for number, way_ in enumerate(ways):
-        same = next((n for n, (a, b) in enumerate(zip(way_, path, strict=False)) if a != b), None)
-        assert walk.common(number) == 1 + (min(len(way_), len(path)) if same is None else same)
+    for number, steps in enumerate(ways):
+        same = next((n for n, (a, b) in enumerate(zip(steps, path, strict=False)) if a != b), None)
+        assert walk.common(number) == 1 + (min(len(steps), len(path)) if same is None else same)
     # The options are those of the current state.
     assert len(explored.options) == len(walk.options())
 

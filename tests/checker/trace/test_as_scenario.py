@@ -41,11 +41,11 @@ def test_shipped_traces_are_met(tmp_path: Path, path: Path) -> None:
     copy.write_text(written, encoding="utf-8")
     again = load(copy, [path.parent])
     for chosen, count in zip(again.scenarios, counts, strict=True):
-        result_ = perform(prepare(again, chosen, Settings(engine="interpreter")), ignored)
-        assert result_.as_expected, written
-        assert result_.finding is not None
-        assert result_.finding.trace is not None
-        assert len(result_.finding.trace.steps) == count
+        played = perform(prepare(again, chosen, Settings(engine="interpreter")), ignored)
+        assert played.as_expected, written
+        assert played.finding is not None
+        assert played.finding.trace is not None
+        assert len(played.finding.trace.steps) == count
 
 
 def test_a_command_writes_one(tmp_path: Path) -> None:

@@ -204,8 +204,8 @@ def test_flights() -> None:
         (1, 5, None, "flying", False),
     ]
     read = Exchange("read", "said", message(1))
-    sent_ = Exchange("send", "said", message(1))
-    heard = [(f.sent, f.ended, f.end) for f in flights([[sent_], [read], [read]])]
+    spoken = Exchange("send", "said", message(1))
+    heard = [(f.sent, f.ended, f.end) for f in flights([[spoken], [read], [read]])]
     assert heard == [(0, 1, "received"), (0, 2, "received")]
 
 

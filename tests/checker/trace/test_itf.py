@@ -240,7 +240,7 @@ def test_a_trace_reads_the_same_as_a_result_and_from_its_file(name: str) -> None
     """Every field of the document agrees: a report does not depend on the origin of a trace."""
     finding = FINDINGS[name]
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
-    document_ = result_document(result, finding, "1.0", WHY)
-    read = itf.read(itf.dumps(document_).encode(), "t")
+    expected = result_document(result, finding, "1.0", WHY)
+    read = itf.read(itf.dumps(expected).encode(), "t")
     steps = tuple(replace(step, kept=None) for step in read.steps)
-    assert replace(read, steps=steps, kept=None) == document_
+    assert replace(read, steps=steps, kept=None) == expected

@@ -84,7 +84,7 @@ def test_foreign_and_malformed_requests(server: Server, data: bytes, status: int
     sent = data.replace(b"TOKEN", gate.token.encode()).replace(b"HOST", gate.host.encode())
     answer = raw(server, sent)
     assert answer.status == status
-    assert answer.body in {b"", *(status_.phrase.encode() for status_ in HTTPStatus)}
+    assert answer.body in {b"", *(code.phrase.encode() for code in HTTPStatus)}
 
 
 @pytest.mark.parametrize(
