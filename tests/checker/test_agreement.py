@@ -29,7 +29,7 @@ from tests.support.oracle_runs import ENGINES, ORACLES, TOO_LARGE
 from tests.support.random_core_models import grown_core
 from tests.support.rewriting import RULES
 from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick, turn
-from tests.support.spread_runs import Told, assert_spread
+from tests.support.spread_runs import Tally, assert_spread
 from tests.support.spread_runs import grown as grown_constrained
 from tests.support.steps_agreement import Extent, agree, probing
 
@@ -191,9 +191,9 @@ def local_refinement(seed: int) -> None:
 
 def spark(case: Example | int) -> None:
     if isinstance(case, int):
-        assert_spread(grown_constrained(case), case, Told())
+        assert_spread(grown_constrained(case), case, Tally())
     else:
-        assert_spread(case.text, len(case.name), Told())
+        assert_spread(case.text, len(case.name), Tally())
 
 
 # ---------------------------------------------------------------- the table

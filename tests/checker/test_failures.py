@@ -38,7 +38,7 @@ from fencepost.spec.core.ir import Model
 EVERY = list(cells())
 WHOLE = everything("TABLE")
 CHOSEN = EVERY if WHOLE else covering(EVERY)
-PLAIN = [case for case in CHOSEN if case.place is not SYMBOLIC]
+PLAIN = [case for case in CHOSEN if case.site is not SYMBOLIC]
 STEPS = 5
 """More steps than any spec has, so that bounded model checking finds no further states."""
 
@@ -110,7 +110,7 @@ def by_induction(case: Cell) -> None:
     false = {f"{kind} {p.name}" for kind in ("invariant", "lemma") for p in case.going if p.name}
     if any(problem.verdict == "error" for problem in case.going):
         judged = {"invariant P", "lemma P", "step invariant P"}
-        in_property = case.place in PREDICATES and case.place.text.split(" P")[0].strip(":") in {
+        in_property = case.site in PREDICATES and case.site.text.split(" P")[0].strip(":") in {
             "invariant", "lemma", "step invariant",
         }  # fmt: skip
         # An error in a property to be proved counts against that property.
@@ -140,12 +140,12 @@ def by_condition(engine: str, case: Cell) -> None:
 
 def of_symbols() -> list[Cell]:
     """Cells that fail for one value of a symbolic constant."""
-    symbolic_cells = [cell(case.place, case.failure, case.when, symbolic=True) for case in PLAIN]
-    return [case for case in symbolic_cells if case is not None and case.place.on != "K"]
+    symbolic_cells = [cell(case.site, case.failure, case.when, symbolic=True) for case in PLAIN]
+    return [case for case in symbolic_cells if case is not None and case.site.on != "K"]
 
 
 SYMBOLS = of_symbols()
-CONDITIONS = [case for case in EVERY if case.place is SYMBOLIC]
+CONDITIONS = [case for case in EVERY if case.site is SYMBOLIC]
 TABLE: tuple[tuple[str, Callable[[Cell], None], Sequence[Cell], int], ...] = (
     ("local", by_local, PLAIN, 1),
     ("spark", by_spark, PLAIN, 6),
@@ -179,7 +179,7 @@ def test_failures_are_those_of_the_table(compare: Callable[[Cell], None], case: 
 
 def test_the_part_covers_every_place_time_and_failure() -> None:
     part = covering(EVERY)
-    places = {case.place.name for case in part}
+    places = {case.site.name for case in part}
     assert places == {cell_place.name for cell_place in (*PREDICATES, *ACTIONS, SYMBOLIC)}
     assert {case.when for case in part} == set(WHENS)
     assert {case.failure.name for case in part} == {f.name for f in (*EXPRESSIONS, *STATEMENTS)}

@@ -1,4 +1,4 @@
-"""Searches, and what is observed of them, in a form in which two engines are compared.
+"""Searches and their observations, in a form that allows comparing two engines.
 
 An observation is a plain value without spans' sources or timings. Two engines with equal
 observations cannot be distinguished by a user. The comparisons are in `comparisons`.
@@ -27,7 +27,7 @@ from fencepost.spec.text.source import Span
 
 NO_LIMITS = Limits()
 MAX_STATES = 3_000
-"""Larger searches get a limit on the depth, the same for all engines."""
+"""Larger searches get a depth limit, the same for all engines."""
 
 Chosen: TypeAlias = tuple[tuple[str, Value], ...]
 Place: TypeAlias = tuple[int, int] | None
@@ -44,7 +44,7 @@ class ObservedStep:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFinding:
-    """One problem; ``property`` is the property's number and name, places are offsets."""
+    """One problem; ``property`` is the property's number and name; positions are offsets."""
 
     verdict: str
     property: tuple[int, str] | None
@@ -79,7 +79,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A search, as the command asks for it. `text` is only shown where engines differ."""
+    """A search as the command requests it. `text` is only for messages about differing engines."""
 
     model: Model
     properties: frozenset[int]
@@ -109,7 +109,7 @@ class Run:
         return engine.run(request)
 
     def by(self, engine: Engine | str) -> Observed:
-        """What is observed of the search by an engine."""
+        """The observation of the search by an engine."""
         return summary(self.model, self.outcome(engine))
 
     def within(self, **limits: Any) -> Run:
@@ -123,7 +123,7 @@ def run_of(source: str | Path | Program, check: str | Check | None = None, **cha
     if isinstance(read, Path):
         read = program.load(read)
     if not isinstance(check, Check):
-        check = next(one for one in read.checks if check in (None, one.name))
+        check = next(item for item in read.checks if check in (None, item.name))
     model = program.build(read, check)
     chosen, deadlock = program.select(model, check), check.verdict != "violated"
     text = source if isinstance(source, str) else f"{read.path}, check {check.name}"
@@ -147,17 +147,17 @@ def bounded(run: Run, states: int = MAX_STATES) -> Run:
 
     Then no engine reaches the limit on states.
     """
-    found = replace(run.within(max_states=states), keep_going=True).outcome("interpreter")
-    if found.cut != Limit("max-states", states):
+    outcome = replace(run.within(max_states=states), keep_going=True).outcome("interpreter")
+    if outcome.cut != Limit("max-states", states):
         return run
-    # The last level that was expanded was not expanded whole.
-    return run.within(depth=max(len(found.statistics.transitions) - 1, 0))
+    # The last expanded level was not expanded completely.
+    return run.within(depth=max(len(outcome.statistics.transitions) - 1, 0))
 
 
 @lru_cache(128)
 def loaded(text: str) -> Program:
-    """A spec from its text, of one file or several; raises `Rejected`. Many tests take the same
-    examples.
+    """A spec from its text, of one file or several; raises `Rejected`. Cached, since many tests use
+    the same examples.
     """
     with TemporaryDirectory() as folder:
         for name, part in files(text).items():
@@ -171,14 +171,14 @@ def model_of(text: str) -> Model:
     return program.build(read, read.checks[0])
 
 
-def assert_same(wanted: Observed, found: Observed, where: object) -> None:
-    """Two observations are equal; if not, the message names the fields that differ."""
-    if wanted == found:
+def assert_same(expected: Observed, actual: Observed, where: object) -> None:
+    """Requires that two observations are equal; the message names the fields that differ."""
+    if expected == actual:
         return
     differences = [
-        f"{name}:\n  wanted {getattr(wanted, name)}\n  found  {getattr(found, name)}"
+        f"{name}:\n  expected {getattr(expected, name)}\n  actual   {getattr(actual, name)}"
         for name in (item.name for item in fields(Observed))
-        if getattr(wanted, name) != getattr(found, name)
+        if getattr(expected, name) != getattr(actual, name)
     ]
     raise AssertionError("\n".join([*differences, str(where)]))
 
@@ -187,7 +187,7 @@ def assert_same(wanted: Observed, found: Observed, where: object) -> None:
 
 
 def summary(model: Model, result: Outcome) -> Observed:
-    """What can be seen of an outcome."""
+    """The observation of an outcome."""
     statistics, coverage = result.statistics, result.coverage
     return Observed(
         verdict=result.verdict.value,
@@ -223,7 +223,7 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
 
 
 def site_of(site: Site) -> tuple[str, Place, tuple[Place, ...], str]:
-    """A place where evaluation fails: code, place, calls, message."""
+    """A position where evaluation fails: code, position, calls, message."""
     return site.code, _place(site.span), tuple(_place(call) for call in site.calls), site.message
 
 

@@ -1,7 +1,7 @@
-"""How much is tried: by a run of the tests a sample, by a nightly run (`.ci/nightly`) far more.
+"""The extent of tests: a sample in a run of the tests, far more in a nightly run (`.ci/nightly`).
 
 ``FENCEPOST_EXAMPLES`` is the number of random specs of a test, and ``FENCEPOST_FIRST`` the number
-of the first where specs have numbers.
+of the first if specs have numbers.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import os
 from hypothesis import HealthCheck, settings
 
 
-def amount(what: str, few: int) -> int:
-    """The number in the variable ``FENCEPOST_<what>``; ``few`` where it has no value."""
-    return int(os.environ.get(f"FENCEPOST_{what}", few))
+def amount(name: str, default: int) -> int:
+    """The number in the variable ``FENCEPOST_<name>``; ``default`` if it is not set."""
+    return int(os.environ.get(f"FENCEPOST_{name}", default))
 
 
-def everything(what: str) -> bool:
-    """Whether the variable ``FENCEPOST_<what>`` is ``all``."""
-    return os.environ.get(f"FENCEPOST_{what}") == "all"
+def everything(name: str) -> bool:
+    """Whether the variable ``FENCEPOST_<name>`` is ``all``."""
+    return os.environ.get(f"FENCEPOST_{name}") == "all"
 
 
 def numbers(few: int) -> range:
-    """The numbers of random specs, which lead to the same spec in every run."""
+    """The numbers of random specs; a number gives the same spec in every run."""
     first = amount("FIRST", 0)
     return range(first, first + amount("EXAMPLES", few))
 
 
 def examples(few: int) -> settings:
-    """For tests with Hypothesis: the same specs in every run."""
+    """Settings of Hypothesis that give the same specs in every run."""
     return settings(
         max_examples=amount("EXAMPLES", few),
         derandomize=True,

@@ -1,7 +1,8 @@
 """A headless Chromium, driven by real clicks and key presses (WebDriver, over chromedriver).
 
-Where neither is installed the tests that need them are not collected (see ``conftest.py``); with
-FENCEPOST_BROWSER=1, as `.ci/run` sets it once it has installed them, they are, and fail.
+Without both installed, the tests that need them are not collected (see ``conftest.py``). With
+FENCEPOST_BROWSER=1, which `.ci/run` sets after installing them, they are collected and fail
+instead.
 """
 
 from __future__ import annotations
@@ -51,40 +52,42 @@ class Browser:
             raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def open(self, page: Path | str) -> None:
-        """A file, or what is at an address."""
+        """Opens a file or an address."""
         self.call(
             "POST", "/url", {"url": page if isinstance(page, str) else page.resolve().as_uri()}
         )
 
     def size(self, width: int, height: int) -> None:
-        """The size of the window, which cannot be as small as that of a phone."""
+        """Sets the size of the window, which cannot be as small as that of a phone."""
         self.call("POST", "/window/rect", {"width": width, "height": height})
 
     def screen(self, width: int, height: int, *, dark: bool = False) -> None:
-        """The size of the page, whatever that of the window, and whether the user likes it dark."""
+        """Sets the size of the page, independently of the window, and the preferred colour
+        scheme.
+        """
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.tell("Emulation.setDeviceMetricsOverride", **metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.tell("Emulation.setEmulatedMedia", features=[scheme])
 
     def tell(self, command: str, **parameters: Any) -> Any:
-        """A command of Chromium's own protocol."""
+        """Sends a command of Chromium's own protocol."""
         body = {"cmd": command, "params": parameters}
         return self.call("POST", "/goog/cdp/execute", body)
 
     def type(self, selector: str, text: str) -> None:
-        """Text, written into an input as it would be by hand, in place of what is there."""
-        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
-        self.call("POST", f"/element/{found[ELEMENT]}/clear")
-        self.call("POST", f"/element/{found[ELEMENT]}/value", {"text": text})
+        """Replaces the text of an input with typed text."""
+        element = self.call("POST", "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"/element/{element[ELEMENT]}/clear")
+        self.call("POST", f"/element/{element[ELEMENT]}/value", {"text": text})
 
     def click(self, selector: str) -> None:
-        """A click with the mouse, on what is there: it fails where something covers it."""
-        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
-        self.call("POST", f"/element/{found[ELEMENT]}/click")
+        """Clicks an element with the mouse; fails if something covers it."""
+        element = self.call("POST", "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"/element/{element[ELEMENT]}/click")
 
     def press(self, *keys: str) -> None:
-        """Keys, one after the other, wherever the focus is."""
+        """Presses keys one after the other, at the present focus."""
         actions: list[dict[str, str]] = []
         for key in keys:
             value = KEYS.get(key, key)
@@ -97,7 +100,7 @@ class Browser:
         return self.call("POST", "/execute/sync", {"script": f"return {script}", "args": []})
 
     def log(self) -> list[str]:
-        """What the browser complained of since the last call: errors, forbidden requests."""
+        """The browser's messages since the last call: errors, forbidden requests."""
         entries = self.call("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries]
 
@@ -107,7 +110,7 @@ class Browser:
 
 @contextmanager
 def browser(profile: Path) -> Generator[Browser]:
-    """A browser with an empty profile, for as long as the block lasts."""
+    """A browser with an empty profile, open within the block."""
     assert DRIVER is not None, "FENCEPOST_BROWSER=1, and there is no chromedriver"
     with started(DRIVER, "--port=0", errors=subprocess.DEVNULL, patience=600) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Small specs written in a test: what comes of them when they are checked and run."""
+"""Checks and runs small specs that are written in a test."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected
 
 Files = Mapping[str, str]
-"""Modules beside a spec, by path."""
+"""Modules of a spec, by path."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A model that was run, and what came of it."""
+    """A model and the outcome of its search."""
 
     model: ir.Model
     check: program.Check
@@ -54,7 +54,7 @@ class Ran:
 
     @property
     def marks(self) -> list[str]:
-        """The coverage marks of the model, as the report would name them."""
+        """The coverage marks of the model, with their names in the report."""
         return [mark.text for mark in self.model.marks]
 
     @property
@@ -72,7 +72,7 @@ class Ran:
 
     @property
     def last(self) -> dict[str, str]:
-        """The variables of the last state of the trace, as they are shown."""
+        """The variables of the last state of the trace, as displayed."""
         trace = self.outcome.findings[0].trace
         assert trace is not None
         state = next(step.state for step in reversed(trace.steps) if step.state is not None)
@@ -87,8 +87,8 @@ class Ran:
         shown: list[str] = []
         for step in trace.steps:
             if step.action is not None:
-                made = ", ".join(show(c.value, c.type) for c in step.choices)
-                shown.append(f"{self.model.actions[step.action].name}({made})")
+                choices = ", ".join(show(c.value, c.type) for c in step.choices)
+                shown.append(f"{self.model.actions[step.action].name}({choices})")
         return shown
 
 
@@ -130,23 +130,23 @@ def verdict(text: str, files: Files | None = None) -> str:
 
 
 def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
-    """Every problem and warning of a spec, of all its checks, as the command collects them."""
+    """Every problem and warning of a spec, over all its checks, as the command collects them."""
     with TemporaryDirectory() as folder:
         path = _written(folder, text, files or {})
-        found: list[Problem] = []
+        reported: list[Problem] = []
         try:
             loaded = program.load(path, engines=COUNTING)
-            found += loaded.warnings
+            reported += loaded.warnings
             for check in loaded.runs:
                 try:
                     model = program.build(loaded, check)
-                    found += model.warnings
+                    reported += model.warnings
                     program.select(model, check)
                 except Rejected as rejected:
-                    found += rejected.problems
+                    reported += rejected.problems
         except Rejected as rejected:
-            found += rejected.problems
-        return Rejected(found).problems
+            reported += rejected.problems
+        return Rejected(reported).problems
 
 
 def codes(text: str, files: Files | None = None) -> list[str]:
@@ -155,19 +155,21 @@ def codes(text: str, files: Files | None = None) -> list[str]:
 
 
 def refused(text: str, code: str, *phrases: str, files: Files | None = None) -> None:
-    """Asserts that a spec has exactly one problem, and that its text has these phrases."""
-    found = problems(text, files)
-    assert [problem.code for problem in found] == [code], "\n".join(map(str, found))
+    """Requires that a spec has exactly one problem whose text contains these phrases."""
+    reported = problems(text, files)
+    assert [problem.code for problem in reported] == [code], "\n".join(map(str, reported))
     for phrase in phrases:
-        assert phrase in str(found[0]), str(found[0])
+        assert phrase in str(reported[0]), str(reported[0])
 
 
 def worth(expression: str, declarations: str = "") -> str:
-    """What a condition is in the initial state: ``true``, ``false``, or the code of its error."""
+    """The value of a condition in the initial state: ``true``, ``false``, or the code of its
+    error.
+    """
     text = f"{dedent(declarations)}\ninvariant Asked:\n    {expression}\n"
-    found = [problem.code for problem in problems(text) if not problem.warning]
-    if found:
-        return " ".join(found)
+    errors = [problem.code for problem in problems(text) if not problem.warning]
+    if errors:
+        return " ".join(errors)
     result = verdict(f"{text}terminal: true\n")
     answers = {"ok": "true", "violated Asked": "false"}
     return answers.get(result, result.removeprefix("error "))

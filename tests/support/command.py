@@ -1,4 +1,4 @@
-"""Runs the command inside the test process, the way a user runs it in a folder."""
+"""Runs the command inside the test process, as a user runs it in a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fencepost.checker.cli.main import main
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command left: exit code and both streams."""
+    """The result of a command: exit code and both streams."""
 
     code: int
     stdout: str
@@ -24,7 +24,9 @@ class Ran:
 
 
 def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None) -> Ran:
-    """``fencepost WORDS`` in ``folder``, its output captured (so it is no terminal)."""
+    """``fencepost WORDS`` in ``folder``, with its output captured instead of going to a
+    terminal.
+    """
     stdout, stderr = io.StringIO(), io.StringIO()
     variables = {"COLUMNS": "100", **(environment or {})}
     with (

@@ -1,8 +1,8 @@
 """Comparisons of an engine with another engine, with an oracle, or with a definition.
 
-Each takes a search, raises `AssertionError` where the two sides differ, and returns a word that
-says what came of it. `tests/checker/test_agreement.py` has the table of what is compared in the
-suite; `bench.campaign` compares thousands of searches.
+Each takes a search, raises `AssertionError` if the two sides differ, and otherwise returns a word
+for the result. `tests/checker/test_agreement.py` has the table of comparisons in the suite;
+`bench.campaign` compares thousands of searches.
 """
 
 from __future__ import annotations
@@ -68,23 +68,23 @@ MANY = 10**8
 """A limit on states that no search here reaches."""
 
 
-def variants(run: Run, found: Observed) -> Iterator[Run]:
-    """The same search with other limits, or beyond the first problem; `found` is its result."""
-    if found.verdict not in ("ok", "unreached"):
+def variants(run: Run, observed: Observed) -> Iterator[Run]:
+    """The same search with other limits, or beyond the first problem; `observed` is its result."""
+    if observed.verdict not in ("ok", "unreached"):
         yield replace(run, keep_going=True)
-    if found.distinct > MAX_VARIED:
+    if observed.distinct > MAX_VARIED:
         return
     yield replace(run, deadlock=not run.deadlock, keep_going=True)
-    if found.depth > 2:
-        yield replace(run, limits=Limits(depth=found.depth // 2))
-    # Any number of states may be too many, also among the successors of one state.
-    chance = random.Random(found.generated)
-    for _ in range(RANDOM_LIMITS if found.distinct > 1 else 0):
-        limited = run.within(max_states=chance.randrange(1, found.distinct))
+    if observed.depth > 2:
+        yield replace(run, limits=Limits(depth=observed.depth // 2))
+    # Any limit on states may be exceeded, also among the successors of one state.
+    chance = random.Random(observed.generated)
+    for _ in range(RANDOM_LIMITS if observed.distinct > 1 else 0):
+        limited = run.within(max_states=chance.randrange(1, observed.distinct))
         yield replace(limited, keep_going=chance.random() < 0.5)
-    if found.distinct > 2:
+    if observed.distinct > 2:
         # The last state reaches the second of these limits.
-        for most in (found.distinct, found.distinct - 1):
+        for most in (observed.distinct, observed.distinct - 1):
             yield run.within(max_states=most)
 
 
@@ -99,33 +99,33 @@ WORKERS = (1, 2, 3)
 
 
 def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str:
-    """The search and its variants by machine code, with any number of workers.
+    """The search and its variants by machine code, with different numbers of workers.
 
-    With a `turn`, which runs of thousands count, each variant has one number of workers, and memory
-    is watched in every 16th search. If `better`, LLVM optimises the code.
+    With a `turn`, the number of the search in a campaign, each variant has one number of workers,
+    and memory is watched in every 16th search. If `better`, LLVM optimizes the code.
     """
     watched = turn is None or turn % 16 == 0
 
     def compare(run: Run, counts: Sequence[int]) -> Observed:
-        wanted = run.by(INTERPRETER)
+        expected = run.by(INTERPRETER)
         for workers in counts:
-            asked = run.within(workers=workers)
-            # Few states are not worth a thread, but here they have some.
+            limited = run.within(workers=workers)
+            # Searches with few states do not start threads; here they must.
             with mock.patch.object(explorer, "FEW", 0):
-                assert_same(wanted, asked.by(Local(watched=watched and workers == 1)), asked)
-        return wanted
+                assert_same(expected, limited.by(Local(watched=watched and workers == 1)), limited)
+        return expected
 
     with translated_once(better or (turn is not None and turn % 50 == 0)):
-        wanted = compare(run, WORKERS if turn is None else (1, 2 + turn % 2))
-        for place, other in enumerate(variants(run, wanted)):
-            compare(other, WORKERS if turn is None else (1 + (turn + place) % 3,))
-    return wanted.verdict
+        expected = compare(run, WORKERS if turn is None else (1, 2 + turn % 2))
+        for number, other in enumerate(variants(run, expected)):
+            compare(other, WORKERS if turn is None else (1 + (turn + number) % 3,))
+    return expected.verdict
 
 
 @contextmanager
 def translated_once(better: bool) -> Generator[None]:
     """Keeps machine code while the block runs; only another model or another set of properties is
-    translated anew. The models stay alive.
+    translated again. Keeps the models alive as well.
     """
     kept: dict[tuple[int, frozenset[int], bool], tuple[Kept, Sizes]] = {}
     real = search.translated
@@ -150,7 +150,7 @@ def translated_once(better: bool) -> Generator[None]:
 
 
 class Kept(build.Compilation):
-    """Compiled code, which is not improved further."""
+    """Compiled code that is not optimized further."""
 
     def __init__(self, code: build.Code) -> None:
         super().__init__("")
@@ -170,13 +170,13 @@ Problem: TypeAlias = tuple[str, int, object, int | None]
 
 
 def problem(finding: Finding) -> Problem:
-    """What all engines report of a finding."""
+    """The part of a finding on which all engines agree."""
     site = None if finding.site is None else site_of(finding.site)
     return finding.verdict.value, finding.depth, site, finding.property
 
 
 def problems_of(outcome: Outcome) -> list[Problem]:
-    """The problems that were found; that something was not reached in some steps is none."""
+    """The problems of an outcome; a `reachable` not reached within the depth does not count."""
     return [problem(finding) for finding in _real(outcome)]
 
 
@@ -189,36 +189,43 @@ def _enumerated(run: Run, depth: int) -> Outcome:
 
 
 def bmc_agrees(run: Run, depth: int) -> str:
-    """Bounded model checking finds what the interpreter finds in so many steps: each problem at the
-    same depth and place, and the same reachables.
+    """Bounded model checking reports the interpreter's problems up to this depth: each problem with
+    the same depth and position, and the same reachables.
     """
     explicit = _enumerated(run, depth)
     try:
         symbolic = run.within(depth=depth, timeout=SECONDS).outcome("bmc")
     except Unsupported:
         return REFUSED
-    if any(one.cut is not None and one.cut.kind != "depth" for one in (explicit, symbolic)):
+    if any(
+        problem_.cut is not None and problem_.cut.kind != "depth"
+        for problem_ in (explicit, symbolic)
+    ):
         return CUT
-    known, found = problems_of(explicit), problems_of(symbolic)
+    expected, reported = problems_of(explicit), problems_of(symbolic)
     # bmc decides whether a state of the last level may end there; a search by levels needs one more
     # step for that (docs/symbolic.md).
-    last = [one for one in found if one not in known]
+    last = [problem_ for problem_ in reported if problem_ not in expected]
     if last:
-        assert all(one[1] == depth + 1 for one in last), f"{known}\nbmc: {found}\n{run}"
-        known += [one for one in problems_of(_enumerated(run, depth + 1)) if one in last]
-    assert known == found, f"interpreter: {known}\nbmc: {found}\n{run}"
+        assert all(problem_[1] == depth + 1 for problem_ in last), (
+            f"{expected}\nbmc: {reported}\n{run}"
+        )
+        expected += [
+            problem_ for problem_ in problems_of(_enumerated(run, depth + 1)) if problem_ in last
+        ]
+    assert expected == reported, f"interpreter: {expected}\nbmc: {reported}\n{run}"
     for finding in _real(symbolic):
         if finding.trace is not None and finding.trace.steps[-1].state is not None:
             assert first_impossible(Runner(run.model), finding.trace) is None
             assert len(finding.trace.steps) == finding.depth
-    if not known:
+    if not expected:
         assert explicit.coverage.reached == symbolic.coverage.reached, f"reached: {run}"
     return AGREES
 
 
 def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
-    """What induction proves holds in every state that the interpreter visits, and what its base
-    case finds is there.
+    """Every property proved by induction holds in every state that the interpreter visits, and the
+    problems of the base case exist.
     """
     try:
         outcome = run.within(depth=1, timeout=seconds, solving=Solving(k=k)).outcome("induction")
@@ -227,13 +234,13 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
     searched = _enumerated(replace(run, keep_going=True), 40)
     findings = _real(searched)
     if outcome.findings:
-        known = problems_of(searched)
+        expected = problems_of(searched)
         first = _real(outcome)[:1]
-        assert all(problem(one) in known for one in first) or searched.cut or (
+        assert all(problem(finding) in expected for finding in first) or searched.cut or (
             # The interpreter ends at the first error even if it keeps going.
             findings and findings[0].verdict in (Verdict.ERROR, Verdict.ASSERTION)
             and findings[0].depth <= first[0].depth
-        ), f"induction: {problems_of(outcome)}\ninterpreter: {known}\n{run}"  # fmt: skip
+        ), f"induction: {problems_of(outcome)}\ninterpreter: {expected}\n{run}"  # fmt: skip
         return outcome.verdict.value
     if outcome.verdict is Verdict.OK:
         assert not findings, f"induction: ok\ninterpreter: {problems_of(searched)}\n{run}"
@@ -255,12 +262,14 @@ def regions_of(run: Run, engine: Engine | str = INTERPRETER) -> Outcome:
     """The search for all values of the one symbolic constant. Raises `Rejected`."""
     if refused := problems(run.model, run.properties):
         raise Rejected(refused)
-    asked = Request(run.model, run.properties, run.deadlock, run.limits, run.keep_going)
-    return search_regions(load(engine) if isinstance(engine, str) else engine, asked)
+    request = Request(run.model, run.properties, run.deadlock, run.limits, run.keep_going)
+    return search_regions(load(engine) if isinstance(engine, str) else engine, request)
 
 
 def outline(outcome: Outcome) -> tuple[object, ...]:
-    """What a region claims for each of its values: the verdict, the problems and every count."""
+    """The claims of a region about each of its values: the verdict, the problems and every
+    count.
+    """
     counts = outcome.statistics
     return (
         outcome.verdict,
@@ -280,16 +289,16 @@ def regions_agree(
     """Each value (or each of `values`) is in one region, and a search with the value alone has the
     result of that region. Returns the outcome for all values.
     """
-    found = regions_of(run, engine)
+    outcome = regions_of(run, engine)
     kind = run.model.symbols[0].type
     assert isinstance(kind, Int | Machine)
-    # The model that is searched with terms is well formed.
+    # The lifted model that is searched with terms is well formed.
     lifted = lift(run.model, kind.high, run.properties)
     assert isinstance(lifted, Lifted)
     assert verify_model.problems(lifted.model) == []
     allowed = 0
     for value in range(kind.low, kind.high + 1) if values is None else values:
-        inside = [region for region in found.regions if contains(region.ranges, value)]
+        inside = [region for region in outcome.regions if contains(region.ranges, value)]
         alone = replace(run, model=instance(run.model, (value,))).outcome(INTERPRETER)
         if alone.verdict is Verdict.ASSUMPTION:
             assert not inside, f"{value} is excluded, and in {inside}\n{run}"
@@ -298,39 +307,39 @@ def regions_agree(
         assert len(inside) == 1, f"{value} is in {len(inside)} regions\n{run}"
         assert outline(inside[0].outcome) == outline(alone), f"{value}\n{run}"
     if values is None:
-        size = sum(high - low + 1 for region in found.regions for low, high in region.ranges)
+        size = sum(high - low + 1 for region in outcome.regions for low, high in region.ranges)
         assert size == allowed
-    return found
+    return outcome
 
 
 REFUSED_REGIONS = {"F701", "F811", "F812", "F813"}
-"""F701: a random spec uses the constant where it never fits. F811: it asks whether an action is
-enabled with a symbolic value.
+"""F701: a random spec uses the constant in a position where it never fits. F811: it asks whether an
+action is enabled with a symbolic value.
 """
 
 
 def all_values_agree(run: Run, engine: str, depth: int) -> str:
-    """The same for a random spec, by an engine that visits states, or by bounded model checking
-    against the regions of the interpreter.
+    """The same for a random spec: compares an engine that visits states with single values, or
+    bounded model checking with the regions of the interpreter.
     """
     try:
         if engine != "bmc":
             return regions_agree(run, engine).verdict.value
-        wanted = regions_of(run)
+        expected = regions_of(run)
     except Rejected as rejected:
         codes = {problem.code for problem in rejected.problems}
         assert codes <= REFUSED_REGIONS, f"{codes}\n{run}"
         return REFUSED
-    found = run.within(depth=depth, timeout=SECONDS).outcome("bmc")
-    assert problems_of(found) == problems_of(wanted), run
-    return wanted.verdict.value
+    outcome = run.within(depth=depth, timeout=SECONDS).outcome("bmc")
+    assert problems_of(outcome) == problems_of(expected), run
+    return expected.verdict.value
 
 
 # ---------------------------------------------------------------- the second interpreter
 
 
 def plain(seen: Observed) -> Observed:
-    """The observation without the explanation why a property fails."""
+    """The observation without the explanation of a violated property."""
     findings = (
         replace(
             finding,
@@ -343,7 +352,7 @@ def plain(seen: Observed) -> Observed:
 
 
 def by_naive(run: Run) -> Observed:
-    """What the second interpreter observes."""
+    """The observation by the second interpreter."""
     limits = run.limits
     return naive.observed(
         run.model, run.properties, run.deadlock, limits.depth, run.keep_going, limits.max_states
@@ -351,20 +360,20 @@ def by_naive(run: Run) -> Observed:
 
 
 def naive_agrees(run: Run, limited: bool = True) -> str:
-    """The interpreter and the second one, to the first problem and beyond; if `limited`, also on
-    the first states, a random number of them.
+    """The interpreter agrees with the second one, up to the first problem and beyond; if `limited`,
+    also with a random limit on the number of states.
     """
     verdict = ""
     for keep_going in (False, True):
-        asked = replace(run, keep_going=keep_going)
-        found = asked.by(INTERPRETER)
-        assert_same(by_naive(asked), plain(found), asked)
-        verdict = verdict or found.verdict
-        if limited and found.distinct > 1:
-            most = random.Random(found.generated).randrange(1, found.distinct)
-            first = asked.within(max_states=most)
+        variant = replace(run, keep_going=keep_going)
+        observed = variant.by(INTERPRETER)
+        assert_same(by_naive(variant), plain(observed), variant)
+        verdict = verdict or observed.verdict
+        if limited and observed.distinct > 1:
+            most = random.Random(observed.generated).randrange(1, observed.distinct)
+            first = variant.within(max_states=most)
             assert_same(by_naive(first), plain(first.by(INTERPRETER)), first)
-        if not limited and not found.findings:
+        if not limited and not observed.findings:
             break
     return verdict
 
@@ -372,12 +381,12 @@ def naive_agrees(run: Run, limited: bool = True) -> str:
 # ---------------------------------------------------------------- orbits
 
 REFUSED_ORBITS = {"F846", "F420"}
-"""A loop in a random spec may send to a channel that keeps an order."""
+"""A loop in a random spec may send to an ordered channel."""
 
 
 def symmetric_run(text: str, states: int) -> Run | None:
     """A search for orbits in a random spec, bounded so that a search of all states has at most
-    about so many; None if the spec is refused.
+    about this many; None if the spec is refused.
     """
     try:
         run = run_of(text, limits=Limits(workers=1))
@@ -389,22 +398,22 @@ def symmetric_run(text: str, states: int) -> Run | None:
 
 
 def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
-    """A search for orbits finds what a search of all states finds, and each engine finds the same
-    number of orbits.
+    """A search for orbits agrees with a search of all states, and all engines have the same number
+    of orbits.
     """
     if run is None:
         return REFUSED
     verdict, fewer = "", False
-    for asked in (run, replace(run, keep_going=True)):
-        every = replace(asked, symmetry=False).outcome(INTERPRETER)
-        wanted, visited = summary(run.model, every), set[int]()
+    for variant in (run, replace(run, keep_going=True)):
+        every = replace(variant, symmetry=False).outcome(INTERPRETER)
+        expected, visited = summary(run.model, every), set[int]()
         for engine in engines:
-            found = asked.outcome(engine)
-            assert_same(wanted, summary(run.model, found), f"{engine.name}, {asked}")
-            counts = found.statistics
-            # Without a variable that holds a value of a symmetric type, each state is visited.
+            outcome = variant.outcome(engine)
+            assert_same(expected, summary(run.model, outcome), f"{engine.name}, {variant}")
+            counts = outcome.statistics
+            # Without a variable of a symmetric type, each state is visited.
             visited.add(counts.distinct if counts.orbits is None else counts.orbits)
-        assert len(visited) == 1, asked
+        assert len(visited) == 1, variant
         verdict = verdict or every.verdict.value
         fewer = fewer or min(visited) < every.statistics.distinct
     return f"{verdict} in fewer" if fewer else verdict
@@ -413,44 +422,44 @@ def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
 # ---------------------------------------------------------------- refinements
 
 
-def refinement(made: Refining) -> tuple[Run, Model]:
-    """The search of a spec for its refinement, and the model of the module by itself."""
+def refinement(example: Refining) -> tuple[Run, Model]:
+    """The search of a spec for its refinement, and the model of the module alone."""
     with TemporaryDirectory() as folder:
-        for name, text in (("m", made.module), ("spec", made.spec)):
+        for name, text in (("m", example.module), ("spec", example.spec)):
             (Path(folder) / f"{name}.fence").write_text(text, encoding="utf-8")
         module = program.build(program.load(Path(folder) / "m.fence"), None)
         model = program.build(program.load(Path(folder) / "spec.fence"), None)
-    text = f"{made.module}\n{made.spec}"
+    text = f"{example.module}\n{example.spec}"
     return Run(model, frozenset([0]), deadlock=False, limits=Limits(workers=1), text=text), module
 
 
-def refinement_agrees(made: Refining) -> str:
+def refinement_agrees(example: Refining) -> str:
     """The interpreter reports the verdict and the depth that follow from the definition."""
-    run, module = refinement(made)
+    run, module = refinement(example)
     outcome = run.outcome(INTERPRETER)
     depth = outcome.findings[0].depth if outcome.findings else outcome.statistics.depth
-    expected = _refined(run.model, module, made)
+    expected = _refined(run.model, module, example)
     assert (outcome.verdict.value, depth) == expected, run
     return expected[0]
 
 
-def local_refines(made: Refining, counts: Sequence[int]) -> str:
-    """Machine code finds what the interpreter finds."""
-    run, _ = refinement(made)
+def local_refines(example: Refining, counts: Sequence[int]) -> str:
+    """Machine code agrees with the interpreter."""
+    run, _ = refinement(example)
     expected = run.outcome(INTERPRETER)
     for workers in counts:
-        found = run.within(workers=workers).outcome("local")
-        assert summary(run.model, found) == summary(run.model, expected), f"{workers}, {run}"
-        assert found.findings == expected.findings, f"{workers}, {run}"
+        outcome = run.within(workers=workers).outcome("local")
+        assert summary(run.model, outcome) == summary(run.model, expected), f"{workers}, {run}"
+        assert outcome.findings == expected.findings, f"{workers}, {run}"
     return expected.verdict.value
 
 
-def _refined(model: Model, module: Model, made: Refining) -> tuple[str, int]:
-    """The verdict, and the depth at which it is reached, by the definition."""
+def _refined(model: Model, module: Model, example: Refining) -> tuple[str, int]:
+    """The verdict and its depth, by the definition."""
     runner, there = Runner(model), Runner(module)
-    starts = {one.state for one in there.initial()}
-    level = {one.state for one in runner.initial() if one.state is not None}
-    if any(made.image(state) not in starts for state in level):
+    starts = {result.state for result in there.initial()}
+    level = {result.state for result in runner.initial() if result.state is not None}
+    if any(example.image(state) not in starts for state in level):
         return "violated", 1
     seen: set[State] = set()
     depth = 1
@@ -463,9 +472,9 @@ def _refined(model: Model, module: Model, made: Refining) -> tuple[str, int]:
             steps, failures = runner.expand(state)
             if failures:
                 return "error", depth
-            image = made.image(state)
+            image = example.image(state)
             allowed = {image} | {after for _, after in there.expand(image)[0]}
-            wrong |= any(made.image(after) not in allowed for _, after in steps)
+            wrong |= any(example.image(after) not in allowed for _, after in steps)
             onward |= {after for _, after in steps}
         if wrong:
             return "violated", depth
@@ -481,7 +490,7 @@ STEPS = 4
 
 
 def behaviour_run(text: str) -> Run:
-    """The search of a spec with one property of behaviours; a deadlock is no problem."""
+    """The search of a spec with one temporal property; deadlock is not a problem."""
     run = run_of(text, deadlock=False, limits=Limits(workers=1))
     selectable = (n for n, item in enumerate(run.model.properties) if item.kind.selectable)
     return replace(run, properties=frozenset(selectable))
@@ -504,20 +513,20 @@ def random_behaviours(seed: int) -> Run:
 
 
 def behaviour_number(run: Run) -> int:
-    """The number of the property of behaviours."""
+    """The number of the temporal property."""
     return next(n for n, item in enumerate(run.model.properties) if item.kind.of_behaviours)
 
 
 def formula_of(run: Run) -> Formula:
-    """The formula of the property of behaviours."""
+    """The formula of the temporal property."""
     formula = run.model.properties[behaviour_number(run)].formula
     assert formula is not None
     return formula
 
 
 def uninterrupted(run: Run, engine: str) -> Outcome:
-    """The outcome of a search. Raises `KeyboardInterrupt` if a signal for the whole campaign ended
-    it.
+    """The outcome of a search. Raises `KeyboardInterrupt` if it was ended by a signal for the whole
+    campaign.
     """
     outcome = run.outcome(engine)
     if outcome.interrupted:
@@ -526,7 +535,7 @@ def uninterrupted(run: Run, engine: str) -> Outcome:
 
 
 def lasso_in(outcome: Outcome) -> Lasso | None:
-    """The lasso of the first finding, if there is one."""
+    """The lasso of the first finding, if any."""
     if outcome.verdict is not Verdict.VIOLATED:
         return None
     trace = outcome.findings[0].trace
@@ -538,8 +547,8 @@ def lasso_in(outcome: Outcome) -> Lasso | None:
 
 
 def lasso_is_genuine(run: Run, outcome: Outcome) -> str:
-    """The evaluator accepts the lasso of the outcome. If it has none and the graph is small, a
-    search of all lassos up to a length finds none either.
+    """The evaluator accepts the lasso of the outcome. If there is none and the graph is small, a
+    search of all lassos up to a length does not find one either.
     """
     lasso = lasso_in(outcome)
     if lasso is not None:
@@ -550,35 +559,39 @@ def lasso_is_genuine(run: Run, outcome: Outcome) -> str:
     return outcome.verdict.value
 
 
-def local_finds_lasso(run: Run, wanted: Outcome) -> str:
-    """Machine code finds what the interpreter finds, including the lasso, with 1 to 3 workers."""
+def local_finds_lasso(run: Run, expected: Outcome) -> str:
+    """Machine code agrees with the interpreter, including the lasso, with 1 to 3 workers."""
     for workers in WORKERS:
-        found = uninterrupted(run.within(workers=workers), "local")
-        pairs = zip(_timeless(found), _timeless(wanted), strict=True)
-        differing = "\n".join(f"{one}\nand not {other}" for one, other in pairs if one != other)
+        outcome = uninterrupted(run.within(workers=workers), "local")
+        pairs = zip(_timeless(outcome), _timeless(expected), strict=True)
+        differing = "\n".join(
+            f"{part}\nand not {part_expected}"
+            for part, part_expected in pairs
+            if part != part_expected
+        )
         assert not differing, f"{workers} workers: {differing}\n{run}"
     return AGREES
 
 
-def bmc_finds_lasso(run: Run, wanted: Outcome) -> str:
-    """Bounded model checking finds nothing that the interpreter does not, and it finds the
-    interpreter's lasso if that has at most `STEPS` steps; in a small graph, it finds each lasso.
+def bmc_finds_lasso(run: Run, expected: Outcome) -> str:
+    """Bounded model checking reports no violation that the interpreter does not, and it finds a
+    lasso if the interpreter's has at most `STEPS` steps; in a small graph, it finds each lasso.
     """
-    found = uninterrupted(run.within(depth=STEPS), "bmc")
-    lasso = lasso_in(found)
+    outcome = uninterrupted(run.within(depth=STEPS), "bmc")
+    lasso = lasso_in(outcome)
     if lasso is not None:
         assert genuine(Runner(run.model), formula_of(run), lasso), f"{lasso}\n{run}"
         assert len(lasso.states) - 1 <= STEPS
-        assert wanted.verdict is Verdict.VIOLATED, f"{lasso}\n{run}"
-        return f"{AGREES}: {found.verdict.value}"
-    if found.verdict is Verdict.OK:
-        assert wanted.verdict is Verdict.OK, run
-    known = lasso_in(wanted)
-    if known is not None:
+        assert expected.verdict is Verdict.VIOLATED, f"{lasso}\n{run}"
+        return f"{AGREES}: {outcome.verdict.value}"
+    if outcome.verdict is Verdict.OK:
+        assert expected.verdict is Verdict.OK, run
+    shortest = lasso_in(expected)
+    if shortest is not None:
         # Only a longer path shows whether the last state can be left.
-        assert len(known.states) - 1 > STEPS - (not known.cycle), f"missed {known}\n{run}"
+        assert len(shortest.states) - 1 > STEPS - (not shortest.cycle), f"missed {shortest}\n{run}"
     _assert_no_lasso(run, [(stem, STEPS - stem) for stem in range(STEPS)])
-    return f"{AGREES}: {found.verdict.value}"
+    return f"{AGREES}: {outcome.verdict.value}"
 
 
 def _assert_no_lasso(run: Run, sizes: Sequence[tuple[int, int]]) -> None:
@@ -595,29 +608,30 @@ def _timeless(outcome: Outcome) -> tuple[object, ...]:
     return outcome.verdict, outcome.cut, outcome.findings, outcome.notes, statistics
 
 
-# ---------------------------------------------------------------- the same spec in other words
+# ---------------------------------------------------------------- equivalent specs
 
 
 def rewrite_agrees(text: str, rule: str, states: int = 400) -> str:
-    """The checks of a spec and of the same spec in other words are observed to do the same."""
+    """The checks of a spec and of an equivalent rewriting have the same observations."""
     other = rewritten(loaded(text), RULES[rule])
     verdict = ""
     for run, check in zip(runs_of(text), other.checks, strict=True):
         run = replace(bounded(run, states), keep_going=True)
         again = replace(run, model=program.build(other, check))
-        wanted = _wordless(run.by(INTERPRETER))
-        found = _wordless(again.by(INTERPRETER), added=1)
-        if rule == "stepwise" and any(one.verdict == "error" for one in wanted.findings):
-            # A choice that failed as a whole, because of one element, is now one for each.
-            assert _outlines(wanted) == _outlines(found), run
+        expected = _wordless(run.by(INTERPRETER))
+        actual = _wordless(again.by(INTERPRETER), added=1)
+        if rule == "stepwise" and any(finding.verdict == "error" for finding in expected.findings):
+            # A choice that failed as a whole because of one element is now one choice for each
+            # element.
+            assert _outlines(expected) == _outlines(actual), run
         else:
-            assert_same(wanted, found, f"{rule}, {run}")
-        verdict = verdict or wanted.verdict
+            assert_same(expected, actual, f"{rule}, {run}")
+        verdict = verdict or expected.verdict
     return verdict
 
 
 def _wordless(seen: Observed, added: int = 0) -> Observed:
-    """What does not depend on the words, without the first `added` variables."""
+    """The part that is independent of the wording, without the first `added` variables."""
 
     def steps(trace: tuple[ObservedStep, ...] | None) -> tuple[ObservedStep, ...] | None:
         return trace and tuple(replace(s, state=s.state and s.state[added:]) for s in trace)

@@ -1,4 +1,4 @@
-"""Compressed visited sets beside sets of whole states: every answer of one is held to the other."""
+"""Compressed visited sets, with every answer compared with that of a set of whole states."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fencepost.checker.native.visited.plan import Plan
 
 @cache
 def quick_code() -> SetCode:
-    """The code of compressed sets as it comes, made once."""
+    """The unoptimized code of compressed sets, generated once."""
     return SetCompilation(compressed.text()).quick()
 
 
 class Canary(Compressed):
-    """Keeps every state whole, too. ``made`` are all that there have been."""
+    """Keeps every state uncompressed as well. ``created`` lists all instances."""
 
-    made: list[Canary]
+    created: list[Canary]
 
     def __init__(
         self, code: SetCode, memory: Memory, plan: Plan, context: Context, expected: int
@@ -38,14 +38,14 @@ class Canary(Compressed):
         self._size = plan.words
         self._seen: set[Packed] = set()
         self._space = memory
-        self.made.append(self)
+        self.created.append(self)
 
     def merge(self, address: int, count: int) -> None:
         ctx = self._shown.words
         entries = ctx[Word.STORE]
         super().merge(address, count)
-        given = self._read(address, ctx[Word.DONE])
-        new = [state for state in dict.fromkeys(given) if state not in self._seen]
+        merged = self._read(address, ctx[Word.DONE])
+        new = [state for state in dict.fromkeys(merged) if state not in self._seen]
         assert self.decoded(entries, (ctx[Word.STORE] - entries) // 8) == new
         self._seen |= {*new}
         assert self.states == len(self._seen)
@@ -58,31 +58,31 @@ class Canary(Compressed):
         """The states of some entries."""
         room = self._space.take(8 * self._size * max(count, 1))
         rows = self._space.take(rows_bytes(self._size))
-        found = self._read(self.whole(address, count, room.address, rows.address), count)
+        states_ = self._read(self.whole(address, count, room.address, rows.address), count)
         self._space.give(room)
         self._space.give(rows)
-        return found
+        return states_
 
     def _read(self, address: int, count: int) -> list[Packed]:
-        found, size = words(address, count * self._size), self._size
-        return [tuple(found[n : n + size]) for n in range(0, count * size, size)]
+        flat, size = words(address, count * self._size), self._size
+        return [tuple(flat[n : n + size]) for n in range(0, count * size, size)]
 
 
 @contextmanager
 def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
-    """Has searches compress their states from so many on, however little these share; all sets that
-    are made meanwhile.
+    """Makes searches compress their states from this number on, even if these share little; yields
+    the sets created meanwhile.
     """
     with pytest.MonkeyPatch.context() as patch:
-        made = Canary.made = []
+        created = Canary.created = []
         code = quick_code()
 
-        def made_before(_: SetCompilation) -> SetCode:
+        def precompiled(_: SetCompilation) -> SetCode:
             return code
 
         patch.setattr(worker, "Compressed", Canary)
         patch.setattr(plan, "MOST_PAIRS", 1000.0)
         patch.setattr(states, "COMPRESSED_FROM", compressed_from)
         for name in ("kept", "quick"):
-            patch.setattr(SetCompilation, name, made_before)
-        yield made
+            patch.setattr(SetCompilation, name, precompiled)
+        yield created

@@ -1,4 +1,4 @@
-"""Short names for making pieces of the core by hand."""
+"""Short names for building parts of the core by hand."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def less(left: ir.Expr, right: ir.Expr) -> ir.Less:
 
 
 def plus(left: ir.Expr, right: int, kind: Type = DIGIT) -> ir.Expr:
-    """``left + right``, said to lie in ``kind``: the caller sees to it that it does."""
+    """``left + right`` with type ``kind``; the caller guarantees that the result fits."""
     return ir.Convert(
         kind, ir.Arithmetic(Int(-100, 100), Operator.ADD, left, lit(right, Int(right, right)))
     )
@@ -88,10 +88,10 @@ def model(
     assumptions: Sequence[ir.Expr] = (),
     marks: Sequence[Literal["branch", "guard", "antecedent"]] = (),
 ) -> ir.Model:
-    """A model with three sites, three guards (number 1 is of kind "capacity"), slots and labels as
-    many as wanted. A property is given by its kind and its body.
+    """A model with three sites, three guards (number 1 is of kind "capacity"), and enough slots and
+    labels. A property is given by its kind and its body.
     """
-    made = ir.Model(
+    built = ir.Model(
         "hand",
         tuple(
             ir.StateVariable(f"v{index}", kind, "variable", "", False, PLACE)
@@ -116,9 +116,9 @@ def model(
         32,
         4,
     )
-    found = problems(made)
-    assert not found, found
-    return made
+    faults_ = problems(built)
+    assert not faults_, faults_
+    return built
 
 
 def search(
@@ -128,7 +128,7 @@ def search(
     keep_going: bool = False,
     properties: Sequence[int] | None = None,
 ) -> Outcome:
-    """What the interpreter finds, all properties being searched for unless some are given."""
+    """The interpreter's outcome, for all properties unless some are given."""
     chosen = range(len(model.properties)) if properties is None else properties
     return load("interpreter").run(
         Request(
@@ -144,7 +144,7 @@ def search(
 def shown(
     trace: Trace | None,
 ) -> list[tuple[int | None, tuple[Value, ...], tuple[Value, ...] | None]]:
-    """Action, values chosen and state of each step."""
+    """Action, chosen values and state of each step."""
     assert trace is not None
     return [
         (step.action, tuple(choice.value for choice in step.choices), step.state)

@@ -1,5 +1,5 @@
-"""Ways in which the log of brokers may be damaged so that no run of the model shows it, and some
-that only what says in which order lines come can show.
+"""Kinds of damage to the logs of brokers that no run of the model explains, and some that only the
+fields for the order of lines reveal.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def epoch_off_by_one(rng: random.Random, events: list[Event]) -> None:
 
 
 def partition_not_added(rng: random.Random, events: list[Event]) -> None:
-    """It is in no record of the transaction."""
+    """The partition is in no record of the transaction."""
     number = some(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
     key, partition = events[number]["id"], events[number]["partitions"][0]
     while events[number].get("id") != key or events[number]["state"] in (
@@ -63,7 +63,7 @@ def partition_not_added(rng: random.Random, events: list[Event]) -> None:
     ):
         if events[number].get("id") == key:
             events[number]["partitions"] = [
-                one for one in events[number]["partitions"] if one != partition
+                other for other in events[number]["partitions"] if other != partition
             ]
         number -= 1
 
@@ -84,13 +84,13 @@ def is_batch_of_client(event: Event) -> bool:
 
 
 def batch_twice(rng: random.Random, events: list[Event]) -> None:
-    """Of a client: a group coordinator may well write the same twice."""
+    """A batch of a client, since a group coordinator may write the same twice."""
     number = some(rng, events, is_batch_of_client)
     events.insert(number, dict(events[number]))
 
 
 def first_batch_twice(rng: random.Random, events: list[Event]) -> None:
-    """Nothing but the source tells this from offsets, which all have sequence 0."""
+    """Only the source distinguishes it from offsets, which all have sequence 0."""
     number = some(rng, events, lambda event: is_batch_of_client(event) and event["sequence"] == 0)
     events.insert(number, dict(events[number]))
 
@@ -101,8 +101,8 @@ def sequence_restarts(rng: random.Random, events: list[Event]) -> None:
 
 
 def id_begun_twice(rng: random.Random, events: list[Event]) -> None:
-    """The first InitProducerId of an id is repeated, with the answer of which its producer knows
-    nothing.
+    """The first InitProducerId of an id is repeated, with an answer that its producer has not
+    seen.
     """
     number = some(rng, events, lambda event: event.get("state") == "Empty" and not event["epoch"])
     events.insert(number, dict(events[number]))
@@ -115,7 +115,7 @@ DAMAGE = (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- what orders lines
+# ---------------------------------------------------------------- order of lines
 
 
 def line_twice(rng: random.Random, events: list[Event]) -> None:
@@ -124,7 +124,7 @@ def line_twice(rng: random.Random, events: list[Event]) -> None:
 
 
 def neighbours_exchanged(rng: random.Random, events: list[Event]) -> None:
-    """Of one producer id, in one source."""
+    """Two lines of one producer id, in one source."""
     early, late = rng.choice(_neighbours(events, lambda event: True))
     events[early], events[late] = events[late], events[early]
 
@@ -141,15 +141,15 @@ def coordinator_epoch_falls(rng: random.Random, events: list[Event]) -> None:
 
 
 def _neighbours(events: list[Event], fits: Callable[[Event], bool]) -> list[tuple[int, int]]:
-    """The numbers of events that fit, and of those that come next in their source, of their
-    producer id.
+    """The numbers of events that fit, each with that of the next event of its source and producer
+    id.
     """
 
-    def place(number: int) -> tuple[str, int]:
+    def queue(number: int) -> tuple[str, int]:
         return events[number]["source"], events[number]["producer_id"]
 
-    numbers = sorted((n for n, event in enumerate(events) if fits(event)), key=place)
-    return [pair for _, group in groupby(numbers, key=place) for pair in pairwise(group)]
+    numbers = sorted((n for n, event in enumerate(events) if fits(event)), key=queue)
+    return [pair for _, group in groupby(numbers, key=queue) for pair in pairwise(group)]
 
 
 DISORDER = (line_twice, neighbours_exchanged, leader_epoch_falls, coordinator_epoch_falls)

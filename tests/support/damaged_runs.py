@@ -1,7 +1,7 @@
-"""What the command and the language server make of a damaged spec.
+"""The reaction of the command and the language server to a damaged spec.
 
-A failure is an internal error, a spec that `fmt` changes or never finishes formatting, and a
-request of an editor without an answer. Crashes and hangs end the process; the campaign
+A failure is an internal error, a spec that `fmt` changes or never finishes formatting, or an
+editor's request without an answer. Crashes and hangs end the process; the campaign
 (`bench.damaged_specs`) runs this in a child process and observes them.
 """
 
@@ -34,12 +34,12 @@ from fencepost.spec.text.source import Source
 NAME = "damaged.fence"
 MAX_STATES = 30
 TIMEOUT = 10
-"""Seconds of ``--timeout``: a check has to end soon after."""
+"""Seconds of ``--timeout``: a check must end soon after."""
 CONTROL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that no message may send to a terminal."""
 PHASES = ("check", "fmt", "lsp")
 ASKED = 6
-"""Requests of an editor for each spec, chosen by chance."""
+"""Number of an editor's requests for each spec, chosen at random."""
 NAMED = re.compile(r"^(?:check|scenario) (\w+)", re.M)
 FRAME = re.compile(
     r'File "[^"]*?/(?P<file>(?:checker|spec|pygls)/[^"]+)", line \d+, in (?P<name>\w+)'
@@ -50,7 +50,7 @@ REQUESTS = (
     "formatting", "codeAction", "codeLens",
 )  # fmt: skip
 POINTED = frozenset(REQUESTS[:8])
-"""The requests that are about a position."""
+"""The requests with a position."""
 RARE = "completion"
 """A request that takes longer than all others together is made for one spec of `SELDOM`."""
 SELDOM = 8
@@ -61,7 +61,7 @@ INTERNAL_ERROR = -32603
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure: its phase, its kind, the place in the code if known, and all details."""
+    """A failure: its phase, its kind, the innermost frame of our code if known, and all details."""
 
     phase: str
     kind: str
@@ -121,7 +121,7 @@ class Trials:
         engine: str = "interpreter",
         process: bool = False,
     ) -> list[Failure]:
-        """Tries a damaged spec; `codes` are then the exit codes by phase.
+        """Tries a damaged spec; `codes` then has the exit codes by phase.
 
         With ``process``, the command also runs as a process and must end with the same code.
         """
@@ -141,14 +141,14 @@ class Trials:
             "fmt": lambda: self._formatted(path),
             "lsp": lambda: self._edited(spec, path, random),
         }
-        found: list[Failure] = []
+        failures_: list[Failure] = []
         for phase in phases:
             self.begun(phase)
-            found += tried[phase]()
+            failures_ += tried[phase]()
         for child in sorted(folder.rglob("*"), reverse=True):
             child.rmdir() if child.is_dir() else child.unlink()
         folder.rmdir()
-        return found
+        return failures_
 
     # ------------------------------------------------------------ the command
 
@@ -198,7 +198,9 @@ class Trials:
     # ------------------------------------------------------------ the language server
 
     def _edited(self, spec: Damaged, path: Path, random: Random) -> Iterator[Failure]:
-        """An editor opens the spec, often as it was before the damage, and asks everything."""
+        """An editor opens the spec, often in its undamaged form, and sends all kinds of
+        requests.
+        """
         if self._server is None:
             self._server = local_server(Path(self._folder.name), {"delay": 0, "everyCheck": False})
         session, errors = self._server.session, self._server.errors
@@ -221,7 +223,7 @@ class Trials:
             asked[session.ask(f"textDocument/{method}", params)] = f"{method} at {point}"
         for number in session.wait(list(asked)):
             yield Failure("lsp", "no answer", asked[number].split()[0], asked[number])
-        # The server logs the exception that an internal error in an answer is about.
+        # The server logs the exception of an internal error in an answer.
         wrong = [number for number in asked if _is_internal(session.answered.pop(number, {}))]
         for details in errors.details:
             yield Failure("lsp", "internal error", place_in(details), details)
@@ -237,7 +239,7 @@ def _is_internal(answer: Mapping[str, Any]) -> bool:
 
 
 def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
-    """A position in a text, seldom one that no text has."""
+    """A position in a text, occasionally outside it."""
     line = random.randrange(len(lines))
     character = random.randrange(len(lines[line]) + 1)
     if random.random() < UNLIKELY:
@@ -248,7 +250,7 @@ def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
 
 
 def _further(method: str, point: Mapping[str, int]) -> Mapping[str, Any]:
-    """The parameters of a request besides the document."""
+    """The parameters of a request other than the document."""
     position = {"position": point} if method in POINTED else {}
     match method:
         case "references":
@@ -265,21 +267,21 @@ def _further(method: str, point: Mapping[str, int]) -> Mapping[str, Any]:
 
 
 def _judged(phase: str, ran: Ran) -> Iterator[Failure]:
-    said = ran.stdout + ran.stderr
-    known = False
+    printed = ran.stdout + ran.stderr
+    expected = False
     with suppress(ValueError):
-        known = Exit(ran.code) is not Exit.INTERNAL
-    if not known or "Traceback (most recent call last)" in ran.stderr:
+        expected = Exit(ran.code) is not Exit.INTERNAL
+    if not expected or "Traceback (most recent call last)" in ran.stderr:
         yield Failure(phase, f"exit code {ran.code}", place_in(ran.stderr), ran.stderr)
     elif "out of memory" in ran.stderr:
         yield Failure(phase, "out of memory", "", ran.stderr)
-    strange = sorted({char for char in said if char != "\n" and category(char) in CONTROL})
+    strange = sorted({char for char in printed if char != "\n" and category(char) in CONTROL})
     if strange:
-        yield Failure(phase, "control characters", repr(strange), said)
+        yield Failure(phase, "control characters", repr(strange), printed)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """The tokens of a text without line breaks; comments without blanks at their end."""
+    """The tokens of a text without line breaks; comments without trailing blanks."""
     return [
         (token.kind, token.text.rstrip() if token.kind == COMMENT else token.text)
         for token in scan(text)

@@ -1,7 +1,7 @@
-"""Specs with random damage, the same for a seed in every run: each kind of damage has a name.
+"""Specs with random damage, reproducible from a seed; each kind of damage has a name.
 
 The originals are the shipped specs, the golden ones, those of the documentation and of the tables
-of examples, and specs that `tests.strategies` grows.
+of examples, and specs that `tests.strategies` generates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.paths import ROOT
 from fencepost.spec.syntax.tokens import BREAK, Token, scan, spelled
 
 ORDINARY_SIZE = 1_500
-"""Bytes of a spec that is damaged as often as others; a larger one is chosen less often."""
+"""Bytes of a spec that is chosen with normal frequency; larger ones are chosen less often."""
 MAX_TOKEN_CHANGES = 3
 KEYWORDS = frozenset(spelled().values())
 
@@ -46,7 +46,7 @@ SNIPPETS = (
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A spec before damage: its text, the modules beside it, and the folder of further ones."""
+    """A spec before damage: its text, its modules, and the folder of further ones."""
 
     origin: str
     text: bytes
@@ -65,19 +65,19 @@ class Damaged:
 
 @cache
 def written() -> tuple[Original, ...]:
-    """The originals that are written in files."""
-    found: list[Original] = []
+    """The originals from files."""
+    originals: list[Original] = []
     for folder in ("models", "invariants", "tests/golden"):
         for path in sorted((ROOT / folder).rglob("*.fence")):
-            found.append(Original("shipped", path.read_bytes(), {}, path.parent))
+            originals.append(Original("shipped", path.read_bytes(), {}, path.parent))
     for block in SPECS:
-        found.append(Original("documentation", spec_of(block).encode(), block.files))
+        originals.append(Original("documentation", spec_of(block).encode(), block.files))
     for example in EXAMPLES:
         files = modules.files(example.text)
-        found.append(Original("example", files.pop(modules.ROOT).encode(), _named(files)))
+        originals.append(Original("example", files.pop(modules.ROOT).encode(), _named(files)))
     forms = [part.split("\n=> ")[0] for part in DECLARATIONS.strip().split("\n\n")]
-    found.append(Original("forms", "\n".join(forms).encode(), {}))
-    return tuple(original for original in found if original.text)
+    originals.append(Original("forms", "\n".join(forms).encode(), {}))
+    return tuple(original for original in originals if original.text)
 
 
 def _named(files: Mapping[str, str]) -> dict[str, str]:
@@ -120,19 +120,19 @@ Damage: TypeAlias = Callable[[bytes, Random], bytes]
 def byte_flipped(data: bytes, random: Random) -> bytes:
     if not data:
         return data
-    place = random.randrange(len(data))
-    other = random.choice((data[place] ^ (1 << random.randrange(8)), random.randrange(256)))
-    return data[:place] + bytes([other]) + data[place + 1 :]
+    position = random.randrange(len(data))
+    other = random.choice((data[position] ^ (1 << random.randrange(8)), random.randrange(256)))
+    return data[:position] + bytes([other]) + data[position + 1 :]
 
 
 def byte_inserted(data: bytes, random: Random) -> bytes:
-    place = random.randrange(len(data) + 1)
-    return data[:place] + bytes([random.randrange(256)]) + data[place:]
+    position = random.randrange(len(data) + 1)
+    return data[:position] + bytes([random.randrange(256)]) + data[position:]
 
 
 def bytes_deleted(data: bytes, random: Random) -> bytes:
-    place = random.randrange(len(data) + 1)
-    return data[:place] + data[place + random.randint(1, random.choice((1, 5, 50))) :]
+    position = random.randrange(len(data) + 1)
+    return data[:position] + data[position + random.randint(1, random.choice((1, 5, 50))) :]
 
 
 def truncated(data: bytes, random: Random) -> bytes:
@@ -140,22 +140,24 @@ def truncated(data: bytes, random: Random) -> bytes:
 
 
 def snippet_inserted(data: bytes, random: Random) -> bytes:
-    place = random.randrange(len(data) + 1)
+    position = random.randrange(len(data) + 1)
     snippet = random.choice(SNIPPETS).encode("utf-8", "surrogatepass")
-    return data[:place] + snippet + data[place:]
+    return data[:position] + snippet + data[position:]
 
 
 def spliced(data: bytes, random: Random) -> bytes:
-    """A part of another spec in the middle of this one."""
+    """Inserts a part of another spec into this one."""
     other = _written(random).text
-    start, place = random.randrange(len(other)), random.randrange(len(data) + 1)
-    return data[:place] + other[start : start + random.choice((10, 100, 400))] + data[place:]
+    start, position = random.randrange(len(other)), random.randrange(len(data) + 1)
+    return data[:position] + other[start : start + random.choice((10, 100, 400))] + data[position:]
 
 
 def line_indented(data: bytes, random: Random) -> bytes:
     lines = data.split(b"\n")
-    place = random.randrange(len(lines))
-    lines[place] = random.choice((b"", b" ", b"    ", b"\t", b"      ")) + lines[place].lstrip()
+    position = random.randrange(len(lines))
+    lines[position] = (
+        random.choice((b"", b" ", b"    ", b"\t", b"      ")) + lines[position].lstrip()
+    )
     return b"\n".join(lines)
 
 
@@ -183,7 +185,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _each_token(change: Callable[[str, list[Token], Random], str]) -> Damage:
-    """Damage to one token, or to several one after the other."""
+    """Damage to one token, or to several in succession."""
 
     def damage(data: bytes, random: Random) -> bytes:
         text = data.decode("utf-8", "replace")
@@ -209,8 +211,10 @@ def _token_doubled(text: str, tokens: list[Token], random: Random) -> str:
 
 def _tokens_swapped(text: str, tokens: list[Token], random: Random) -> str:
     token = random.choice(tokens)
-    other = random.choice([one for one in _alike(token, tokens, random) if one != token] or tokens)
-    first, second = sorted((token, other), key=lambda one: one.start)
+    other = random.choice(
+        [candidate for candidate in _alike(token, tokens, random) if candidate != token] or tokens
+    )
+    first, second = sorted((token, other), key=lambda item: item.start)
     if first == second:
         return text
     between = text[first.end : second.start]
@@ -226,11 +230,15 @@ def _token_replaced(text: str, tokens: list[Token], random: Random) -> str:
 
 
 def _alike(token: Token, tokens: list[Token], random: Random) -> list[Token]:
-    """Most often the tokens of the same kind, so that the text is often still well formed."""
+    """Usually the tokens of the same kind, so that the text often stays well formed."""
     if random.random() < 0.2:
         return tokens
     word = token.text in KEYWORDS
-    return [one for one in tokens if one.kind == token.kind and (one.text in KEYWORDS) == word]
+    return [
+        candidate
+        for candidate in tokens
+        if candidate.kind == token.kind and (candidate.text in KEYWORDS) == word
+    ]
 
 
 DAMAGE: Mapping[str, Damage] = {
@@ -250,11 +258,11 @@ DAMAGE: Mapping[str, Damage] = {
     "spliced": spliced,
 }
 FREQUENT = ("token deleted", "tokens swapped", "token replaced", "token replaced", "line moved")
-"""Damage after which a spec is often still well formed, so that it gets farther."""
+"""Kinds of damage that often leave a spec well formed, so that it is processed further."""
 
 
 def damaged(seed: int) -> Damaged:
-    """The damaged spec of a seed: most often with one kind of damage, at most with four."""
+    """The damaged spec of a seed: usually with one kind of damage, at most with four."""
     random = Random(seed)
     original = random.choice(ORIGINALS)(random)
     kinds = tuple(random.choices((*DAMAGE, *FREQUENT), k=random.choice((1, 1, 1, 1, 1, 2, 4))))

@@ -1,4 +1,4 @@
-"""An editor, as far as the language server knows: a client of the protocol over pipes."""
+"""An editor from the server's point of view: a client of the protocol over pipes."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ CAPABILITIES = lsp.ClientCapabilities(
 
 
 def uri(path: Path) -> str:
-    """The address of a file."""
+    """The URI of a file."""
     return str(from_fs_path(str(path)))
 
 
 def position(text: str, offset: int) -> lsp.Position:
-    """A place in a text, counted here as the protocol says: UTF-16 units."""
+    """A position in a text in the protocol's units, UTF-16."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     line = before.rpartition("\n")[2]
     return lsp.Position(before.count("\n"), len(line.encode("utf-16-le", "surrogatepass")) // 2)
 
 
-def offset(text: str, place: lsp.Position) -> int:
-    """The character offset of a place in a text whose lines end with a line feed."""
+def offset(text: str, at: lsp.Position) -> int:
+    """The character offset of a position in a text whose lines end with a line feed."""
     lines = text.split("\n")
-    line = lines[place.line].encode("utf-16-le", "surrogatepass")[: 2 * place.character]
-    before = sum(len(one) + 1 for one in lines[: place.line])
+    line = lines[at.line].encode("utf-16-le", "surrogatepass")[: 2 * at.character]
+    before = sum(len(previous) + 1 for previous in lines[: at.line])
     return before + len(line.decode("utf-16-le", "surrogatepass"))
 
 
 def edited(text: str, edits: Sequence[Any]) -> str:
     """A text after some edits."""
-    for one in sorted(edits, key=lambda one: offset(text, one.range.start), reverse=True):
-        start, end = offset(text, one.range.start), offset(text, one.range.end)
-        text = text[:start] + one.new_text + text[end:]
+    for edit in sorted(edits, key=lambda edit: offset(text, edit.range.start), reverse=True):
+        start, end = offset(text, edit.range.start), offset(text, edit.range.end)
+        text = text[:start] + edit.new_text + text[end:]
     return text
 
 
 class Editor:
-    """A client with its open texts, the last diagnostics, and how long each answer took."""
+    """A client with its open texts, the last diagnostics, and the duration of each answer."""
 
     def __init__(self) -> None:
         self.client = LanguageClient("tests", "1")
@@ -69,12 +69,12 @@ class Editor:
         self._heard = asyncio.Event()
         feature: Any = self.client.feature
 
-        # Functions, because what is registered gets an attribute.
+        # Functions, since registration sets an attribute.
         def published(params: lsp.PublishDiagnosticsParams) -> None:
             self.diagnostics[params.uri] = params
             self._heard.set()
 
-        def said(params: lsp.ShowMessageParams) -> None:
+        def message(params: lsp.ShowMessageParams) -> None:
             self.messages.append(params.message)
 
         def show(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
@@ -86,21 +86,21 @@ class Editor:
             self.refreshed += 1
 
         feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(published)
-        feature(lsp.WINDOW_SHOW_MESSAGE)(said)
+        feature(lsp.WINDOW_SHOW_MESSAGE)(message)
         feature(lsp.WINDOW_SHOW_DOCUMENT)(show)
         feature(lsp.WORKSPACE_CODE_LENS_REFRESH)(refresh)
 
-    # ------------------------------------------------------------ what a user does
+    # ------------------------------------------------------------ user actions
 
     def open(self, path: Path, text: str | None = None) -> None:
-        """Opens a file, or a text that is not in it."""
+        """Opens a file, or an unsaved text under its name."""
         self.texts[path] = path.read_text(encoding="utf-8") if text is None else text
         self.versions[path] = 1
         item = lsp.TextDocumentItem(uri(path), "fence", 1, self.texts[path])
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
 
     def type(self, path: Path, text: str) -> None:
-        """Makes the text of an open file another."""
+        """Replaces the text of an open file."""
         self.texts[path] = text
         self.versions[path] += 1
         self.client.text_document_did_change(
@@ -111,34 +111,34 @@ class Editor:
         )
 
     def save(self, path: Path) -> None:
-        """Writes the text of an open file."""
+        """Saves the text of an open file."""
         path.write_bytes(self.texts[path].encode("utf-8", "surrogatepass"))
         self.client.text_document_did_save(lsp.DidSaveTextDocumentParams(self.doc(path)))
 
     def doc(self, path: Path) -> lsp.TextDocumentIdentifier:
-        """How a request names a file."""
+        """The identifier of a file in requests."""
         return lsp.TextDocumentIdentifier(uri(path))
 
-    def at(self, path: Path, mark: str, behind: int = 0) -> lsp.Position:
-        """The place of the only occurrence of a text, or so many characters behind its start."""
+    def at(self, path: Path, mark: str, shift: int = 0) -> lsp.Position:
+        """The position of the only occurrence of a text, moved right by ``shift`` characters."""
         text = self.texts[path]
         assert text.count(mark) == 1, (mark, text.count(mark))
-        return position(text, text.index(mark) + behind)
+        return position(text, text.index(mark) + shift)
 
-    async def answer(self, name: str, asked: Awaitable[T]) -> T:
-        """An answer, whose time is kept."""
+    async def answer(self, name: str, request: Awaitable[T]) -> T:
+        """Awaits an answer and records its duration."""
         start = time.perf_counter()
-        found = await asyncio.wait_for(asyncio.ensure_future(asked), PATIENCE)
+        answer = await asyncio.wait_for(asyncio.ensure_future(request), PATIENCE)
         self.took.append((name, time.perf_counter() - start))
-        return found
+        return answer
 
     async def wrong(self, path: Path) -> list[lsp.Diagnostic]:
-        """The diagnostics of the text as it is, as soon as they are there."""
+        """The diagnostics of the present text, once published."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                known = self.diagnostics.get(uri(path))
-                if known is not None and known.version == self.versions[path]:
-                    return list(known.diagnostics)
+                published = self.diagnostics.get(uri(path))
+                if published is not None and published.version == self.versions[path]:
+                    return list(published.diagnostics)
                 self._heard.clear()
                 await self._heard.wait()
 
@@ -147,14 +147,14 @@ class Editor:
 async def editor(
     folder: Path, options: Mapping[str, Any] | None = None, words: Sequence[str] = SERVER
 ) -> AsyncGenerator[Editor]:
-    """An editor with a folder open, and a server of its own, which ends well."""
-    one = Editor()
-    start = cast("Any", one.client).start_io
+    """An editor with an open folder and a separate server, which must exit cleanly."""
+    client_ = Editor()
+    start = cast("Any", client_.client).start_io
     await start(*words, cwd=folder, env=environment())
-    server: Any = one.client._server  # pyright: ignore[reportPrivateUsage]
+    server: Any = client_.client._server  # pyright: ignore[reportPrivateUsage]
     try:
         async with asyncio.timeout(PATIENCE):
-            await one.client.initialize_async(
+            await client_.client.initialize_async(
                 lsp.InitializeParams(
                     capabilities=CAPABILITIES,
                     root_uri=uri(folder),
@@ -162,12 +162,12 @@ async def editor(
                     initialization_options=dict(options or {}),
                 )
             )
-        one.client.initialized(lsp.InitializedParams())
-        yield one
+        client_.client.initialized(lsp.InitializedParams())
+        yield client_
         async with asyncio.timeout(PATIENCE):
-            await one.client.shutdown_async(None)
-            one.client.exit(None)
-            await cast("Any", one.client).stop()
+            await client_.client.shutdown_async(None)
+            client_.client.exit(None)
+            await cast("Any", client_.client).stop()
             assert server.returncode == 0, (await server.stderr.read()).decode()
     finally:
         if server.returncode is None:

@@ -1,7 +1,7 @@
-"""Small specs with what every engine must find in them: verdict, counts, and the trace.
+"""Small specs with the results that every engine must have: verdict, counts, and the trace.
 
-They stand in ``examples.txt``. The figures were worked out by hand; a comment says how where it is
-not plain.
+The specs are in ``examples.txt``. The figures were worked out by hand, with a comment if they are
+not obvious.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tests.support.text_tables import Block, blocks
 from fencepost.checker.engines import ENGINES
 
 EXPLICIT = tuple(name for name, entry in ENGINES.items() if entry.visits_states and name != "spark")
-"""The engines that visit and count states; Spark, which starts Java, has tests of its own."""
+"""The engines that visit and count states; Spark, which starts Java, has separate tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """``trace`` are the steps behind the initial state as ``action(choices)``; the instance of a
-    role and a received message count as choices. ``property`` is the one that is violated.
-    ``deadlock``: whether deadlocks are looked for.
+    """``trace`` are the steps after the initial state as ``action(choices)``; the instance of a
+    role and a received message count as choices. ``property`` is the violated one. With
+    ``deadlock``, deadlocks are checked.
     """
 
     name: str
@@ -42,9 +42,9 @@ FIGURES = re.compile(
 
 
 def _example(block: Block) -> Example:
-    found = FIGURES.fullmatch(block.rest)
-    assert found, block
-    verdict, prop, *counts, allowed = found.groups()
+    match = FIGURES.fullmatch(block.rest)
+    assert match, block
+    verdict, prop, *counts, allowed = match.groups()
     distinct, generated, depth = map(int, counts)
     return Example(
         name=block.name,

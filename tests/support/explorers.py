@@ -1,4 +1,4 @@
-"""Explorers of small specs, and a client that says to their server exactly what it is given."""
+"""Explorers of small specs, and a client that sends exact bytes to their server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fencepost.spec.elaborate.claims.program import build
 
 
 def exploration(folder: Path, spec: str, most: int = MOST) -> Exploration:
-    """An exploration of the text of a spec, as it stands."""
+    """An exploration of the text of a spec."""
     path = folder / "spec.fence"
     path.write_text(spec, encoding="utf-8")
     program = load(path, ())
@@ -30,7 +30,7 @@ def exploration(folder: Path, spec: str, most: int = MOST) -> Exploration:
 def serving(
     folder: Path, spec: str, prepare: Callable[[Exploration], object] = lambda explored: None
 ) -> Generator[Server]:
-    """The server of an exploration, in a thread of this process, while the block lasts; ``prepare``
+    """The server of an exploration, in a thread of this process, within the block; ``prepare``
     takes the first steps.
     """
     explored = exploration(folder, spec)
@@ -48,7 +48,7 @@ def serving(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server sent."""
+    """A server's answer."""
 
     status: int
     headers: dict[str, str]
@@ -62,7 +62,7 @@ class Answer:
 def said(
     server: Server, head: str, headers: Sequence[tuple[str, str]], body: bytes = b""
 ) -> Answer:
-    """The answer to a request of this first line, these headers and this body, and nothing else."""
+    """The answer to a request with exactly this first line, these headers and this body."""
     lines = [head, *(f"{name}: {value}" for name, value in headers), "", ""]
     return raw(server, "\r\n".join(lines).encode() + body)
 
@@ -76,7 +76,7 @@ def raw(server: Server, data: bytes) -> Answer:
         while part := connection.recv(65536):
             received += part
     if not received.startswith(b"HTTP/"):
-        # To a request without a version the answer has no head.
+        # The answer to a request without a version has no head.
         return Answer(0, {}, received)
     top, _, rest = received.partition(b"\r\n\r\n")
     first, *others = top.decode("ascii").split("\r\n")
@@ -85,7 +85,7 @@ def raw(server: Server, data: bytes) -> Answer:
 
 
 def asked(server: Server, **words: Any) -> Answer:
-    """The answer to what the page asks, with the headers of a browser."""
+    """The answer to a request of the page, with the headers of a browser."""
     body = json.dumps(words).encode()
     headers = [
         ("Host", server.gate.host),

@@ -1,7 +1,7 @@
-"""Where in a spec an evaluation error sits, told from what an engine reports of it.
+"""The kind of place of an evaluation error, determined from an engine's report.
 
-`python -m tests.support.failing_places 1000` says of that many random specs what they come to, and
-where errors are.
+`python -m tests.support.failing_places 1000` prints the verdicts of that many random specs, and the
+places of errors.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ OTHERS = {
     "let": "let",
     "assert": "assertion",
 }
-"""What a line begins with, and which kind of place that is."""
+"""Beginnings of lines, with the kind of place."""
 
 
 def place_of(model: Model, site: Site) -> str:
-    """The kind of place that the failing expression stands in; of a def it is the caller's."""
+    """The kind of place of the failing expression; for a def, that of its caller."""
     span = site.calls[0] if site.calls else site.span
     lines = span.source.text[: span.start].split("\n")
     rest = span.source.text[span.start :].split("\n", 1)[0]
     line = lines[-1] + rest
-    # The conditions of a property may stand in lines of their own below its head.
+    # The conditions of a property may be on separate lines below its head.
     for head in (line, *(_above(lines))):
         for kind in PROPERTIES:
             if head.startswith(kind):
@@ -60,19 +60,19 @@ def place_of(model: Model, site: Site) -> str:
 
 
 def _above(lines: list[str]) -> list[str]:
-    """The lines that enclose the last one, without what they are indented by."""
-    made = [lines[-1].lstrip()]
-    indent = len(lines[-1]) - len(made[0])
+    """The lines that enclose the last one, without their indentation."""
+    enclosing = [lines[-1].lstrip()]
+    indent = len(lines[-1]) - len(enclosing[0])
     for line in reversed(lines[:-1]):
         now = len(line) - len(line.lstrip())
         if line.strip() and now < indent:
             indent = now
-            made.append(line.lstrip())
-    return made
+            enclosing.append(line.lstrip())
+    return enclosing
 
 
 def place_of_error(model: Model, outcome: Outcome) -> str | None:
-    """The place of the first evaluation error that was found, if there is one."""
+    """The kind of place of the first evaluation error, if any."""
     for finding in outcome.findings:
         if finding.verdict is Verdict.ERROR and finding.site is not None:
             return place_of(model, finding.site)
@@ -81,11 +81,11 @@ def place_of_error(model: Model, outcome: Outcome) -> str | None:
 
 OF_STEPS = ("guard", "choice", "branch", "let", "loop", "send", "change", "ghost change")
 LOOKED_AT = "a step that a property asks for"
-"""An action fails, and a property asks whether an action can be taken."""
+"""An action fails, and a property uses `enabled`."""
 
 
 def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
-    """How many of these random specs come to which verdict, and how many fail in which place.
+    """The distributions of verdicts and of the places of errors over these random specs.
 
     Searches are short: four steps, a few hundred states.
     """
@@ -93,18 +93,18 @@ def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
     places: Counter[str] = Counter()
     for seed in seeds:
         run = run_of(grown(seed), limits=Limits(depth=4, max_states=300), keep_going=True)
-        model, found = run.model, run.outcome("interpreter")
-        verdicts[found.verdict.value] += 1
-        place = place_of_error(model, found)
-        if place is not None:
-            places[place] += 1
-            if place in OF_STEPS and _asks(model):
+        model, outcome = run.model, run.outcome("interpreter")
+        verdicts[outcome.verdict.value] += 1
+        kind = place_of_error(model, outcome)
+        if kind is not None:
+            places[kind] += 1
+            if kind in OF_STEPS and _asks(model):
                 places[LOOKED_AT] += 1
     return verdicts, places
 
 
 def _asks(model: Model) -> bool:
-    """Whether a property asks whether an action can be taken."""
+    """Whether a property uses `enabled`."""
     return any(isinstance(node, Enabled) for item in model.properties for node in walk(item.body))
 
 

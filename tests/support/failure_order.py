@@ -1,4 +1,4 @@
-"""Specs with several problems at once, and which of them comes first (docs/language.md, "Which
+"""Specs with several problems at once, and the one to report first (docs/language.md, "Which
 problem is reported"), worked out by hand.
 """
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """``text``, and its first problem: the verdict, the depth, and what stands at its place (of a
-    violated property its name, of a deadlock nothing). ``more``: the verdicts behind it, going on.
+    """``text``, and its first problem: the verdict, the depth, and the text at its position (for a
+    violated property its name, for a deadlock nothing). ``more`` are the verdicts of the following
+    problems with ``--continue``.
     """
 
     name: str

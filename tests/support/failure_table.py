@@ -1,9 +1,9 @@
-"""Every kind of place that is evaluated x every kind of failure x when it fails, as small specs.
+"""Every kind of evaluated place, combined with every kind of failure and its time, as small specs.
 
-All specs count ``x`` from 0 to a last number. A place has an expression that fails where its test
-holds, and is true elsewhere; a failure is such an expression (or some lines of an action). What a
-spec must come to is worked out here from docs/language.md, by the rules that `expected` has; no
-engine is asked.
+All specs count ``x`` from 0 to a last number. A place has an expression that fails if its test
+holds, and is true otherwise; a failure is such an expression (or some lines of an action). The
+expected results are derived here from docs/language.md, by the rules in `expected`, without an
+engine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ LAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that fails where ``{t}`` is true: an expression that is true elsewhere, or (as
-    ``lines``) statements. ``code`` is that of the error.
+    """A failure if ``{t}`` is true: an expression that is true otherwise, or (as ``lines``)
+    statements. ``code`` is the code of the error.
     """
 
     name: str
@@ -29,13 +29,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an expression ``{E}`` stands that is true unless it fails.
+    """A place for an expression ``{E}`` that is true unless it fails.
 
-    ``late``: how many levels behind the state in which the test holds the error is. ``ends``: it is
-    asked only in a state out of which no step leads. ``first``: it is asked at the beginning only.
-    ``on``: what counts instead of ``x`` (the next value, a constant). ``statements``: ``{E}`` may
-    be lines of an action that do nothing where they do not fail. ``found``: a violation that is
-    there because an action that fails can be taken.
+    ``late`` is the number of levels between the state that satisfies the test and the error. With
+    ``ends``, it is evaluated only in a state without successors; with ``first``, only at the
+    beginning. ``on`` is used instead of ``x`` (the next value, a constant). With ``statements``,
+    ``{E}`` may be lines of an action without effect unless they fail. ``violates`` marks a
+    violation caused by a failing action that can be taken.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Place:
     first: bool = False
     on: str = "x"
     statements: bool = False
-    found: bool = False
+    violates: bool = False
     terminal: bool = False
     plain: bool = False
 
@@ -147,7 +147,7 @@ PREDICATES = (
 SYMBOLIC = Place(
     "where of a symbolic constant", "const E0: 0..3 = any where {E}", first=True, on="E0"
 )
-"""Only engines that search for all values of a constant are asked about this one."""
+"""For engines that search for all values of a constant only."""
 
 QUIET = "guard that quiescent asks for"
 
@@ -205,7 +205,7 @@ ACTIONS = (
         "guard that enabled asks for",
         "action other:\n    require not ({E})\ninvariant P: not enabled(other)",
         late=1,
-        found=True,
+        violates=True,
     ),
     Place(
         QUIET,
@@ -216,12 +216,12 @@ ACTIONS = (
 )
 
 WHENS = ("at first", "at a step", "two steps on", "after a violation", "after its own", "never")
-"""When it fails: in which state, behind which other problem; ``never``: behind a test."""
+"""The time of the failure: the state, or the preceding problem; ``never``: a test prevents it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is to be found: the verdict, the property's name, at which depth, the error's code."""
+    """An expected problem: the verdict, the property's name, the depth, the error's code."""
 
     verdict: str
     name: str
@@ -231,9 +231,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A spec of the table, and what it must come to: to the first problem, and going on."""
+    """A spec of the table, and its expected results: up to the first problem, and with
+    ``--continue``.
+    """
 
-    place: Place
+    site: Place
     failure: Failure
     when: str
     text: str
@@ -242,96 +244,96 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.place.name}: {self.failure.name}, {self.when}"
+        return f"{self.site.name}: {self.failure.name}, {self.when}"
 
 
 def cells() -> Iterator[Cell]:
     """The whole table."""
-    for place in (*PREDICATES, *ACTIONS, SYMBOLIC):
-        for failure in STATEMENTS if place.statements else EXPRESSIONS:
+    for site in (*PREDICATES, *ACTIONS, SYMBOLIC):
+        for failure in STATEMENTS if site.statements else EXPRESSIONS:
             for when in WHENS:
-                made = cell(place, failure, when)
-                if made is not None:
-                    yield made
+                spec = cell(site, failure, when)
+                if spec is not None:
+                    yield spec
 
 
-def cell(place: Place, failure: Failure, when: str, symbolic: bool = False) -> Cell | None:
-    """One spec of the table; None: there is no such. ``symbolic``: it fails for one value of a
-    symbolic constant only.
+def cell(site: Place, failure: Failure, when: str, symbolic: bool = False) -> Cell | None:
+    """One spec of the table, or None if the combination does not exist. With ``symbolic``, it fails
+    for only one value of a symbolic constant.
     """
     k = {"at first": 0, "at a step": 1}.get(when, 2)
-    if place.first and when not in ("at first", "never"):
+    if site.first and when not in ("at first", "never"):
         return None
-    if place.on in ("K", "E0") and failure.declared.startswith("var"):
+    if site.on in ("K", "E0") and failure.declared.startswith("var"):
         return None
-    if place.on == "K" and failure.code in ("F901", "F902"):
-        # What constants alone make wrong is refused before any run.
+    if site.on == "K" and failure.code in ("F901", "F902"):
+        # Errors that depend only on constants are refused before any run.
         return None
-    if place.on == "next(x)" and when == "at first":
+    if site.on == "next(x)" and when == "at first":
         return None
-    if when == "after its own" and not place.plain:
+    if when == "after its own" and not site.plain:
         return None
-    k = 0 if place.first else k
-    test = f"{place.on} == {k} and E0 == 2" if symbolic else f"{place.on} == {k}"
+    k = 0 if site.first else k
+    test = f"{site.on} == {k} and E0 == 2" if symbolic else f"{site.on} == {k}"
     if failure.lines:
         inner = failure.lines.format(t=test if when != "never" else f"{test} and x == 9")
         inner = inner.replace("\n", "\n    ")
     else:
         inner = failure.expression.format(t=test)
         if when == "never":
-            inner = f"({place.on} == {k} or {inner})"
+            inner = f"({site.on} == {k} or {inner})"
         if when == "after its own":
             inner = f"x != 1 and {inner}"
-    last = k if place.ends else LAST
-    terminal = "" if place.terminal else "terminal: true\n"
+    last = k if site.ends else LAST
+    terminal = "" if site.terminal else "terminal: true\n"
     early = "invariant Early: x != 1\n" if when == "after a violation" else ""
-    declared = place.text.format(E=inner, k=k)
+    declared = site.text.format(E=inner, k=k)
     constant = "const E0: 0..3 = any\n" if symbolic else ""
     text = (
         f"{constant}var x: 0..9 = 0\n{failure.declared}{early}action go:\n    require x < {last}\n"
         f"    x += 1\n{declared}\n{terminal}"
     )
-    found = expected(place, failure, when, k, symbolic)
-    first = () if not found else (min(found, key=_order),)
-    return Cell(place, failure, when, text, first, found)
+    problems = expected(site, failure, when, k, symbolic)
+    first = () if not problems else (min(problems, key=_order),)
+    return Cell(site, failure, when, text, first, problems)
 
 
 def expected(
-    place: Place, failure: Failure, when: str, k: int, symbolic: bool
+    site: Place, failure: Failure, when: str, k: int, symbolic: bool
 ) -> tuple[Problem, ...]:
-    """All problems in the order in which they are reported.
+    """All problems, in the order of reporting.
 
-    An error of a state with x == k is one of depth k + 1, as the first level is 1; what fails on a
-    step out of it is one deeper; and what fails before there is a state has depth 0 (docs/language,
-    "Which problem is reported"). Going on ends at the first error. An action that fails can be
-    taken: so says `enabled`.
+    An error in a state with x == k has depth k + 1, as the first level is 1; an error on a step
+    from it is one deeper; and an error before there is a state has depth 0 (docs/language, "Which
+    problem is reported"). A search with ``--continue`` ends at the first error. A failing action
+    can be taken according to `enabled`.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if when == "after a violation" and k > 1:
-        found.append(Problem("violated", "Early", 2, ""))
+        problems.append(Problem("violated", "Early", 2, ""))
     if when == "after its own":
-        found.append(Problem("violated", "P", 2, ""))
-    if place.name == QUIET and (when == "never" or symbolic):
-        # Nothing that can be taken is left, so the state is one of rest.
-        found.append(Problem("violated", "P", k + 1, ""))
+        problems.append(Problem("violated", "P", 2, ""))
+    if site.name == QUIET and (when == "never" or symbolic):
+        # No action can be taken, so the state is quiescent.
+        problems.append(Problem("violated", "P", k + 1, ""))
     if when != "never":
-        if place.found:
-            found.append(Problem("violated", "P", k + 1, ""))
-        depth = 0 if place.on in ("K", "E0") else k + 1 + place.late
-        found.append(Problem("error", "", depth, failure.code))
-    return tuple(found)
+        if site.violates:
+            problems.append(Problem("violated", "P", k + 1, ""))
+        depth = 0 if site.on in ("K", "E0") else k + 1 + site.late
+        problems.append(Problem("error", "", depth, failure.code))
+    return tuple(problems)
 
 
 def covering(every: Sequence[Cell]) -> list[Cell]:
-    """Some of the cells: each place at each time, and each failure several times."""
+    """A selection of the cells: each place at each time, and each failure several times."""
     groups: dict[tuple[str, str], list[Cell]] = {}
-    for one in every:
-        groups.setdefault((one.place.name, one.when), []).append(one)
-    # Those with statements are few, and share a count of their own.
+    for cell_ in every:
+        groups.setdefault((cell_.site.name, cell_.when), []).append(cell_)
+    # Cells with statements are few, and have a separate count.
     counts = {True: 0, False: 0}
     chosen: list[Cell] = []
     for group in groups.values():
-        statements = group[0].place.statements
+        statements = group[0].site.statements
         chosen.append(group[counts[statements] % len(group)])
         counts[statements] += 1
     return chosen

@@ -1,6 +1,6 @@
-"""What is written becomes this tree: every form of the language, in its short form.
+"""The trees of written forms: every form of the language, in short notation.
 
-In the files of the folder ``forms`` a blank line ends a form, and ``=>`` parts text and tree.
+In the files of the folder ``forms`` a blank line ends a form, and ``=>`` separates text and tree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recordings of real brokers that are test data, compared with the rules of the models."""
+"""Recordings of real brokers as test data, compared with the rules of the models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Constants = tuple[tuple[str, str], ...]
 @cache
 def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
     program = load(MODELS / f"{spec}.fence")
-    check = next(one for one in program.checks if one.name == name)
+    check = next(item for item in program.checks if item.name == name)
     model, recording = mapped(program, check, dict(constants))
     assert recording is not None
     return Mapped(model, recording)
@@ -36,17 +36,17 @@ def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
 
 def judged(compared: Mapped, path: Path, wanted: str | int | None = None) -> dict[object, Judged]:
     """The verdicts on the histories of a file, or on one of them."""
-    found = read(compared.recording, [path])
-    assert not found.problems
+    recording = read(compared.recording, [path])
+    assert not recording.problems
     return {
-        one.key: judge(compared, one, EFFORT)
-        for one in found.histories
-        if wanted is None or one.key == wanted
+        history.key: judge(compared, history, EFFORT)
+        for history in recording.histories
+        if wanted is None or history.key == wanted
     }
 
 
 def verdicts(compared: Mapped, path: Path, wanted: str | int | None = None) -> set[str]:
-    return {one.verdict for one in judged(compared, path, wanted).values()}
+    return {judgement.verdict for judgement in judged(compared, path, wanted).values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Recorded:
 
 
 ALLOWED = {("batch_behind_its_marker", 0), ("batch_behind_its_marker", 1)}
-"""With V1 the next transaction has the same epoch, and where it has the partition the batch may be
-one of it.
+"""With V1 the next transaction has the same epoch, and the batch may belong to it if it has the
+same partition.
 """
 
 
 ORDERS = {"offset", "leader_epoch", "coordinator_epoch"}
-"""The fields that say in which order the lines of a log come."""
+"""The fields that give the order of the lines of a log."""
 
 
 def lines_of(file: str) -> list[Event]:
@@ -83,12 +83,12 @@ def damaged(
     kind: str = "java",
     ordered: bool = False,
 ) -> Path:
-    """A file with the history that is damaged, and no other. Unless it is ``ordered``, nothing but
-    the place of a line says in which order lines came.
+    """A file with only the damaged history. Unless it is ``ordered``, only the position of a line
+    determines its order.
     """
     events = lines_of(f"{kind}-4.4.0-tv{version}")
     if kind != "java":
-        # Several ids wrote at a time; in this order what one wrote stands together.
+        # Several ids wrote concurrently; this order groups the lines of each.
         events.sort(key=lambda event: (event["source"], event["producer_id"]))
     if not ordered:
         events = [{name: event[name] for name in event.keys() - ORDERS} for event in events]
@@ -107,7 +107,7 @@ def by_owner(events: list[Event]) -> dict[int, str]:
 
 def by_history(events: list[Event]) -> dict[str, list[str]]:
     owner = by_owner(events)
-    found: dict[str, list[str]] = {key: [] for key in owner.values()}
+    lines: dict[str, list[str]] = {key: [] for key in owner.values()}
     for event in events:
-        found[owner[event["producer_id"]]].append(json.dumps(event))
-    return found
+        lines[owner[event["producer_id"]]].append(json.dumps(event))
+    return lines

@@ -1,7 +1,7 @@
-"""What the text of Kafka's models says: errors that are answered, witnesses, checks, definitions.
+"""The contents of Kafka's models as text: answered errors, witnesses, checks, definitions.
 
-Nothing is run here; `Text` reads a model with all that it imports, and follows names from one
-definition to the next.
+Nothing runs here; `Text` reads a model with all its imports, and follows names from definition to
+definition.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ PLANNED = {
     "F10": "txn_timeout",
     "F11": "txn_two_phase",
 }
-"""The models by the names that the pages use for short."""
+"""The models by the short names on the pages."""
 
 COMPARISONS = ("==", "!=", "in", "not in")
 
 Definition = tuple[Path, str]
-"""A def, a procedure or an action, by its file and its name (of a role's: without the role)."""
+"""A def, a procedure or an action, by its file and its name (without the role's name)."""
 
 Owner = syntax.File | syntax.RoleDecl
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A model as written, with its modules."""
+    """A model in source form, with its modules."""
 
     program: Program
     _named: dict[Path, dict[str, list[syntax.Node]]] = field(
@@ -63,22 +63,22 @@ class Text:
     # ------------------------------------------------------------------------------ checks
 
     def check(self, name: str) -> Check:
-        """The check of that name; a KeyError if there is none."""
-        found = [one for one in self.program.checks if one.name == name]
-        if not found:
+        """The check with this name; a KeyError if there is none."""
+        matches = [item for item in self.program.checks if item.name == name]
+        if not matches:
             raise KeyError(f"{self.program.name} has no check {name}")
-        return found[0]
+        return matches[0]
 
     def held_in(self, prop: str) -> list[str]:
-        """The checks in which a property is looked at, and holds; slow ones apart."""
+        """The quick checks that examine a property and expect ok."""
         return [
-            one.name
-            for one in self.program.checks
-            if one.verdict == "ok" and not one.slow and looked_at(one, prop)
+            check.name
+            for check in self.program.checks
+            if check.verdict == "ok" and not check.slow and looked_at(check, prop)
         ]
 
     def sets(self, check: Check) -> dict[str, str]:
-        """The constants that a check sets, as they are written."""
+        """The constants that a check sets, in source form."""
         return {
             ".".join(part.text for part in item.path): item.value.span.text
             for item in check.constants
@@ -88,39 +88,43 @@ class Text:
 
     def properties(self) -> dict[str, syntax.PropertyDecl]:
         return {
-            one.name.text: one
-            for one in self.tree.declarations
-            if isinstance(one, syntax.PropertyDecl) and one.name is not None
+            declaration.name.text: declaration
+            for declaration in self.tree.declarations
+            if isinstance(declaration, syntax.PropertyDecl) and declaration.name is not None
         }
 
     def witnesses(self) -> dict[str, syntax.PropertyDecl]:
-        return {name: one for name, one in self.properties().items() if one.kind == "reachable"}
+        return {
+            name: declaration
+            for name, declaration in self.properties().items()
+            if declaration.kind == "reachable"
+        }
 
     def definitions_of(self, prop: str) -> set[Definition]:
-        """Every def that a property rests on, also those that look at it in a step."""
+        """Every def that a property depends on, also through a step that examines it."""
         return set(self.reached([self.properties()[prop]], self.files.root))
 
     # ------------------------------------------------------------------------- definitions
 
     def actions(self) -> Iterator[tuple[syntax.ActionDecl, Path]]:
         """The actions of this file, and of the roles that it imports."""
-        for one in _members(self.tree):
-            if isinstance(one, syntax.ActionDecl):
-                yield one, self.files.root
+        for declaration in _members(self.tree):
+            if isinstance(declaration, syntax.ActionDecl):
+                yield declaration, self.files.root
         for node in self.tree.declarations:
             if isinstance(node, syntax.Import) and node.names is not None:
                 path = self._target(self.files.root, node)
                 wanted = {name.text for name in node.names}
                 for role in self.files.files[path].declarations:
                     if isinstance(role, syntax.RoleDecl) and role.name.text in wanted:
-                        for one in role.members:
-                            if isinstance(one, syntax.ActionDecl):
-                                yield one, path
+                        for declaration in role.members:
+                            if isinstance(declaration, syntax.ActionDecl):
+                                yield declaration, path
 
     def reached(
         self, nodes: Iterable[syntax.Node], path: Path
     ) -> dict[Definition, tuple[syntax.Node, ...]]:
-        """Every definition that is used in these nodes, and in what they use."""
+        """Every definition used in these nodes, directly or indirectly."""
         reached: dict[Definition, tuple[syntax.Node, ...]] = {}
         work = [(node, path) for node in nodes]
         while work:
@@ -128,19 +132,19 @@ class Text:
             for where, name in self._mentioned(node, here):
                 if (where, name) in reached:
                     continue
-                # Roles of one file may have definitions of the same name: all are followed.
-                found = self._definitions(where).get(name, [])
-                if found:
-                    reached[where, name] = tuple(found)
-                    work += [(one, where) for one in found]
+                # Roles of one file may have definitions with the same name: all are followed.
+                definitions = self._definitions(where).get(name, [])
+                if definitions:
+                    reached[where, name] = tuple(definitions)
+                    work += [(definition, where) for definition in definitions]
         return reached
 
     def _definitions(self, path: Path) -> dict[str, list[syntax.Node]]:
         if path not in self._named:
             named: dict[str, list[syntax.Node]] = {}
-            for one in _members(self.files.files[path]):
-                if isinstance(one, syntax.DefDecl | syntax.ProcedureDecl):
-                    named.setdefault(one.name.text, []).append(one)
+            for declaration in _members(self.files.files[path]):
+                if isinstance(declaration, syntax.DefDecl | syntax.ProcedureDecl):
+                    named.setdefault(declaration.name.text, []).append(declaration)
             self._named[path] = named
         return self._named[path]
 
@@ -157,7 +161,7 @@ class Text:
                 yield modules.get(base, names.get(base, path)), part.name.text
 
     def _imported(self, path: Path) -> tuple[dict[str, Path], dict[str, Path]]:
-        """Where the modules and the names lead that a file imports."""
+        """The files of the modules and names that a file imports."""
         modules: dict[str, Path] = {}
         names: dict[str, Path] = {}
         for node in self.files.files[path].declarations:
@@ -180,32 +184,32 @@ class Text:
         return {
             member.text
             for tree in self.files.files.values()
-            for one in tree.declarations
-            if isinstance(one, syntax.EnumDecl) and one.name.text == "Error"
-            for member in one.members
+            for declaration in tree.declarations
+            if isinstance(declaration, syntax.EnumDecl) and declaration.name.text == "Error"
+            for member in declaration.members
         }
 
     def answered(self) -> set[str]:
-        """The errors that the code of this model's actions names as values, NONE apart."""
+        """The errors that the code of this model's actions uses as values, except NONE."""
         codes = self.error_codes() - {"NONE"}
-        found: set[str] = set()
+        errors: set[str] = set()
         for action, path in self.actions():
             reached = self.reached([action], path).values()
-            for node in (action, *(one for several in reached for one in several)):
-                found |= set(_values(node)) & codes
-        return found
+            for node in (action, *(definition for several in reached for definition in several)):
+                errors |= set(_values(node)) & codes
+        return errors
 
     def witnessed(self) -> dict[str, list[str]]:
-        """For each error the witnesses in which something is compared with it."""
+        """For each error the witnesses that compare something with it."""
         codes = self.error_codes()
-        found: dict[str, list[str]] = {}
-        for name, one in self.witnesses().items():
-            for part in walk(one.body):
+        witnesses: dict[str, list[str]] = {}
+        for name, declaration in self.witnesses().items():
+            for part in walk(declaration.body):
                 if isinstance(part, syntax.Binary) and part.operator == "==":
                     for side in (part.left, part.right):
                         if isinstance(side, syntax.Name) and side.text in codes:
-                            found.setdefault(side.text, []).append(name)
-        return found
+                            witnesses.setdefault(side.text, []).append(name)
+        return witnesses
 
 
 @cache
@@ -222,14 +226,14 @@ def looked_at(check: Check, prop: str) -> bool:
 
 
 def _members(tree: syntax.File) -> Iterator[syntax.Node]:
-    for one in tree.declarations:
-        yield one
-        if isinstance(one, syntax.RoleDecl):
-            yield from one.members
+    for declaration in tree.declarations:
+        yield declaration
+        if isinstance(declaration, syntax.RoleDecl):
+            yield from declaration.members
 
 
 def _values(node: syntax.Node) -> Iterator[str]:
-    """The names in a node that stand for a value: not those that something is compared with."""
+    """The names in a node that are values, except those that something is compared with."""
     if isinstance(node, syntax.Pattern):
         return
     if isinstance(node, syntax.Name):
@@ -262,7 +266,7 @@ def table(page: str, heading: str) -> list[list[str]]:
 
 
 def quoted(cell: str) -> list[str]:
-    """What stands between backticks in a cell."""
+    """The texts between backticks in a cell."""
     return cell.split("`")[1::2]
 
 

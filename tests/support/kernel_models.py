@@ -1,8 +1,8 @@
 # pyright: basic
-"""Models in machine code, written by hand: what a generator makes, for tests of the kernels.
+"""Hand-written models in machine code, in the form of generated code, for tests of the kernels.
 
-States are a word each (the rest of the words, if there are more, a copy of it without its top bit),
-so that a state can be read at a glance.
+A state is one word (further words are a copy of it without its top bit), so that it is easy to
+read.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Toy:
         return Slots(self.actions, 2, self.words)
 
     def emit(self, e: Emitter, action: int, value: LLVM, progressing: bool = True) -> None:
-        """Emits the state of a value, of ``e`` whose first argument is the context."""
+        """Emits the state of a value; the first argument of ``e``'s function is the context."""
         room = e.words(self.words)
         e.put(room, 0, e.either(value, word(TOP)))
-        for place in range(1, self.words):
-            e.put(room, place, value)
+        for index in range(1, self.words):
+            e.put(room, index, value)
         call(e, "emit", e.arguments[0], word(action), word(int(progressing)), room)
 
 
@@ -146,7 +146,7 @@ def fan(
     terminal: Truth | None = None,
     step_invalid: Callable[[Emitter, LLVM, LLVM], LLVM] | None = None,
 ) -> Toy:
-    """0 leads to 1, 2 ... ``count``; what these lead to, ``then`` says."""
+    """0 leads to 1, 2 ... ``count``, whose successors are determined by ``then``."""
 
     def step(toy: Toy, e: Emitter, value: LLVM) -> None:
         with when(e, e.eq(value, word(0))), each(e, word(count)) as number:

@@ -1,4 +1,4 @@
-"""Kills one process of a run by SIGKILL, and compares what the run then says with an unharmed one.
+"""Kills one process of a run by SIGKILL, and compares its output with that of an unharmed run.
 
 As a program it is the command, with a line in the file `FENCEPOST_KILL_LOG` when a worker of
 `checker.run.processes` begins a check, and when it has sent the result.
@@ -29,15 +29,15 @@ from fencepost.checker.run import processes
 LOG = "FENCEPOST_KILL_LOG"
 LOGGED = (sys.executable, "-m", "tests.support.kills")
 PATIENCE = 100.0
-"""Seconds after which a run hangs."""
+"""Timeout of a run in seconds."""
 KILLED = "was killed by signal 9 (SIGKILL)"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of process: the words of the run that has some, and which of its descendants they are,
-    by their command lines. ``seen`` takes what is compared out of standard output. ``refused`` is a
-    text of standard error that, with its exit code, is another proper end of the run.
+    """A kind of process: the arguments of a run with such processes, and a predicate on command
+    lines that selects them among its descendants. ``seen`` extracts the compared part of standard
+    output. ``refused`` is another proper end of the run: an exit code and a text of standard error.
     """
 
     name: str
@@ -50,8 +50,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill: the process, after how many seconds, the checks that the process had begun and had
-    delivered, and how the run ended.
+    """One kill: the process, the time in seconds, the checks that the process had begun and had
+    delivered, and the end of the run.
     """
 
     process: int
@@ -65,7 +65,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Harm:
-    """Runs of one kind in a folder. `unharmed` is what a run prints that nobody harms."""
+    """Runs of one kind in a folder. `unharmed` is the output of an undisturbed run."""
 
     kind: Kind
     folder: Path
@@ -87,7 +87,7 @@ class Harm:
         moment = 0
         while len(self.kills) < count:
             assert moment < 4 * count + 8, f"there is no {self.kind.name} to be killed"
-            # By the golden ratio: early and late kills come in turn.
+            # By the golden ratio: early and late kills alternate.
             self._kill(self.seconds * ((moment * 0.618) % 1), chance)
             moment += 1
 
@@ -108,7 +108,7 @@ class Harm:
                 time.sleep(0.005)
             victims: list[int] = []
             while not victims and run.poll() is None:
-                victims = [one for one, line in descendants(run.pid) if self.kind.chosen(line)]
+                victims = [child for child, line in descendants(run.pid) if self.kind.chosen(line)]
                 time.sleep(0.005)
             victim = chance.choice(victims) if victims else 0
             killed = False
@@ -141,19 +141,19 @@ class Harm:
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         mine = [line.split("\t")[1:] for line in lines if line.startswith(f"{process}\t")]
         begun, sent = (
-            [name for what, name in mine if what == wanted] for wanted in ("began", "sent")
+            [name for event, name in mine if event == wanted] for wanted in ("began", "sent")
         )
         return tuple(begun), tuple(sent)
 
     def judge(self) -> Counter[str]:
-        """How runs ended; asserts that each ended as it should."""
+        """The ends of runs; requires that each is a proper end."""
         ends: Counter[str] = Counter()
         code, text = self.kind.refused
         for kill in self.kills:
             assert "Traceback" not in kill.errors, kill
             if kill.code == self.unharmed[0]:
-                # The verdicts that the victim owed are there, so it had delivered them, or another
-                # process did its work.
+                # The victim's verdicts are present, so it had delivered them, or another process
+                # did its work.
                 assert kill.seen == self.unharmed[1], kill
                 assert kill.begun == kill.delivered, kill
                 ends["as unharmed"] += 1
@@ -166,7 +166,7 @@ class Harm:
 
 
 def descendants(process: int) -> list[tuple[int, str]]:
-    """The processes that a process started, and those that these started, with command lines."""
+    """The direct and indirect child processes of a process, with command lines."""
     children: dict[int, list[int]] = {}
     lines: dict[int, str] = {}
     for entry_ in Path("/proc").iterdir():
@@ -179,23 +179,23 @@ def descendants(process: int) -> list[tuple[int, str]]:
                     lines[int(entry_.name)] = content.replace(b"\0", b" ").decode(
                         "utf-8", "replace"
                     )
-    found: list[tuple[int, str]] = []
+    processes_: list[tuple[int, str]] = []
     waiting = [process]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += [(one, lines.get(one, "")) for one in below]
+        processes_ += [(child, lines.get(child, "")) for child in below]
         waiting += below
-    return found
+    return processes_
 
 
 def _logging() -> None:
-    """Makes workers write down what they begin and deliver."""
+    """Makes workers log the checks that they begin and deliver."""
     answered, send = processes.answered, processes.send
     path = os.environ[LOG]
 
-    def note(what: str, name: str) -> None:
+    def note(event: str, name: str) -> None:
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"{os.getpid()}\t{what}\t{name}\n")
+            file.write(f"{os.getpid()}\t{event}\t{name}\n")
 
     def answers(job: Any, *rest: Any) -> Any:
         note("began", job.title)

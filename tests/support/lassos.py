@@ -1,7 +1,7 @@
-"""Lassos looked for in the simplest way there is: all of them, up to a length.
+"""An exhaustive search for lassos, up to a length.
 
-What a step is, is asked of the successor function; what is fair and what holds, of the evaluator of
-lassos. Nothing here knows automata or components.
+Steps come from the successor function; fairness and truth from the evaluator of lassos. This module
+uses neither automata nor components.
 """
 
 from __future__ import annotations
@@ -17,26 +17,32 @@ Steps = dict[State, list[State]]
 
 
 def steps_of(runner: Runner) -> tuple[list[State], Steps]:
-    """The initial states inside the constraints, and for each reachable one those after it."""
+    """The initial states that satisfy the constraints, and the successors of each reachable
+    state.
+    """
     constraints = runner.model.searched(()).constraints
 
     def inside(state: State | None) -> bool:
         return state is not None and all(runner.holds(number, state) for number in constraints)
 
-    initial = sorted({one.state for one in runner.initial() if inside(one.state) and one.state})
-    found: Steps = {}
+    initial = sorted(
+        {result.state for result in runner.initial() if inside(result.state) and result.state}
+    )
+    steps: Steps = {}
     waiting = list(initial)
     for state in waiting:
-        if state not in found:
-            after = {one.state for one in runner.successors(state) if inside(one.state)}
-            found[state] = sorted(one for one in after if one is not None and one != state)
-            waiting += found[state]
-    return initial, found
+        if state not in steps:
+            after = {result.state for result in runner.successors(state) if inside(result.state)}
+            steps[state] = sorted(
+                result for result in after if result is not None and result != state
+            )
+            waiting += steps[state]
+    return initial, steps
 
 
 def some_lasso(model: Model, property: int, stems: int, cycles: int) -> Lasso | None:
-    """A fair lasso that violates a property, with a stem of at most so many steps, and so many at
-    most in its cycle; None: there is none.
+    """A fair lasso that violates a property, with at most ``stems`` steps in its stem and
+    ``cycles`` in its cycle; None if there is none.
     """
     runner = Runner(model)
     formula = model.properties[property].formula
@@ -62,7 +68,7 @@ def some_lasso(model: Model, property: int, stems: int, cycles: int) -> Lasso | 
 
 
 def _walks(steps: Steps, start: State, end: State, most: int) -> Iterator[tuple[State, ...]]:
-    """The ways from one state to another, of one step at least, without the first state."""
+    """The paths from one state to another, of at least one step, without the first state."""
     if most == 0:
         return
     for after in steps[start]:

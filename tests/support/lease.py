@@ -1,4 +1,4 @@
-"""Recordings of a lock server by hand, their verdicts, and lines that cannot be read."""
+"""Hand-written recordings of a lock server, their verdicts, and unreadable lines."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def conform(folder: Path, text: str | bytes, *words: str) -> Ran:
 
 def verdicts(ran: Ran) -> dict[str, tuple[str, int]]:
     return {
-        one["key"]: (one["verdict"], one["read"]) for one in json.loads(ran.stdout)["histories"]
+        history["key"]: (history["verdict"], history["read"])
+        for history in json.loads(ran.stdout)["histories"]
     }
 
 

@@ -1,11 +1,11 @@
 # pyright: basic
 # mypy: allow-subclassing-any
-# llvmlite has no types of its own.
-"""Machine code that looks after itself: every access to memory, division and shift is checked.
+# llvmlite is untyped.
+"""Instrumented machine code that checks every access to memory, division and shift.
 
-`guard` changes a module before LLVM sees it. All its memory then comes from an `Arena`, where a
-shadow tells for each byte whether it may be touched, and whether it has been written. What is
-wrong is noted, and made harmless: the access goes to a place of no meaning, and the run goes on.
+`guard` changes a module before LLVM sees it. All its memory then comes from an `Arena`, whose
+shadow records for each byte whether it may be accessed, and whether it has been written. A fault is
+recorded and made harmless: the access goes to a dummy location, and the run continues.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, PTR, VOID, E
 
 FORBIDDEN, FRESH, WRITTEN = 0, 1, 2
 RED_ZONE = 64
-"""Bytes between two pieces of memory, that nobody may touch."""
+"""Bytes between two blocks of memory, which must not be accessed."""
 CANARY = 0xA5
-"""What they hold."""
+"""The content of red zones."""
 HEADER = 4
-"""Words at the beginning of an arena: how much is in use, and the first fault."""
+"""Words at the beginning of an arena: the used size, and the first fault."""
 USED, FAULT, WHERE, ADDRESS = range(HEADER)
 KINDS = {
     1: "reads memory that is not its own",
@@ -44,28 +44,28 @@ KINDS = {
 
 
 class Inspectable(ir.IRBuilder):
-    """llvmlite's own builder: what it makes are objects, which a guard can look at."""
+    """llvmlite's own builder, whose instructions are objects that a guard can inspect."""
 
     def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
-        made = super().gep(ptr, indices, **options)
-        made.type = PTR  # LLVM knows no other pointers.
-        return made
+        pointer = super().gep(ptr, indices, **options)
+        pointer.type = PTR  # LLVM has only opaque pointers.
+        return pointer
 
     def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
-        """As `cbranch`, where ``then`` is rare."""
+        """Like `cbranch`, with an unlikely ``then``."""
         self.cbranch(condition, then, other).set_weights([1, 1000])
 
 
 @contextmanager
 def inspectable() -> Generator[None]:
-    """Emitters that begin here make such instructions; the text is the same."""
+    """Makes emitters that begin here create such instructions; the text is the same."""
     with patch.object(emitter, "Builder", Inspectable):
         yield
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What the machine code did first that it may not do: an instruction of a function."""
+    """The first fault of the machine code: an instruction of a function."""
 
     kind: str
     function: str
@@ -74,16 +74,15 @@ class Fault:
 
 
 class Arena:
-    """Memory for machine code: ``size`` bytes, as many of shadow behind them, and a place of no
-    meaning behind those.
+    """Memory for machine code: ``size`` bytes, followed by the same amount of shadow and a dummy
+    location.
 
-    Code that is not guarded can use it as well: then red zones show whether it wrote beside its
-    arrays.
+    Unguarded code can use it as well: then red zones show whether it wrote outside its arrays.
     """
 
     def __init__(self, size: int = 1 << 25) -> None:
         self.size = size
-        # Pages that nobody touches cost nothing.
+        # Pages that are not accessed take no memory.
         self._memory = mmap.mmap(-1, 3 * size + 64)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self.base = -(-start // 64) * 64
@@ -93,7 +92,7 @@ class Arena:
         self._end_zone()
 
     def take(self, words: int) -> Any:
-        """An array of words for the caller: zeros, and as good as written."""
+        """A zeroed array of words for the caller, which counts as written."""
         count = 8 * max(words, 1)
         start = self._words[USED]
         assert start + count < self.size // 2, "the arena is too small"
@@ -110,7 +109,7 @@ class Arena:
 
     @property
     def intact(self) -> bool:
-        """Whether nobody wrote between the arrays that were taken."""
+        """Whether the red zones between arrays are unchanged."""
         untouched = bytes([CANARY]) * RED_ZONE
         return all(ctypes.string_at(start, RED_ZONE) == untouched for start in self._zones)
 
@@ -121,19 +120,19 @@ class Arena:
         return (kind, self._words[WHERE], self._words[ADDRESS]) if kind else None
 
     def forgive(self) -> None:
-        """Forgets the fault."""
+        """Clears the fault."""
         self._words[FAULT] = 0
 
 
 class Guard:
-    """The checks put into one module, and what they have found."""
+    """The checks added to one module, and the faults they have found."""
 
     def __init__(self, unit: Unit, arena: Arena) -> None:
-        """Changes all functions of the module, as they are now."""
+        """Changes all present functions of the module."""
         self.arena = arena
         self._unit = unit
         self._places: list[tuple[str, str]] = []
-        functions = [made for made in unit.module.functions if made.blocks]
+        functions = [function for function in unit.module.functions if function.blocks]
         self._tables = [
             item for item in unit.module.globals.values() if isinstance(item, ir.GlobalVariable)
         ]
@@ -143,11 +142,11 @@ class Guard:
         self._write = self._function("write", PTR, [PTR, I64, I64], lambda e: self._access(e, True))
         self._divisor = self._function("divisor", I64, [I64, I64, I64, I64], self._body_of_divisor)
         self._shift = self._function("shift", I64, [I64, I64], self._body_of_shift)
-        for made in functions:
-            self._change(made)
+        for function in functions:
+            self._change(function)
 
     def fault(self) -> Fault | None:
-        """The first fault since the last one was forgiven."""
+        """The first fault since the last one was cleared."""
         noted = self.arena.noted
         if noted is None:
             return None
@@ -157,13 +156,13 @@ class Guard:
     # ------------------------------------------------------------ the checks
 
     def _function(self, name: str, result: LLVM, parameters: Sequence[LLVM], body: Any) -> LLVM:
-        made = self._unit.function(f"guard_{name}", result, parameters, aliasing=True)
-        made.attributes.add("noinline")
-        body(Emitter(self._unit, made))
-        return made
+        function = self._unit.function(f"guard_{name}", result, parameters, aliasing=True)
+        function.attributes.add("noinline")
+        body(Emitter(self._unit, function))
+        return function
 
-    def _header(self, e: Emitter, place: int) -> LLVM:
-        return e.builder.inttoptr(word(self.arena.base + 8 * place), PTR)
+    def _header(self, e: Emitter, index: int) -> LLVM:
+        return e.builder.inttoptr(word(self.arena.base + 8 * index), PTR)
 
     def _sink(self, e: Emitter) -> LLVM:
         return e.builder.inttoptr(word(self.arena.base + 2 * self.arena.size), PTR)
@@ -184,7 +183,7 @@ class Guard:
         e.builder.call(fill, [shadow, I8(value), count, ir.IntType(1)(0)])
 
     def _body_of_room(self, e: Emitter) -> None:
-        """room(bytes, where): fresh memory, until the function leaves."""
+        """room(bytes, where): fresh memory, until the function returns."""
         count, where = e.arguments
         used = e.load(self._header(e, USED))
         start = e.add(e.both(e.add(used, word(7)), word(-8)), word(RED_ZONE))
@@ -201,7 +200,7 @@ class Guard:
         e.ret(e.builder.inttoptr(address, PTR))
 
     def _body_of_leave(self, e: Emitter) -> None:
-        """leave(used): gives back what was taken since."""
+        """leave(used): frees the memory taken since."""
         (before,) = e.arguments
         used = e.load(self._header(e, USED))
         self._set_shadow(e, e.add(before, word(self.arena.base)), e.sub(used, before), FORBIDDEN)
@@ -209,7 +208,7 @@ class Guard:
         e.ret()
 
     def _access(self, e: Emitter, writes: bool) -> None:
-        """read(pointer, bytes, where), write(...): the pointer, or one to a place of no meaning."""
+        """read(pointer, bytes, where), write(...): the pointer, or one to the dummy location."""
         pointer, count, where = e.arguments
         address = e.builder.ptrtoint(pointer, I64)
         offset = e.sub(address, word(self.arena.base))
@@ -233,25 +232,25 @@ class Guard:
                 e.at(on)
         e.goto(bad)
         e.at(own)
-        place = e.cell()
-        e.store(word(0), place)
+        index = e.cell()
+        e.store(word(0), index)
         head, look, each, end = (e.block() for _ in range(4))
         e.goto(head)
         e.at(head)
-        now = e.load(place)
+        now = e.load(index)
         e.branch(e.ult(now, count), look, end)
         e.at(look)
         shadow = e.builder.inttoptr(e.add(e.add(address, word(size)), now), PTR)
-        told = e.builder.zext(e.load(shadow, I8), I64)
-        e.store(e.add(now, word(1)), place)
-        e.branch(e.eq(told, word(FORBIDDEN)), bad, each)
+        mark = e.builder.zext(e.load(shadow, I8), I64)
+        e.store(e.add(now, word(1)), index)
+        e.branch(e.eq(mark, word(FORBIDDEN)), bad, each)
         e.at(each)
         if writes:
             e.store(I8(WRITTEN), shadow)
             e.goto(head)
         else:
             fresh = e.block()
-            e.branch(e.eq(told, word(FRESH)), fresh, head)
+            e.branch(e.eq(mark, word(FRESH)), fresh, head)
             e.at(fresh)
             self._note(e, word(2), where, address)
             e.ret(pointer)
@@ -279,7 +278,7 @@ class Guard:
         e.ret(right)
 
     def _body_of_shift(self, e: Emitter) -> None:
-        """shift(by, where): the number of places, made less than 64."""
+        """shift(by, where): the number of bits, made less than 64."""
         by, where = e.arguments
         good, bad = e.block(), e.block()
         e.branch(e.ult(by, word(64)), good, bad)
@@ -289,7 +288,7 @@ class Guard:
         e.at(good)
         e.ret(e.both(by, word(63)))
 
-    # ------------------------------------------------------------ where they go
+    # ------------------------------------------------------------ instrumentation
 
     def _change(self, function: LLVM) -> None:
         rooms: dict[int, LLVM] = {}
@@ -329,9 +328,9 @@ class Guard:
 
     def _check(self, builder: LLVM, item: LLVM) -> None:
         def checked(function: LLVM, operand: int, *arguments: LLVM) -> None:
-            made = builder.call(function, [*arguments, self._place(item)])
+            checked_call = builder.call(function, [*arguments, self._place(item)])
             operands = list(item.operands)
-            operands[operand] = made
+            operands[operand] = checked_call
             item.operands = operands
 
         match item:
@@ -346,9 +345,9 @@ class Guard:
             case instructions.CallInstr() if item.callee.name.startswith("llvm.memset"):
                 checked(self._write, 1, item.operands[1], item.operands[3])
             case instructions.CallInstr():
-                known = ("llvm.ctpop", "llvm.cttz", "llvm.prefetch")
+                allowed = ("llvm.ctpop", "llvm.cttz", "llvm.prefetch")
                 name = item.callee.name
-                assert not name.startswith("llvm.") or name.startswith(known), name
+                assert not name.startswith("llvm.") or name.startswith(allowed), name
             case instructions.Instruction(opname="udiv" | "urem" | "sdiv" | "srem"):
                 signed = word(item.opname.startswith("s"))
                 checked(self._divisor, 1, *item.operands, signed)
@@ -359,7 +358,7 @@ class Guard:
 
 
 def _bytes(kind: LLVM) -> int:
-    """How many bytes a value takes in memory."""
+    """The size of a value in memory, in bytes."""
     match kind:
         case ir.ArrayType():
             return int(kind.count) * _bytes(kind.element)

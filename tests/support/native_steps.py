@@ -1,5 +1,5 @@
 # pyright: basic
-"""Generated code by itself, called state by state, with kernels that only take notes."""
+"""Generated code alone, called state by state, with kernels that only record their calls."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Place: TypeAlias = tuple[int, int]
 ROOM = 1 << 19
 """Words for the notes of one call."""
 MOST_NOTES = 20_000
-"""A random state may have millions of successors, which nobody wants to compare."""
+"""Limit of notes: a random state may have millions of successors."""
 HEAD = 3
-"""Words of a note before its states: what was called, and two numbers."""
+"""Words of a note before its states: the kind of call, and two numbers."""
 EMITTED, REPORTED = 1, 2
 
 
@@ -53,10 +53,10 @@ class Note:
 
 
 class NativeSteps:
-    """The functions of a model as machine code; ``level`` is how hard LLVM works on it.
+    """The functions of a model as machine code; ``level`` is LLVM's optimization level.
 
-    With ``guarded``, the code looks after itself (see `guarded`), and `fault` tells what it did
-    that it may not do. After every call the memory around its arrays must be as it was.
+    With ``guarded``, the code checks its accesses (see `guarded`), and `fault` returns the first
+    violation. Every call must leave the memory around its arrays unchanged.
     """
 
     def __init__(
@@ -82,17 +82,17 @@ class NativeSteps:
         self._active = arena.take(-(-len(model.properties) // 8))
         ctypes.memset(self._active, 1, len(model.properties))
         self._choices = arena.take(generated.scratch)
-        for place, array in (
+        for word_, array in (
             (Word.MARKS, self._marks),
             (Word.REFUSED, self._refused),
             (Word.REACHED, self._reached),
             (Word.ACTIVE, self._active),
             (Word.CHOICES, self._choices),
         ):
-            self._context[place] = ctypes.addressof(array)
+            self._context[word_] = ctypes.addressof(array)
 
     def _functions(self, unit: Unit) -> None:
-        """The generated functions under names that Python can find."""
+        """The generated functions under names that Python can look up."""
         for name, result, parameters in (
             ("step_state", VOID, [PTR, PTR]),
             ("initial_states", VOID, [PTR]),
@@ -101,10 +101,16 @@ class NativeSteps:
             ("terminal_state", I64, [PTR, PTR]),
             ("state_less", I1, [PTR, PTR]),
         ):
-            made = unit.declare(f"test_{name}", I64, parameters)
-            e = Emitter(unit, made)
-            found = e.call(unit.module.globals[name], e.arguments)
-            e.ret(word(0) if result is VOID else found if result is I64 else e.as_word(found))
+            wrapper = unit.declare(f"test_{name}", I64, parameters)
+            e = Emitter(unit, wrapper)
+            result_value = e.call(unit.module.globals[name], e.arguments)
+            e.ret(
+                word(0)
+                if result is VOID
+                else result_value
+                if result is I64
+                else e.as_word(result_value)
+            )
 
     # ------------------------------------------------------------ calls
 
@@ -120,21 +126,21 @@ class NativeSteps:
         self._context[Word.STORE] = start
         self._context[Word.STORE_END] = start + ctypes.sizeof(self._taken)
         self._context[Word.STOP] = 0
-        found = called(self._engine, f"test_{name}", *arguments)
+        result = called(self._engine, f"test_{name}", *arguments)
         assert not self._context[Word.STOP], "there is no room for so many notes"
         assert self._arena.intact, f"{name} wrote where it may not"
         for state, room in zip(states, self._states, strict=False):
             assert tuple(room) == self.layout.encode(state), f"{name} wrote into its argument"
-        return found
+        return result
 
     @property
     def most_notes(self) -> int:
-        """For how many notes of one call there is room, or rather time."""
+        """The maximal number of notes of one call, limited by memory and by time."""
         return min(ROOM // (HEAD + 2 * self.words), MOST_NOTES)
 
     @property
     def fault(self) -> Fault | None:
-        """What the code did first that it may not do."""
+        """The first forbidden access of the code."""
         assert self._guard is not None
         return self._guard.fault()
 
@@ -156,7 +162,7 @@ class NativeSteps:
         if not any(words):
             return None
         state = self.layout.decode(words)
-        # What is left behind must be canonical: the only packing of what it means.
+        # The packing must be canonical: the only one of its state.
         assert tuple(words) == self.layout.encode(state), (words, state)
         return state
 
@@ -197,7 +203,9 @@ class NativeSteps:
         return self._steps(state)
 
     def examine(self, state: State) -> tuple[bool, list[Place], frozenset[int]]:
-        """Whether a state is inside, problems (slot, site), and the reachables that it meets."""
+        """Whether a state satisfies the constraints, problems (slot, site), and the reachables that
+        hold.
+        """
         ctypes.memset(self._reached, 0, ctypes.sizeof(self._reached))
         inside = self._call("examine_state", state)
         assert inside in (0, 1)
@@ -212,9 +220,9 @@ class NativeSteps:
 
     def terminal(self, state: State) -> tuple[bool, list[Place]]:
         """Whether a terminal condition holds (or has no value), and problems (slot, site)."""
-        found = self._call("terminal_state", state)
-        assert found in (0, 1)
-        return bool(found), self._problems(state, None)
+        holds = self._call("terminal_state", state)
+        assert holds in (0, 1)
+        return bool(holds), self._problems(state, None)
 
     def less(self, left: State, right: State) -> bool:
         """Whether a state comes before another."""
@@ -229,12 +237,12 @@ class NativeSteps:
 
     @property
     def refused(self) -> dict[int, int]:
-        """How often each guard has refused so far; those that never did are left out."""
+        """The number of refusals of each guard so far, without zeros."""
         return {guard: count for guard, count in enumerate(self._refused) if count}
 
 
 def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[Unit, Generated]:
-    """The functions of a model and kernels that take notes, not compiled yet."""
+    """The functions of a model and recording kernels, not compiled yet."""
     unit = Unit("steps")
     generated = generate(model, layout, unit, properties)
     _notes(unit, layout.words)
@@ -242,33 +250,33 @@ def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[U
 
 
 def _notes(unit: Unit, size: int) -> None:
-    """Kernels that write what they are given at ``STORE`` and move it on."""
+    """Kernels that write their arguments at ``STORE`` and advance it."""
 
     def note(e: Emitter, kind: int, numbers: Sequence[LLVM], states: Sequence[LLVM]) -> None:
         context = e.arguments[0]
-        place = e.pointer(context, Word.STORE)
+        record = e.pointer(context, Word.STORE)
         room, full = e.block(), e.block()
-        left = e.sub(e.get(context, Word.STORE_END), e.builder.ptrtoint(place, I64))
+        left = e.sub(e.get(context, Word.STORE_END), e.builder.ptrtoint(record, I64))
         e.branch(e.slt(left, word(8 * (HEAD + 2 * size))), full, room)
         e.at(full)
         e.put(context, Word.STOP, word(1))
         e.ret()
         e.at(room)
         for index, value in enumerate([word(kind), *numbers]):
-            e.put(place, index, value)
+            e.put(record, index, value)
         at = HEAD
         for state in states:
             null, some, on = e.block(), e.block(), e.block()
             e.branch(e.builder.icmp_unsigned("==", state, NULL), null, some)
             e.at(null)
-            e.clear(e.index(place, at), size)
+            e.clear(e.index(record, at), size)
             e.goto(on)
             e.at(some)
-            e.copy(e.index(place, at), state, size)
+            e.copy(e.index(record, at), state, size)
             e.goto(on)
             e.at(on)
             at += size
-        e.store(e.index(place, at), e.index(context, Word.STORE))
+        e.store(e.index(record, at), e.index(context, Word.STORE))
         e.ret()
 
     emit = Emitter(unit, unit.declare("emit", VOID, [PTR, I64, I64, PTR]))
@@ -283,7 +291,7 @@ def _notes(unit: Unit, size: int) -> None:
 
 
 def compiled(text: str, level: int) -> Any:
-    """An engine that has compiled a module for this processor."""
+    """An engine with a module compiled for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(text)
@@ -305,6 +313,6 @@ def compiled(text: str, level: int) -> Any:
 
 
 def called(engine: Any, name: str, *addresses: int) -> int:
-    """What a function gives back that takes addresses."""
+    """The result of a function that takes addresses."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(addresses))
     return int(kind(engine.get_function_address(name))(*addresses))

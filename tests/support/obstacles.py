@@ -1,7 +1,7 @@
-"""A machine that lacks something, played by a process: ``python -m tests.support.obstacles TASK``.
+"""Simulates an incomplete machine in a process: ``python -m tests.support.obstacles TASK``.
 
-What is missing is taken away before anything of the package is loaded; then commands run, and what
-each left is written as JSON.
+Missing parts are removed before anything of the package is loaded; then commands run, and their
+results are written as JSON.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine lacks: modules, attributes of modules (dotted), locks of files; and variables
-    of its environment.
+    """The missing parts of a machine: modules, attributes of modules (dotted), locks of files; and
+    variables of its environment.
     """
 
     modules: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Machine:
 
 
 def run_there(machine: Machine, folder: Path, commands: Sequence[str]) -> list[Ran]:
-    """What commands leave on such a machine, run one after the other in a folder."""
+    """The results of commands on such a machine, run one after the other in a folder."""
     from tests.support.command import Ran
     from tests.support.processes import finished
 
@@ -46,7 +46,7 @@ def run_there(machine: Machine, folder: Path, commands: Sequence[str]) -> list[R
 
 def _take_away(machine: dict[str, Any]) -> None:
     os.environ.update(machine["variables"])
-    # It looks at the name of the system, which stays, and loads what is right for that.
+    # This module depends on the real name of the system, so it is loaded before that changes.
     import_module("platformdirs")
     for name in machine["modules"]:
         sys.modules[name] = None  # type: ignore[assignment]
@@ -68,7 +68,7 @@ def _main() -> None:
     from tests.support.command import run
 
     left = [run(*words.split(), folder=Path(os.getcwd())) for words in task["commands"]]
-    json.dump([[one.code, one.stdout, one.stderr] for one in left], sys.stdout)
+    json.dump([[ran.code, ran.stdout, ran.stderr] for ran in left], sys.stdout)
 
 
 if __name__ == "__main__":

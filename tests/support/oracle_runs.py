@@ -1,4 +1,4 @@
-"""Random specs whose answer an independent oracle knows, held to what the engines find.
+"""Random specs whose answer an independent oracle computes, compared with the engines' results.
 
 Some runs are disturbed by a signal or a limit at a random moment. Then the answer may be
 inconclusive, but never wrong.
@@ -59,7 +59,7 @@ def engine_of(name: str) -> Engine:
 def answered(engine: str, run: Run, random: Random, disturbance: str | None) -> Outcome | None:
     """The outcome of a run; None if a signal arrived before or after the engine's own part.
 
-    Raises `KeyboardInterrupt` for a signal from elsewhere.
+    Raises `KeyboardInterrupt` for an external signal.
     """
     run = run.within(workers=random.randint(1, MAX_WORKERS))
     if engine == "interpreter":
@@ -81,14 +81,14 @@ def answered(engine: str, run: Run, random: Random, disturbance: str | None) -> 
             pass
     outcome = run.outcome(engine_of(engine))
     if outcome.interrupted:
-        # By a signal that was meant for the whole campaign.
+        # The signal was meant for the whole campaign.
         raise KeyboardInterrupt
     return outcome
 
 
 @contextmanager
 def _signalled(number: signal.Signals, delay: float) -> Generator[None]:
-    """Sends this process a signal after a delay, inside the block or else not at all."""
+    """Sends this process a signal after a delay, unless the block ends earlier."""
     kept = signal.signal(signal.SIGTERM, signal.default_int_handler)
     timer = Timer(delay, os.kill, (os.getpid(), number))
     timer.start()
@@ -117,7 +117,7 @@ def truth_of(run: Run) -> str:
 def behaviours_agree(
     seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED
 ) -> Row:
-    """The random spec of a number with a property of behaviours: the engines and the oracle."""
+    """Compares the engines and the oracle on the random spec of a seed with a temporal property."""
     run = behaviour_run(behaviour_spec(Random(seed)))
     try:
         truth = truth_of(run)
@@ -141,7 +141,9 @@ def behaviours_agree(
 def _answers(
     run: Run, engines: Sequence[str], random: Random, share: float, row: Row
 ) -> Iterator[tuple[str, Outcome, bool]]:
-    """The outcomes of the engines by their keys of a row, and for a share a disturbed run, too."""
+    """The outcomes of the engines by their keys of a row, and for a share of them also a disturbed
+    run.
+    """
     for engine in engines:
         disturbances: list[str | None] = [None]
         if random.random() < share:
@@ -158,8 +160,8 @@ def _answers(
 
 
 def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED) -> Row:
-    """The random spec of a number with symmetric types: searches of orbits, and all states by the
-    second interpreter.
+    """Compares searches of orbits, and the second interpreter on all states, on the random spec of
+    a seed with symmetric types.
     """
     random = Random(-seed - 1)
     run = symmetric_run(orbits.grown(seed), MAX_STATES)
@@ -175,11 +177,12 @@ def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float 
             row["fewer"] = counts.orbits is not None and counts.orbits < counts.distinct
             assert_same(wanted, plain(summary(run.model, outcome)), where)
         elif outcome.findings and not _same_verdict(wanted, outcome):
-            # Of several problems of one depth a search that was cut may have found another.
-            found = {(one.verdict.value, one.depth) for one in outcome.findings}
-            deepest = max(level for _, level in found)
-            known = by_naive(replace(run, keep_going=True).within(depth=deepest)).findings
-            assert found <= {(one.verdict, one.depth) for one in known}, where
+            # Among several problems of one depth, an interrupted search may have reported a later
+            # one.
+            reported = {(finding.verdict.value, finding.depth) for finding in outcome.findings}
+            deepest = max(level for _, level in reported)
+            possible = by_naive(replace(run, keep_going=True).within(depth=deepest)).findings
+            assert reported <= {(finding.verdict, finding.depth) for finding in possible}, where
         elif outcome.verdict is not Verdict.INCONCLUSIVE:
             assert outcome.verdict.value == wanted.verdict, where
     return row
@@ -188,8 +191,8 @@ def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float 
 def _same_verdict(wanted: Observed, outcome: Outcome) -> bool:
     """Whether both end with the same first problem."""
     first, other = wanted.findings[:1], outcome.findings[:1]
-    return [(one.verdict, one.depth) for one in first] == [
-        (one.verdict.value, one.depth) for one in other
+    return [(finding.verdict, finding.depth) for finding in first] == [
+        (finding.verdict.value, finding.depth) for finding in other
     ]
 
 

@@ -1,4 +1,4 @@
-"""Where this checkout is."""
+"""The path of this checkout."""
 
 from __future__ import annotations
 

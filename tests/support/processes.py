@@ -1,4 +1,4 @@
-"""Processes that tests start, each with an end: no test waits for one that does not finish."""
+"""Processes that tests start, each with a timeout, so that no test hangs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from threading import Timer
 from tests.support.paths import ROOT
 
 PATIENCE = 120.0
-"""Seconds after which a process is killed: many times what any of them takes."""
+"""Seconds after which a process is killed, many times the usual duration."""
 COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The variables of this process, with the package of this checkout, and these."""
+    """The environment of this process, extended by the package of this checkout and these
+    variables.
+    """
     return {**os.environ, "PYTHONPATH": f"{ROOT / '.dev'}{os.pathsep}{ROOT}", **variables}
 
 
@@ -29,7 +31,7 @@ def finished(
     patience: float = PATIENCE,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """A command that has ended, and what it wrote; ``text`` is its input, which is empty else."""
+    """Runs a command to its end; ``text`` is its input, empty by default."""
     return subprocess.run(
         words,
         cwd=folder,
@@ -50,9 +52,9 @@ def started(
     patience: float = PATIENCE,
     **variables: str,
 ) -> Generator[subprocess.Popen[str]]:
-    """A process that is over when the block is, and ends after ``patience`` seconds at the latest.
+    """A process that is ended with the block, and after ``patience`` seconds at the latest.
 
-    Its output is a pipe, and so are its errors unless it is said where they go.
+    Its output is a pipe, and so are its errors by default.
     """
     process = subprocess.Popen(
         words,

@@ -1,7 +1,7 @@
-"""Specs that nobody wrote: texts grown from the grammar, with spaces, remarks and line breaks.
+"""Random specs: texts generated from the grammar, with random spaces, comments and line breaks.
 
-A text may be refused by the parser: the grammar is ambiguous where forms reach far right, and a
-few rules are not in the grammar. Those are left out.
+The parser may refuse a text: the grammar is ambiguous for forms that extend far to the right, and a
+few rules are outside the grammar. Such texts are discarded.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _BUDGET = 60
 
 @cache
 def rules() -> tuple[Rules, Mapping[str, int]]:
-    """The alternatives of each symbol, and how many tokens the shortest text of it has."""
+    """The alternatives of each symbol, and the number of tokens of its shortest text."""
     alternatives: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for rule in lalr.rules():
         symbols: Sequence[Any] = rule.expansion
         names = tuple(spelled().get(symbol.name, str(symbol.name)) for symbol in symbols)
-        # Keywords and signs are quoted, so that they differ from rules of the same name.
+        # Keywords and signs are quoted to distinguish them from rules of the same name.
         marked = (f"'{n}" if s.is_term else n for s, n in zip(symbols, names, strict=True))
         alternatives[str(rule.origin.name)].append(tuple(marked))
     least: dict[str, int] = {}
     while len(least) < len(alternatives):
         for symbol, options in alternatives.items():
             sizes = [_size(option, least) for option in options]
-            known = [size for size in sizes if size is not None]
-            if known:
-                least[symbol] = min(known)
+            finite = [size for size in sizes if size is not None]
+            if finite:
+                least[symbol] = min(finite)
     return alternatives, least
 
 
@@ -56,7 +56,7 @@ def _size(option: Sequence[str], least: Mapping[str, int]) -> int | None:
 
 
 def _grow(symbol: str, random: Random, budget: int) -> list[str]:
-    """The tokens of a random text of ``symbol``, not many more than ``budget``."""
+    """The tokens of a random text of ``symbol``, of approximately ``budget`` tokens at most."""
     alternatives, least = rules()
     if symbol[0] == "'":
         return [symbol[1:]]
@@ -72,7 +72,7 @@ def _grow(symbol: str, random: Random, budget: int) -> list[str]:
 
 
 def declaration(random: Random) -> str:
-    """A random declaration that parses, laid out as a careless person would."""
+    """A random declaration that parses, with careless layout."""
     while True:
         text = _written(_grow("declaration", random, _BUDGET), random)
         if not parse(source(text))[1]:
@@ -80,7 +80,7 @@ def declaration(random: Random) -> str:
 
 
 def spec(random: Random) -> str:
-    """A random spec with remarks."""
+    """A random spec with comments."""
     parts = ['"""About\n  this.  """\n'] if random.random() < 0.3 else []
     for _ in range(random.randint(1, 4)):
         parts.append(_remark(random, ""))
@@ -99,7 +99,7 @@ def _remark(random: Random, indent: str) -> str:
 
 
 def _written(tokens: Sequence[str], random: Random) -> str:
-    """The text of some tokens, with random spaces, remarks, and line breaks in brackets."""
+    """The text of some tokens, with random spaces, comments, and line breaks in brackets."""
     step = random.choice(("  ", "    ", "\t", " "))
     text, before, depth, level = "", "", 0, 0
     for token in [*tokens, "_NEWLINE"]:
@@ -108,7 +108,7 @@ def _written(tokens: Sequence[str], random: Random) -> str:
         elif token == "_DEDENT":
             level -= 1
         elif token == "_NEWLINE":
-            # After a block nothing is left on the line that opened it.
+            # The line that opens a block has no tokens after it.
             if before:
                 end = random.choice(("\n", "\n", "\n", "  \n", " # end\n", "#end \n", "\n\n\n"))
                 text += end + _remark(random, step * random.randint(0, level))

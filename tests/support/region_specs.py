@@ -1,6 +1,6 @@
-"""Small specs with a symbolic constant, each about one thing that a search of all its values at
-once must record, or must refuse. What each value comes to by itself is worked out by the tests.
-Those that are searched stand in ``region_specs.txt``.
+"""Small specs with a symbolic constant, each about one fact that a search of all its values must
+record, or must refuse. The tests work out the result of each single value. The searched specs are
+in ``region_specs.txt``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tests.support.text_tables import blocks
 
 @dataclass(frozen=True, slots=True)
 class RegionSpec:
-    """``kind`` is what must be recorded: without it some value would come out otherwise.
+    """``kind`` is the fact to record: without it some value would have another result.
 
-    ``regions`` are the values of each region, worked out by hand; empty: not worth writing down.
+    ``regions`` are the values of each region, worked out by hand; empty if trivial.
     """
 
     name: str
@@ -28,7 +28,7 @@ SPECS = tuple(
     RegionSpec(block.name, block.rest, block.text, block.expected)
     for block in blocks(Path(__file__).with_name("region_specs.txt"))
 )
-"""One for each kind of fact at least, and for each place in the language where it arises."""
+"""At least one for each kind of fact, and for each part of the language that causes it."""
 
 TRAP = SPECS[0].text
 
@@ -66,10 +66,10 @@ REFUSED: tuple[tuple[str, str, str, str], ...] = (
     ("narrowing a number", "F813", "int[4](int(x) + 1)", "action a: x = int[4](int(x) + 1)"),
     ("a second one", "F814", "E1", "const E1: int[4] = any\naction a: x = E1"),
 )
-"""What is refused before the search: name, code, the source text pointed at, lines."""
+"""Specs refused before the search: name, code, source text of the span, lines."""
 
 REFUSED_ON_THE_WAY: tuple[tuple[str, str, str, str], ...] = (
     ("sum", "F812", "x + y", "var y: int[4] = 0\naction a: y = E0\naction b: x = x + y"),
     ("difference", "F812", "y - x", "var y: int[4] = 0\naction b: y = y - x\naction c: y = E0"),
 )
-"""What is refused when it comes up: a sum of two numbers that both depend on the constant."""
+"""Specs refused during the search: a sum of two numbers that both depend on the constant."""

@@ -1,7 +1,7 @@
-"""Other ways to say the same: rewrites of a spec that must not change what it does.
+"""Rewrites of a spec that must not change its meaning.
 
-A second opinion on the model tells nothing about how the model was made of the text. Two texts of
-one meaning do: where they part, the checker of specs is wrong about one of them.
+A second interpreter does not check the translation of the text into a model. Two equivalent texts
+do: if their results differ, elaboration is wrong about one of them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 Rule: TypeAlias = "Callable[[syntax.Expr], syntax.Expr] | Stepwise"
-"""What an expression becomes whose parts have been rewritten; or how statements are."""
+"""The replacement of an expression whose parts have been rewritten; or a rewriting of
+statements.
+"""
 
 N = TypeVar("N", bound=syntax.Node)
 
 OPAQUE = "opaque"
-"""A variable that is always true, and of which nobody knows that before the run."""
+"""A variable that is always true, which cannot be derived before the run."""
 
 TYPES = ("bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map")
 
 
 def rewritten(program: Program, rule: Rule) -> Program:
-    """The same spec with every expression rewritten that is not evaluated before the run."""
+    """The same spec with every expression rewritten that is evaluated in the run."""
     tree = program.files.files[program.files.root]
     span = Span(tree.source, 0, 0)
     opaque = syntax.VarDecl(
@@ -61,7 +63,7 @@ def _declaration(node: syntax.Declaration, rule: Rule) -> syntax.Declaration:
 
 
 def _walk(node: N, rule: Rule) -> N:
-    """A node with its expressions rewritten, but for types, names and members."""
+    """A node with its expressions rewritten, except types, names and members."""
     kept: set[str] = set()
     if not isinstance(node, syntax.ActionDecl):
         kept = {"type", "result", "parameters"}
@@ -74,7 +76,7 @@ def _walk(node: N, rule: Rule) -> N:
             # A constant.
             kept |= {"key"}
         case syntax.Range(low, high) if _literal(low) and _literal(high):
-            # It may stand for a type.
+            # It may be a type.
             return node
         case syntax.Index(syntax.Name(text=text)) if text in TYPES:
             return node
@@ -118,7 +120,7 @@ STATEMENTS = (
 def _applied(node: N, rule: Rule) -> N:
     if not isinstance(node, EXPRESSIONS) or isinstance(rule, Stepwise):
         return node
-    # What stands where an expression stood is an expression.
+    # A rule maps expressions to expressions.
     return cast(N, rule(node))
 
 
@@ -134,7 +136,7 @@ def _literal(node: syntax.Expr) -> bool:
 
 
 def opaque(node: syntax.Expr) -> syntax.Expr:
-    """Literals whose value is not known before the run: nothing can be worked out in advance."""
+    """Hides literals from evaluation before the run, which prevents constant folding."""
     match node:
         case syntax.Integer() | syntax.Boolean() | syntax.Unary("-", syntax.Integer()):
             name = syntax.Name(OPAQUE, span=node.span)
@@ -144,7 +146,7 @@ def opaque(node: syntax.Expr) -> syntax.Expr:
 
 
 def spelt_out(node: syntax.Expr) -> syntax.Expr:
-    """Operators and quantifiers by their opposites."""
+    """Operators and quantifiers, expressed by their opposites."""
     match node:
         case syntax.Binary("!=", left, right):
             return _not(syntax.Binary("==", left, right, span=node.span))
@@ -176,19 +178,19 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
 
 
 def branching(node: syntax.Expr) -> syntax.Expr:
-    """Connectives as conditionals, where no test of a variant is at stake."""
+    """Connectives as conditionals, unless a test of a variant matters."""
     match node:
         case syntax.Binary("and" | "or" as word, left, right) if not _tests(node):
-            known = syntax.Boolean(word == "or", span=node.span)
+            constant = syntax.Boolean(word == "or", span=node.span)
             if word == "and":
-                return syntax.Conditional(left, right, known, span=node.span)
-            return syntax.Conditional(left, known, right, span=node.span)
+                return syntax.Conditional(left, right, constant, span=node.span)
+            return syntax.Conditional(left, constant, right, span=node.span)
         case syntax.Binary("in", left, syntax.Collection("{}", elements)) if _cheap(elements):
-            made: syntax.Expr = syntax.Boolean(False, span=node.span)
+            disjunction: syntax.Expr = syntax.Boolean(False, span=node.span)
             for element in elements:
                 equal = syntax.Binary("==", left, element, span=node.span)
-                made = syntax.Binary("or", made, equal, span=node.span)
-            return made
+                disjunction = syntax.Binary("or", disjunction, equal, span=node.span)
+            return disjunction
         case syntax.Quantifier(kind, (first, *rest), test, body) if rest:
             inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
             return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
@@ -201,7 +203,7 @@ def branching(node: syntax.Expr) -> syntax.Expr:
 
 
 def _cheap(elements: tuple[syntax.Expr, ...]) -> bool:
-    """Whether it does not matter which elements are looked at."""
+    """Whether evaluation of any subset of the elements is equivalent."""
     return all(_literal(e) or isinstance(e, syntax.Boolean | syntax.Nothing) for e in elements)
 
 
@@ -225,11 +227,11 @@ def _parts(node: object) -> Iterator[object]:
 
 
 class Stepwise:
-    """Statements in smaller steps. A condition on parameters is a guard."""
+    """Statements in smaller steps. A condition on parameters becomes a guard."""
 
     def action(self, node: syntax.ActionDecl) -> syntax.ActionDecl:
         choices = node.choices
-        # What is received has been taken out of its channel where the body begins.
+        # A received message has been removed from its channel when the body begins.
         if choices is None or choices.condition is None or node.receive is not None:
             return node
         guard = syntax.Require(choices.condition, span=node.span)

@@ -1,4 +1,4 @@
-"""A small model built by hand, and outcomes for it: what the tests of reports are about."""
+"""A small model built by hand, and outcomes for it, for the tests of reports."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ check c:
 
 
 def span(text: str) -> Span:
-    """Where ``text`` first stands in the sample."""
+    """The span of the first occurrence of ``text`` in the sample."""
     start = SOURCE.text.index(text)
     return Span(SOURCE, start, start + len(text))
 
@@ -137,13 +137,13 @@ def check(
     generated: int | None = None,
     depth: int | None = None,
 ) -> Check:
-    """A check of the sample that expects this."""
-    wanted: tuple[tuple[Count, int | None], ...] = (
+    """A check of the sample with these expectations."""
+    counts_: tuple[tuple[Count, int | None], ...] = (
         ("states", states),
         ("generated", generated),
         ("depth", depth),
     )
-    counts: tuple[tuple[Count, int], ...] = tuple((w, n) for w, n in wanted if n is not None)
+    counts: tuple[tuple[Count, int], ...] = tuple((w, n) for w, n in counts_ if n is not None)
     return Check("c", verdict=verdict, property=prop, counts=counts, span=span("check c"))
 
 

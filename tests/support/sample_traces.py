@@ -1,4 +1,4 @@
-"""Traces for the tests of their forms: one with every kind of exchange, one that is hostile."""
+"""Traces for the tests of trace formats: one with every kind of exchange, and a hostile one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ property Served: forall i in 1..2: Process[i].stage == Waiting leads to Process[
 check starves:
     expect violated Served
 """
-"""Steps 3 to 5 repeat for ever: one process after the other would be too much to ask."""
+"""Steps 3 to 5 repeat forever, so a property that every process progresses in turn is violated."""
 
 STAYS = """\
 var x: 0..3 = 0
@@ -77,7 +77,7 @@ property Ends: eventually x == 3
 check ends:
     expect violated Ends
 """
-"""After 2 steps nothing happens any more."""
+"""After 2 steps nothing happens."""
 
 
 def saved(folder: Path, spec: str, *words: str) -> Path:
@@ -103,11 +103,11 @@ EVIL = (
     "]]>--><!--",
     "click p0 href",
 )
-"""Names and texts that mean something to one of the targets."""
+"""Names and texts with special meaning in one of the output formats."""
 
 
 def hostile() -> bytes:
-    """A trace file in which every text is one of `EVIL`."""
+    """A trace file whose texts are all from `EVIL`."""
     states: list[Any] = []
     for number in range(len(EVIL) + 1):
         evil = EVIL[number % len(EVIL)]

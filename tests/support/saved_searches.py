@@ -20,14 +20,14 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def assert_refused(resumed: Callable[[Path], Ran], folder: Path, told: str) -> None:
-    """A clear error, and nothing is touched."""
+def assert_refused(resumed: Callable[[Path], Ran], folder: Path, phrase: str) -> None:
+    """Requires a clear error, and that no file changes."""
     before = contents(folder)
     ran = resumed(folder)
     assert ran.code == 151, ran
     assert "error[F035]: " in ran.stderr
     assert "Traceback" not in ran.stderr
-    assert told in ran.stderr
+    assert phrase in ran.stderr
     assert contents(folder) == before
 
 
@@ -41,14 +41,14 @@ def closed(
     purpose: Purpose = Purpose.LOCAL_CHECKPOINT,
     key: Key | Unusable | None = None,
 ) -> bytes:
-    """A manifest with these notes and a digest that fits. ``key`` signs it: the user's, if it is
-    None; without a usable key it is not signed.
+    """A manifest with these notes and a valid digest. ``key`` signs it, by default the user's;
+    without a usable key it is not signed.
     """
     key = key or read_key()
     return Identity(0, "", {}, "", "", purpose, key, None).closed({**notes})
 
 
 def closed_before_signatures(notes: Mapping[str, Any]) -> bytes:
-    """The same in the format that had a CRC-32 and no signature."""
+    """The same in the earlier format with a CRC-32 and no signature."""
     text = json.dumps({**notes}, sort_keys=True)
     return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()

@@ -1,4 +1,4 @@
-"""Scenarios decided in the plainest way, for engines to agree with."""
+"""A naive decision procedure for scenarios, for comparison with engines."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ terminal: true
 
 
 def staged(path: Path, text: str, name: str = "s") -> tuple[ir.Model, Scenario, program.Program]:
-    """The model of a scenario of a spec, the scenario, and the spec."""
+    """The model of a spec's scenario, the scenario, and the spec."""
     path.write_text(text, encoding="utf-8")
     read = program.load(path)
-    (check,) = (one for one in read.scenarios if one.name == name)
+    (check,) = (item for item in read.scenarios if item.name == name)
     return *program.staged(read, check), read
 
 
 def plainly(model: ir.Model, scenario: Scenario, most: int = 50_000) -> tuple[bool, int]:
-    """Whether a run fits, and the least number of its steps; else how many steps of the scenario
-    are behind at most.
+    """Whether a run matches, and the minimal number of its steps; otherwise the maximal number of
+    the scenario's steps that can be matched.
     """
     runner, last = Runner(model), len(scenario.steps)
-    level = {(one.state, 0) for one in runner.initial() if one.state is not None}
+    level = {(result.state, 0) for result in runner.initial() if result.state is not None}
     seen, count = set(level), 0
     while level:
         if any(at == last and _holds(runner, scenario.expectation, state) for state, at in level):
@@ -86,9 +86,9 @@ def _fits(runner: Runner, wanted: ScenarioStep, state: State, step: Successor) -
     if wanted.condition is None:
         return True
     picks = [
-        one
-        for one in walk(runner.model.actions[wanted.action].body)
-        if isinstance(one, ir.Pick) and one.label is not None
+        node
+        for node in walk(runner.model.actions[wanted.action].body)
+        if isinstance(node, ir.Pick) and node.label is not None
     ]
     slots = {pick.slot: choice.value for pick, choice in zip(picks, step.choices, strict=False)}
     try:
@@ -105,5 +105,5 @@ def _holds(runner: Runner, expr: ir.Expr, state: State) -> bool:
 
 
 def _inside(runner: Runner, state: State) -> bool:
-    bounds = [n for n, one in enumerate(runner.model.properties) if one.kind.bounds_search]
+    bounds = [n for n, item in enumerate(runner.model.properties) if item.kind.bounds_search]
     return all(runner.holds(number, state) for number in bounds)

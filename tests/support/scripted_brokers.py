@@ -1,4 +1,4 @@
-"""A cluster that is scripted: it answers requests by their names, and keeps them."""
+"""A scripted cluster that answers requests by name and records them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import GREETING
 
 Sent = tuple[int, int, Any]
-"""The port and the number of a connection, and what was sent over it."""
+"""The port and the number of a connection, and the request sent over it."""
 
 
 @dataclass
 class Scripted:
-    """A cluster that answers by the name of the request; ``sent`` has the requests. Broker 1 is at
-    port 9092, coordinates, and leads; a broker 2 at port 9093 leads what was put there.
+    """A cluster that answers by the name of the request; ``sent`` has the requests. Broker 1, at
+    port 9092, is coordinator and leader; a broker 2, at port 9093, leads partitions assigned to it.
     """
 
     level: int = 2
@@ -37,15 +37,15 @@ class Scripted:
             return self.answers[name](request)
         match name:
             case "ApiVersions":
-                one = SimpleNamespace(name="transaction.version", max_version_level=self.level)
+                answered = SimpleNamespace(name="transaction.version", max_version_level=self.level)
                 newest = SimpleNamespace(api_key=27, max_version=1)
-                return SimpleNamespace(finalized_features=[one], api_keys=[newest])
+                return SimpleNamespace(finalized_features=[answered], api_keys=[newest])
             case "UpdateFeatures":
                 self.level = request.feature_updates[0].max_version_level
                 return SimpleNamespace()
             case "FindCoordinator":
-                one = SimpleNamespace(node_id=1, host="somewhere", port=9092)
-                return SimpleNamespace(coordinators=[one])
+                answered = SimpleNamespace(node_id=1, host="somewhere", port=9092)
+                return SimpleNamespace(coordinators=[answered])
             case "Metadata":
                 own = request.topics[0].name.startswith("__")
                 return SimpleNamespace(
@@ -70,10 +70,16 @@ class Scripted:
                 return SimpleNamespace()
 
     def last(self, name: str) -> Any:
-        return next(one for *_, one in reversed(self.sent) if type(one).__name__.startswith(name))
+        return next(
+            request
+            for *_, request in reversed(self.sent)
+            if type(request).__name__.startswith(name)
+        )
 
     def count(self, name: str) -> int:
-        return len([one for *_, one in self.sent if type(one).__name__.startswith(name)])
+        return len(
+            [request for *_, request in self.sent if type(request).__name__.startswith(name)]
+        )
 
 
 @dataclass
@@ -104,13 +110,13 @@ class Line:
 
 
 def described(state: str, *partitions: int, epoch: int = 0) -> Any:
-    one = SimpleNamespace(
+    transaction = SimpleNamespace(
         transaction_state=state,
         producer_id=700,
         producer_epoch=epoch,
         topics=[SimpleNamespace(topic="fencepost", partitions=list(partitions))],
     )
-    return SimpleNamespace(transaction_states=[one])
+    return SimpleNamespace(transaction_states=[transaction])
 
 
 def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -> Brokers:
@@ -122,7 +128,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -
     monkeypatch.setattr(nodes, "Connection", connection)
     monkeypatch.setattr(brokers, "REST", 0.0)
     monkeypatch.setattr(brokers, "LONG", 0.0)
-    made = Brokers("somewhere:9092", **options)
-    made.reset()
+    system = Brokers("somewhere:9092", **options)
+    system.reset()
     scripted.sent.clear()
-    return made
+    return system

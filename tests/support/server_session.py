@@ -1,4 +1,4 @@
-"""A client of the language server that sends plain JSON, and notes what is never answered."""
+"""A client of the language server that sends plain JSON and detects missing answers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from fencepost.checker.lsp.server import Service
 
 Message = dict[str, Any]
 PATIENCE = 45.0
-"""Seconds to wait for answers; the server ends every survey after 20."""
+"""Timeout for answers in seconds; the server ends every survey after 20."""
 
 
 class _Errors(logging.Handler):
-    """Collects the exceptions that the server logs; a refusal by the protocol is not one."""
+    """Collects the exceptions that the server logs, except refusals by the protocol."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -58,7 +58,7 @@ class Session:
         self._receiving.start()
 
     def close(self) -> None:
-        """Closes the connection, after the server has."""
+        """Closes the connection, after the server has closed it."""
         self.requests.close()
         self._receiving.join(PATIENCE)
         self.answers.close()
@@ -127,7 +127,7 @@ class LocalServer:
     errors: _Errors
 
     def end(self) -> None:
-        """Ends the session the way an editor does."""
+        """Ends the session as an editor does."""
         left = self.session.wait([self.session.ask("shutdown", {})])
         self.session.notify("exit", {})
         logging.getLogger().removeHandler(self.errors)

@@ -1,7 +1,7 @@
-"""The shipped models and their checks; of the models with many checks a few.
+"""The shipped models and their checks; only a few checks of models with many.
 
-Which tests there are depends on them, so their text is looked at and no model is built:
-`tests.models.test_shipped` compares what is read here with what the parser reads.
+The set of tests depends on them, so their text is scanned and no model is built:
+`tests.models.test_shipped` compares the result of this scan with the parser's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MODELS = sorted(
     for path in (ROOT / "models").rglob("*.fence")
     if path.parent.name != "lib" and not MAPPING.search(path.read_text(encoding="utf-8"))
 )
-"""Folders named lib hold modules that models share; a mapping of recordings is not searched."""
+"""Folders named lib have modules that models share; mappings of recordings are not searched."""
 
 CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
 ENGINE = re.compile(r"^ +engine (\w+)", re.M)
@@ -37,8 +37,8 @@ LOOKED_AT = re.compile(r"^ +(?:properties:|expect violated) (.+)$", re.M)
 
 @dataclass(frozen=True, slots=True)
 class ShippedCheck:
-    """A check as it is written: the engine that it names, and the counts that it expects;
-    ``of_behaviours``: whether it looks at such properties, which few engines decide.
+    """A check in source form: its engine, and the counts that it expects; ``of_behaviours`` if it
+    has temporal properties, which few engines decide.
     """
 
     path: Path
@@ -71,7 +71,7 @@ def checks(path: Path) -> tuple[ShippedCheck, ...]:
             name,
             bool(slow),
             next(iter(ENGINE.findall(body)), None),
-            {what: int(count) for what, count in COUNT.findall(body)},
+            {figure: int(count) for figure, count in COUNT.findall(body)},
             not behaviours.isdisjoint(_looked_at(body, behaviours)),
         )
         for name, slow, body in CHECK.findall(text)
@@ -79,14 +79,14 @@ def checks(path: Path) -> tuple[ShippedCheck, ...]:
 
 
 def _looked_at(body: str, behaviours: set[str]) -> set[str]:
-    """The properties that a check names; of one that names none, all."""
+    """The properties that a check names, or all if it names none."""
     named = LOOKED_AT.search(body)
     return behaviours if named is None else set(named[1].split(", "))
 
 
 def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
-    """The checks of a model that are not slow, look at no behaviours and count states, at most
-    ``most`` if it is given.
+    """The checks of a model that are not slow, have no temporal properties and count states, with
+    at most ``most`` states if given.
     """
     return [
         check
@@ -99,7 +99,7 @@ def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
 
 
 def has_many_checks(path: Path) -> bool:
-    """Whether the checks of a model run much the same code, with other constants."""
+    """Whether the checks of a model run similar code with different constants."""
     return path.parent.name == "kafka"
 
 
@@ -108,8 +108,8 @@ PORTS = {
     "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
     "safra", "snapshot_isolation", "spanning_tree", "voting",
 }  # fmt: skip
-"""Published specs, as large as they were published, whose figures TLC has told. They are searched
-for these figures, and most other tests do without them.
+"""Published specs with their published sizes, whose figures TLC has confirmed. They are searched
+for these figures; most other tests skip them.
 """
 
 
@@ -118,14 +118,14 @@ def is_port(path: Path) -> bool:
 
 
 def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
-    """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
+    """All of the checks, or if a model has many at most ``count`` of them, evenly spaced."""
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen
     return [chosen[(2 * number + 1) * len(chosen) // (2 * count)] for number in range(count)]
 
 
 def turn(chosen: Sequence[T], number: int, of: int = 2) -> Sequence[T]:
-    """Every second, or every ``of``-th, where several tests take the same models or examples in
-    turns; all with ``FENCEPOST_TURNS=all``.
+    """Every second, or every ``of``-th, if several tests share the models or examples; all with
+    ``FENCEPOST_TURNS=all``.
     """
     return chosen if everything("TURNS") else chosen[number::of]

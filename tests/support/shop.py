@@ -1,4 +1,4 @@
-"""A shop and its recordings by hand: every form of a rule, and messages that wait."""
+"""A shop and its hand-written recordings: every form of a rule, and messages that wait."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 # pyright: basic
-"""Spark's part in this process: RDDs are lists, and tasks are called one after the other.
+"""A replacement of Spark in this process: RDDs are lists, and tasks run one after the other.
 
-Everything else is what runs on a cluster: the engine, its loop over levels, the tasks and their
-tables. So thousands of searches can be spread over partitions in the time that a few jobs of Spark
-take. With `Faults`, tasks are given up, run twice and lost, and blocks are lost, as on a cluster on
-a bad day.
+Everything else is the code of a cluster: the engine, its loop over levels, the tasks and their
+tables. So thousands of searches can be spread over partitions in the time of a few Spark jobs. With
+`Faults`, tasks are aborted, run twice and lost, and blocks are lost, as on an unreliable cluster.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ LENGTH = struct.Struct("<I")
 
 @dataclass
 class Faults:
-    """What goes wrong: of a hundred tasks so many are given up on the way, run to their end and
-    lost, and come with blocks that are gone; each of these at most ``most`` times in a search,
-    which otherwise gives up. ``met`` counts what happened.
+    """Injected faults: percentages of tasks that are aborted, complete but are lost, and find their
+    blocks gone; each at most ``most`` times in a search, which would give up otherwise. ``met``
+    counts the faults.
     """
 
     seed: int = 0
@@ -56,7 +55,7 @@ class Faults:
         self.random = random.Random(self.seed)
 
     def strikes(self, name: str, percent: int) -> bool:
-        """Whether it happens now."""
+        """Whether the fault happens now."""
         often = self.met.get(name, 0) >= self.most
         struck = not often and self.random.randrange(100) < percent
         if struck:
@@ -65,7 +64,7 @@ class Faults:
 
 
 class Accumulator:
-    """What tasks that have ended well add up to."""
+    """The sum over successful tasks."""
 
     def __init__(self, spark: Here, value: Any, param: Any) -> None:
         self.value = value
@@ -73,7 +72,7 @@ class Accumulator:
         self._param = param
 
     def add(self, term: Any) -> None:
-        """Adds what a task has found, once it has ended well."""
+        """Adds a task's term, once it has succeeded."""
         self._spark.added.append((self, pickle.dumps(term)))
 
     def take(self, term: bytes) -> None:
@@ -81,7 +80,7 @@ class Accumulator:
 
 
 class Rdd:
-    """``make`` gives the elements of a partition, each time anew."""
+    """``make`` computes the elements of a partition, each time from scratch."""
 
     def __init__(self, spark: Here, count: int, make: Callable[[int], Iterable[Any]]) -> None:
         self.spark = spark
@@ -96,7 +95,7 @@ class Rdd:
             return [*self._make(partition)]
         if partition not in self._kept:
             if partition in self._made:
-                # As with `localCheckpoint`: how it was made is forgotten.
+                # Like `localCheckpoint`, which forgets the lineage.
                 raise PySparkRuntimeError("Checkpoint block rdd_1_1 not found!")
             self._kept[partition] = [*self._make(partition)]
             self._made.add(partition)
@@ -116,16 +115,16 @@ class Rdd:
     def mapPartitionsWithIndex(  # noqa: N802
         self, task: Callable[[int, Iterable[Any]], Iterable[Any]], _: bool = False
     ) -> Rdd:
-        """As RDD's own. What a task adds to accumulators counts if it ends well."""
+        """Like RDD's method. A task's additions to accumulators count if it succeeds."""
         return Rdd(
             self.spark, self.count_of_partitions, lambda n: self.spark.tried(task, n, self.at(n))
         )
 
     def mapPartitions(self, task: Callable[[Iterable[Any]], Iterable[Any]]) -> Rdd:  # noqa: N802
-        return self.mapPartitionsWithIndex(lambda _, given: task(given))
+        return self.mapPartitionsWithIndex(lambda _, elements: task(elements))
 
     def saveAsNewAPIHadoopFile(self, url: str, *_: object, **__: object) -> None:  # noqa: N802
-        """A file for each partition that has elements."""
+        """Writes a file for each nonempty partition."""
         Path(url).mkdir(parents=True)
         for n in range(self.count_of_partitions):
             data = b"".join(LENGTH.pack(len(value)) + value for _, value in self.at(n))
@@ -143,7 +142,7 @@ class Rdd:
 
 
 class Here:
-    """In the place of a `SparkContext`."""
+    """A replacement of `SparkContext`."""
 
     uiWebUrl = None  # noqa: N815
 
@@ -169,7 +168,7 @@ class Here:
         self.jobs += 1
 
     def cancelJobGroup(self, _: str) -> None:  # noqa: N802
-        """A job ends by itself soon."""
+        """Does nothing: a job ends soon anyway."""
 
     def parallelize(self, elements: Sequence[Any], count: int) -> Rdd:
         size = max(-(-len(elements) // count), 1)
@@ -180,25 +179,27 @@ class Here:
         files = urls.split(",")
 
         def make(partition: int) -> list[tuple[int, bytearray]]:
-            data, place = Path(files[partition]).read_bytes(), len(BEGINNING)
-            found: list[tuple[int, bytearray]] = []
-            while place < len(data):
-                (length,) = LENGTH.unpack_from(data, place)
-                place += LENGTH.size
-                found.append((0, bytearray(data[place : place + length])))
-                place += length
-            return found
+            data, offset = Path(files[partition]).read_bytes(), len(BEGINNING)
+            elements: list[tuple[int, bytearray]] = []
+            while offset < len(data):
+                (length,) = LENGTH.unpack_from(data, offset)
+                offset += LENGTH.size
+                elements.append((0, bytearray(data[offset : offset + length])))
+                offset += length
+            return elements
 
         return Rdd(self, len(files), make)
 
     def union(self, parts: Sequence[Rdd]) -> Rdd:
-        """Partition by partition, as where all have the same partitioner."""
+        """Partition by partition, as for RDDs with the same partitioner."""
         counts = {part.count_of_partitions for part in parts}
         assert len(counts) == 1
-        return Rdd(self, counts.pop(), lambda n: [one for part in parts for one in part.at(n)])
+        return Rdd(
+            self, counts.pop(), lambda n: [element for part in parts for element in part.at(n)]
+        )
 
     def sent(self, keyed: Rdd, count: int) -> Rdd:
-        """Each element in the partition that the element before it names."""
+        """Each element in the partition that the preceding element names."""
         files: list[list[bytes]] = []
 
         def make(partition: int) -> list[bytes]:
@@ -213,13 +214,16 @@ class Here:
         return Rdd(self, count, make)
 
     def tried(
-        self, task: Callable[[int, Iterable[Any]], Iterable[Any]], partition: int, given: list[Any]
+        self,
+        task: Callable[[int, Iterable[Any]], Iterable[Any]],
+        partition: int,
+        elements: list[Any],
     ) -> list[Any]:
-        """What comes of a task, of its first attempt that ends well."""
+        """The result of a task's first successful attempt."""
         faults = self.faults
         while faults.strikes("given up", faults.given_up):
-            # What it is given ends early, and then nobody wants more of it.
-            some = given[: faults.random.randrange(len(given) + 1)]
+            # The input ends early, and the rest of the output is not consumed.
+            some = elements[: faults.random.randrange(len(elements) + 1)]
             with suppress(Exception):
                 attempt = iter(task(partition, some))
                 for _ in range(faults.random.randrange(3)):
@@ -228,7 +232,7 @@ class Here:
         while True:
             self.added.clear()
             try:
-                found = [*task(partition, given)]
+                result = [*task(partition, elements)]
             except Exception as error:
                 faults.met["failed"] = faults.met.get("failed", 0) + 1
                 raise PySparkRuntimeError(traceback.format_exc()) from error
@@ -237,11 +241,11 @@ class Here:
         for accumulator, term in self.added:
             accumulator.take(term)
         self.added.clear()
-        return found
+        return result
 
 
 class Folder:
-    """In the place of a folder that Hadoop reaches."""
+    """A replacement of a folder in Hadoop."""
 
     def __init__(self, _: Here, url: str) -> None:
         self.url = url
@@ -272,8 +276,8 @@ class Folder:
 
 @contextmanager
 def compressed_from(states: int) -> Generator[None]:
-    """Meanwhile tables on Spark are compressed from this number of states on, however little these
-    share.
+    """Within the block, tables on Spark are compressed from this number of states on, even if these
+    share little.
     """
     with (
         mock.patch.object(levels, "SAMPLE", states),
@@ -289,8 +293,8 @@ def here(
     faults: Faults | None = None,
     settings: dict[str, str] | None = None,
 ) -> Generator[Here]:
-    """Meanwhile the engine `spark` does all its work in this process; ``code`` makes the machine
-    code that tasks run, from LLVM's text.
+    """Within the block, the engine `spark` does all its work in this process; ``code`` builds the
+    machine code for tasks from LLVM's text.
     """
     spark = Here(faults, settings)
     with ExitStack() as stack, TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""Whole runs of the engine spark, all of it in this process, compared with the interpreter.
+"""Whole runs of the engine spark within this process, compared with the interpreter.
 
-``python -m tests.support.spread_runs FIRST COUNT`` runs random specs by their numbers, and says
-how far it is; with ``--cluster local[2]``, one run of each through Spark itself.
+``python -m tests.support.spread_runs FIRST COUNT`` runs the random specs of these numbers and
+reports progress; with ``--cluster local[2]``, one run of each goes through Spark itself.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
 
 MAX_STATES = 300
-"""A larger search gets a limit on the depth."""
+"""A larger search gets a depth limit."""
 RECENT_BYTES = 1 << 12
 
 
 @dataclass(slots=True)
-class Told:
-    """What has been run: specs, runs, and of these what they came to."""
+class Tally:
+    """The numbers of specs and runs so far, and their results."""
 
     specs: int = 0
     runs: int = 0
@@ -61,7 +61,7 @@ class Told:
 
 
 class _Constrained(Growing):
-    """A spec with a constraint more, which is probable; or one that is true."""
+    """A spec with a likely additional constraint, or with one that is always true."""
 
     always = False
 
@@ -78,7 +78,7 @@ class _Unconstrained(_Constrained):
 
 
 def grown(seed: int) -> str:
-    """A random spec: of three, two have a constraint, and one of these is always true."""
+    """A random spec: two out of three have a constraint, and in one of these it is always true."""
     drawing = Drawing.by_chance(seed)
     risk = drawing.pick([0, 2, 6, 12])
     kind = (Growing, _Constrained, _Unconstrained)[seed % 3]
@@ -86,68 +86,68 @@ def grown(seed: int) -> str:
 
 
 def runs(run: Run) -> Iterator[Run]:
-    """The searches of a check: the whole, some with limits, and beyond the first problem."""
+    """The searches of a check: complete, some with limits, and beyond the first problem."""
     run = bounded(run, MAX_STATES)
-    # A limit that no search reaches must not change what is found.
+    # A limit that no search reaches must not change the results.
     yield run.within(max_states=MANY)
     yield replace(run, keep_going=True).within(max_states=MANY)
     yield run
     yield from variants(run, run.by("interpreter"))
 
 
-def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = None) -> None:
-    """All checks of a spec, each run with some number of partitions, as many tasks or fewer, and
-    handed over somewhere.
+def assert_spread(text: str, seed: int, tally: Tally, cluster: Cluster | None = None) -> None:
+    """Runs all checks of a spec, each with a random number of partitions, as many tasks or fewer,
+    and a random level of the handover.
     """
     chance = random.Random(seed)
-    told.specs += 1
+    tally.specs += 1
     for check in runs_of(text):
         codes = Codes(check.model, chance.choice((1, 2, 3, MANY)), chance.choice((True, False)))
-        asked = [*runs(check)]
+        searches = [*runs(check)]
         if cluster is not None:
             # A job of Spark takes as long as a hundred runs in this process.
-            asked = [chance.choice(asked)]
-        for run in asked:
+            searches = [chance.choice(searches)]
+        for run in searches:
             partitions = chance.choice((1, 2, 3, 7))
             level = chance.choice((1, 1, 2, 3))
             compressed = chance.choice((1, 5, 40, MANY))
-            wanted = run.by("interpreter")
+            expected = run.by("interpreter")
             where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
             where += f"{compressed} states, {codes.tasks} tasks, together: {codes.together}, {run}"
-            told.runs += 1
-            told.verdicts[wanted.verdict] += 1
+            tally.runs += 1
+            tally.verdicts[expected.verdict] += 1
             with compressed_from(compressed):
                 if cluster is not None:
                     engine = Spark(replace(cluster, partitions=partitions), behind(level))
-                    assert_same(wanted, run.by(engine), f"on {cluster.master}, {where}")
+                    assert_same(expected, run.by(engine), f"on {cluster.master}, {where}")
                     continue
                 engine = Spark(Cluster(partitions=partitions), behind(level))
-                assert_same(wanted, codes.by(engine, run), where)
+                assert_same(expected, codes.by(engine, run), where)
                 if chance.randrange(4) == 0:
                     faults = Faults(seed, 6, 6, 2)
-                    found = codes.by(engine, run, faults)
-                    told.faults.update(faults.met)
-                    assert_same(wanted, found, f"{faults}, {where}")
+                    observed = codes.by(engine, run, faults)
+                    tally.faults.update(faults.met)
+                    assert_same(expected, observed, f"{faults}, {where}")
                 if chance.randrange(6) == 0:
-                    _resumed(codes, run, chance, told, where)
+                    _resumed(codes, run, chance, tally, where)
 
 
-def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: str) -> None:
-    """A search that saves every level, and one that goes on from any of them."""
-    wanted = run.by("interpreter")
+def _resumed(codes: Codes, run: Run, chance: random.Random, tally: Tally, where: str) -> None:
+    """A search that saves every level, and one that resumes from any of them."""
+    expected = run.by("interpreter")
     with TemporaryDirectory() as folder:
         cluster = Cluster(partitions=chance.choice((1, 3)))
-        found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder)))
-        assert_same(wanted, found, f"saving every level, {where}")
+        observed = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder)))
+        assert_same(expected, observed, f"saving every level, {where}")
         saved = sorted(Path(folder).glob("manifest-*"))
         if not saved:
             return
         for later in saved[chance.randrange(len(saved)) + 1 :]:
             later.unlink()
-        told.resumed += 1
+        tally.resumed += 1
         cluster = Cluster(partitions=chance.choice((1, 2, 5)))
-        found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder, True)))
-        assert_same(wanted, found, f"resumed, {where}")
+        observed = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder, True)))
+        assert_same(expected, observed, f"resumed, {where}")
 
 
 def behind(level: int) -> Callable[[Explorer], bool]:
@@ -155,8 +155,8 @@ def behind(level: int) -> Callable[[Explorer], bool]:
 
 
 class Codes:
-    """Machine code for a model, made once for each set of properties; ``tasks`` is how many a stage
-    has at most; ``together``: successors go from one to another in files, as on one machine.
+    """Machine code for a model, built once for each set of properties; ``tasks`` is the maximal
+    number per stage; with ``together``, successors are exchanged through files, as on one machine.
     """
 
     def __init__(self, model: Model, tasks: int = MANY, together: bool = True) -> None:
@@ -165,11 +165,11 @@ class Codes:
         self._made: dict[frozenset[int], tuple[build.Code, Sizes]] = {}
 
     def by(self, engine: Engine, run: Run, faults: Faults | None = None) -> Observed:
-        """What the engine finds, in this process."""
+        """The observation by the engine, in this process."""
         return summary(self._model, self.outcome(engine, run, faults))
 
     def outcome(self, engine: Engine, run: Run, faults: Faults | None = None) -> Outcome:
-        """The same as the engine gives it."""
+        """The engine's outcome."""
         if run.properties not in self._made:
             layout = Layout(self._model)
             compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)
@@ -188,24 +188,24 @@ class Codes:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("first", type=int)
-    asked.add_argument("count", type=int)
-    asked.add_argument("--cluster", default=None)
-    words = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--cluster", default=None)
+    options = parser.parse_args()
     cluster = None
-    if words.cluster is not None:
-        cluster = Cluster(words.cluster, None, (("spark.driver.memory", "1g"),))
-    told, differ, began = Told(), 0, time.monotonic()
-    for seed in range(words.first, words.first + words.count):
+    if options.cluster is not None:
+        cluster = Cluster(options.cluster, None, (("spark.driver.memory", "1g"),))
+    tally, differ, began = Tally(), 0, time.monotonic()
+    for seed in range(options.first, options.first + options.count):
         try:
-            assert_spread(grown(seed), seed, told, cluster)
+            assert_spread(grown(seed), seed, tally, cluster)
         except Exception as error:
             differ += 1
             print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
-        if told.specs % 100 == 0:
-            print(f"{time.monotonic() - began:.0f} s: {told}, {differ} differ", flush=True)
-    print(f"{time.monotonic() - began:.0f} s: {told}, {differ} differ", flush=True)
+        if tally.specs % 100 == 0:
+            print(f"{time.monotonic() - began:.0f} s: {tally}, {differ} differ", flush=True)
+    print(f"{time.monotonic() - began:.0f} s: {tally}, {differ} differ", flush=True)
     sys.exit(bool(differ))
 
 

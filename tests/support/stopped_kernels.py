@@ -26,7 +26,7 @@ SECONDS_TO_ARRIVE = 5.0
 
 
 class _Timer:
-    """A timer that rings only when the test rings it."""
+    """A timer that fires only when the test says so."""
 
     armed: ClassVar[list[_Timer]] = []
 
@@ -41,15 +41,15 @@ class _Timer:
             self.armed.remove(self)
 
     def join(self) -> None:
-        """Does nothing: there is no thread."""
+        """Does nothing without a thread."""
 
 
 class KernelCalls:
     """Counts the kernel calls of a run; during call ``number`` (from 1; 0: never) the run is
-    stopped. ``within``: a class and its method; only calls during that method count.
+    stopped. ``within`` is a class and its method; only calls during that method count.
 
-    ``stopped``: whether something was there to stop it. ``known``: whether a violation had been
-    found before the stop.
+    ``stopped`` is set if there was something to stop the run, and ``known`` if a violation had been
+    reported before the stop.
     """
 
     def __init__(self, kind: str, number: int, within: tuple[type, str] | None = None) -> None:

@@ -27,7 +27,7 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def dump(value: Any) -> str:
-    """``Binary(+ a Integer(1))`` and the like: names, numbers and words stand for themselves."""
+    """``Binary(+ a Integer(1))`` and the like: names, numbers and words are unchanged."""
     match value:
         case Name(text=text):
             return text

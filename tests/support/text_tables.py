@@ -1,4 +1,4 @@
-"""Tables of texts in files: ``=== heading``, ``=> what is expected; of it``, and the text."""
+"""Tables of texts in files: ``=== heading``, ``=> expected; parts``, and the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Block:
 
 
 def blocks(path: Path) -> list[Block]:
-    """The texts of a file, in order; what stands before the first heading is a remark."""
+    """The texts of a file, in order; text before the first heading is a comment."""
     return [_block(part) for part in path.read_text(encoding="utf-8").split("\n=== ")[1:]]
 
 
@@ -36,23 +36,23 @@ Row: TypeAlias = tuple[str, ...]
 
 
 def tables(path: Path) -> dict[str, list[Row]]:
-    """The tables of the file beside a module that has its name, without ``test_``.
+    """The tables of the file next to a module with the module's name, without ``test_``.
 
-    A line is a row: a text, and behind `` => `` what is expected, its parts separated by ``; ``.
-    The heading of a table has the number of parts, so that the last one may have a ``; ``. A text
-    goes on in lines that begin with ``| ``, and ``# `` begins a remark.
+    A line is a row: a text, followed after `` => `` by the expected parts, separated by ``; ``. The
+    heading of a table has the number of parts, so that the last one may contain ``; ``. A text
+    continues in lines that begin with ``| ``, and ``# `` begins a comment.
     """
-    found = blocks(path.with_name(path.stem.removeprefix("test_") + ".txt"))
-    return {block.name: _rows(block.text, int(block.rest)) for block in found}
+    blocks_ = blocks(path.with_name(path.stem.removeprefix("test_") + ".txt"))
+    return {block.name: _rows(block.text, int(block.rest)) for block in blocks_}
 
 
 def _rows(text: str, parts: int) -> list[Row]:
     joined = text.replace("\n| ", "\0").replace("\n|\n", "\0\n")
     lines = [line for line in joined.splitlines() if line and not line.startswith("# ")]
-    made: list[Row] = []
+    rows: list[Row] = []
     for line in lines:
         piece, arrow, expected = line.replace("\0", "\n").rpartition(" => ")
         row = (piece, *expected.split("; ", parts - 1)) if arrow else (expected,)
         assert len(row) == parts + 1, line
-        made.append(row)
-    return made
+        rows.append(row)
+    return rows

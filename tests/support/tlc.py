@@ -1,7 +1,8 @@
-"""TLC, which judges what `fencepost export` writes.
+"""TLC, which judges the output of `fencepost export`.
 
-It runs on Java, and Maven brings it. Where either is missing the tests that need it are not
-collected (see ``conftest.py``); with FENCEPOST_TLC=1, as `.ci/run` sets it, they are, and fail.
+It runs on Java, and Maven downloads it. If either is missing, the tests that need it are not
+collected (see ``conftest.py``). With FENCEPOST_TLC=1, which `.ci/run` sets, they are collected and
+fail instead.
 """
 
 from __future__ import annotations
