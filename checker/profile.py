@@ -75,7 +75,7 @@ def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Exten
         case types.Int(low, high):
             whole = [value for value in values if isinstance(value, int)]
             yield Extent(path, "range", min(whole), max(whole), low, high)
-        case types.Enum(members=members):
+        case types.Nominal(members=members):
             never = tuple(name for index, name in enumerate(members) if index not in values)
             count = len(members) - len(never)
             yield Extent(path, "members", count, count, len(members), len(members), never)
@@ -96,7 +96,7 @@ def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Exten
             yield from _extents(
                 element, {part for value in values for part in _parts(value)}, f"{path}!"
             )
-        case types.Bool() | types.Machine() | types.Union():
+        case types.Scalar() | types.Union():
             pass
 
 

@@ -20,9 +20,8 @@ from fencepost.spec.core.recording import (
 )
 from fencepost.spec.core.types import (
     Bool,
-    Enum,
-    Int,
-    Machine,
+    Integer,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -183,13 +182,13 @@ def _value(kind: Type, value: Json) -> Value:
             if not isinstance(value, bool):
                 raise Unread("true or false is wanted here")
             return value
-        case Int(low, high) | Machine(low=low, high=high):
+        case Integer():
             if isinstance(value, bool) or not isinstance(value, int):
                 raise Unread("a whole number is wanted here")
-            if not low <= value <= high:
+            if not kind.low <= value <= kind.high:
                 raise _Beyond(f"lies outside {describe(kind)}")
             return value
-        case Enum(name=name, members=members):
+        case Nominal(name=name, members=members):
             if not isinstance(value, str) or value not in members:
                 hint = suggestion(value, members) if isinstance(value, str) else ""
                 raise Unread(f"a member of {name} is wanted here{hint}")

@@ -30,8 +30,7 @@ from fencepost.spec.core.recording import (
     Shape,
 )
 from fencepost.spec.core.types import (
-    Int,
-    Machine,
+    Integer,
     Option,
     Record,
     Seq,
@@ -424,9 +423,9 @@ class Recorder:
 
     def _of_type(self, kind: Type) -> Value | None:
         match kind:
-            case Int(low, high) | Machine(low=low, high=high) if high - low >= MOST_VALUES:
-                least = max(low, min(0, high))
-                return self._random.randint(least, min(high, least + FEW))
+            case Integer() if kind.high - kind.low >= MOST_VALUES:
+                least = max(kind.low, min(0, kind.high))
+                return self._random.randint(least, min(kind.high, least + FEW))
             case Record(fields=fields) if cardinality(kind) > MOST_VALUES:
                 parts = [self._of_type(one.type) for one in fields]
                 return None if None in parts else tuple(cast("list[Value]", parts))

@@ -24,7 +24,7 @@ from fencepost.checker.drive.system import Guarded
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.types import Bool, Enum, State
+from fencepost.spec.core.types import Bool, Nominal, State
 from fencepost.spec.text.problem import Problem, Rejected
 
 CANDIDATES = 8
@@ -190,7 +190,7 @@ class Driver:
             value = getattr(read, "value", None)
             if (
                 declared in kind.answered
-                and isinstance(declared.type, Enum | Bool)
+                and isinstance(declared.type, Nominal | Bool)
                 and value is not None
             ):
                 parts.append(show(value, declared.type))

@@ -6,9 +6,8 @@ bounds of their types.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import assert_never
 
 from fencepost.checker.conform.answers import asked_fields
 from fencepost.checker.conform.fields import in_line
@@ -16,9 +15,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Event, EventField, Recording
 from fencepost.spec.core.types import (
-    Bag,
     Integer,
-    Map,
     Option,
     Record,
     Scalar,
@@ -26,9 +23,9 @@ from fencepost.spec.core.types import (
     Set,
     State,
     Type,
-    Union,
     Value,
     cardinality,
+    opened,
     values,
 )
 from fencepost.spec.records import dataclass
@@ -116,28 +113,8 @@ def _gather(value: Value, kind: Type, by_type: dict[Type, list[Value]]) -> None:
     if value in row:
         return
     row.append(value)
-    for part, type_ in _parts(value, kind):
-        _gather(part, type_, by_type)
-
-
-def _parts(value: Value, kind: Type) -> Iterator[tuple[Value, Type]]:
-    if not isinstance(value, tuple):
-        return
-    match kind:
-        case Record(fields=fields):
-            yield from zip(value, (item.type for item in fields), strict=True)
-        case Union(variants=variants):
-            tag, *payload = value
-            assert isinstance(tag, int)
-            yield from zip(payload, (item.type for item in variants[tag].fields), strict=True)
-        case Map(value=element):
-            yield from ((item, element) for item in value)
-        case Option(element) | Set(element) | Seq(element) | Bag(element):
-            yield from ((item, element) for item in value)
-        case Scalar():
-            return
-        case _:
-            assert_never(kind)
+    for part, inner in opened(kind, value)[1]:
+        _gather(inner, part.type, by_type)
 
 
 def _value(

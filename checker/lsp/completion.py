@@ -16,8 +16,8 @@ from fencepost.checker.lsp.patch import WORD, patched, word_at
 from fencepost.checker.lsp.places import Text
 from fencepost.spec.core.types import (
     Bag,
-    Enum,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -253,7 +253,7 @@ class _Scope:
                     yield from self._entities({one.name: one for one in members[:1]}, None)
             case RoleEntity(names=names):
                 yield from self._entities(names, None, fits=True)
-            case TypeEntity(type=kind) if isinstance(kind, Enum | Union):
+            case TypeEntity(type=kind) if isinstance(kind, Nominal | Union):
                 yield from self._members((kind,))
             case _:
                 types = self._types(base)
@@ -451,7 +451,7 @@ class _Scope:
     def _members(self, kinds: Iterable[Type]) -> Iterator[_Item]:
         for kind in kinds:
             match kind:
-                case Enum(members=members):
+                case Nominal(members=members):
                     for text in members:
                         yield _Item(text, KINDS["enum member"], describe(kind), fits=True)
                 case Union(variants=variants):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from fencepost.checker.lsp.desk import View
 from fencepost.checker.lsp.places import Edits
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.core.types import Enum, Option, Type, Union
+from fencepost.spec.core.types import Nominal, Option, Type, Union
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.formatter import STEP
@@ -144,7 +144,7 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     """A case for each missing member."""
     node = _node(view, span, syntax.Match)
     kind = _type(view, span)
-    if not isinstance(node, syntax.Match) or not isinstance(kind, Enum | Union):
+    if not isinstance(node, syntax.Match) or not isinstance(kind, Nominal | Union):
         return
     source = span.source
     last = node.cases[-1]
@@ -157,7 +157,7 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     covered = {_named(case.pattern.member) for case in node.cases if not _partial(case.pattern)}
     names = (
         [(name, 0) for name in kind.members]
-        if isinstance(kind, Enum)
+        if isinstance(kind, Nominal)
         else [(variant.name, len(variant.fields)) for variant in kind.variants]
     )
     heads = [

@@ -24,7 +24,7 @@ from fencepost.checker.symbolic.run_limits import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.types import Bool, Enum, Integer, Type, Value, values
+from fencepost.spec.core.types import Bool, Integer, Nominal, Type, Value, values
 from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluate_constant
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -68,7 +68,7 @@ def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
         message = f'{prop.title} is not decided for all values of "{first.path}" at once'
         note = (None, f'"--const {first.path}=VALUE" gives it a value')
         return [Problem("F807", prop.span, message, (note,))]
-    if isinstance(first.type, Bool | Enum):
+    if isinstance(first.type, Bool | Nominal):
         return []
     lifted = lift(model, least(first.type), properties)
     return lifted if isinstance(lifted, list) else []
@@ -82,7 +82,7 @@ def example(model: Model, properties: frozenset[int]) -> Model:
     if refused:
         raise Rejected(refused)
     kind = model.symbols[0].type
-    if isinstance(kind, Bool | Enum):
+    if isinstance(kind, Bool | Nominal):
         return instance(model, (next(iter(values(kind))),))
     lifted = lift(model, least(kind), properties)
     assert isinstance(lifted, Lifted)
@@ -106,7 +106,7 @@ def search(engine: Engine, request: Request) -> Outcome:
     early_outcome = before_search(Account(request))
     if early_outcome is not None:
         return early_outcome
-    if isinstance(symbol.type, Bool | Enum):
+    if isinstance(symbol.type, Bool | Nominal):
         return _Regions(engine, request).one_by_one(tuple(values(symbol.type)))
     return _Regions(engine, request).all()
 

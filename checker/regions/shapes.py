@@ -30,6 +30,7 @@ from fencepost.spec.core.types import (
     Union,
     Value,
     cardinality,
+    opened,
 )
 from fencepost.spec.records import dataclass
 
@@ -291,18 +292,12 @@ class Shapes:
 
     def _parts(self, value: Value, kind: Type, shape: Shape) -> list[tuple[Value, Type, Shape]]:
         """The direct parts of a value, with their types and shapes."""
-        match kind, shape, value:
-            case Record(fields=fields), _, tuple():
-                kinds = (field.type for field in fields)
-                return list(zip(value, kinds, self.fields(kind), strict=True))
-            case Union(variants=variants), _, (int(tag), *items):
-                kinds = (field.type for field in variants[tag].fields)
-                return list(zip(items, kinds, self.fields(kind, tag), strict=True))
-            case (
-                Option(element) | Set(element) | Seq(element) | Bag(element) | Map(value=element),
-                (Holder(inner) | MapShape(value=inner)),
-                tuple(),
-            ):
-                return [(item, element, inner) for item in value]
+        tag, parts = opened(kind, value)
+        match shape:
+            case Named(declared):
+                shapes = self.fields(declared, tag)
+            case Holder(inner) | MapShape(value=inner):
+                shapes = (inner,) * len(parts)
             case _:
                 return []
+        return [(item, part.type, one) for (part, item), one in zip(parts, shapes, strict=True)]

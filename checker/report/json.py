@@ -197,7 +197,7 @@ def _region(model: Model, region: Region) -> dict[str, Json]:
     counts = region.outcome.statistics
     finding = region.outcome.findings[0] if region.outcome.findings else None
     number = finding.property if finding else None
-    members = tuple(values(kind)) if isinstance(kind, types.Bool | types.Enum) else None
+    members = tuple(values(kind)) if isinstance(kind, types.Bool | types.Nominal) else None
     return {
         "ranges": [
             [natural(end if members is None else members[end], kind) for end in ends]

@@ -49,9 +49,9 @@ def column(kind: Type) -> Column:
     match kind:
         case types.Bool():
             return Column(BooleanType(), bool)
-        case types.Int() | types.Machine():
+        case types.Integer():
             return Column(LongType(), int)
-        case types.Enum(members=members):
+        case types.Nominal(members=members):
             return Column(StringType(), members.__getitem__)
         case types.Record(fields=fields) if fields:
             return _record(fields)
@@ -139,8 +139,7 @@ def _option(element: Type) -> Column:
 
 
 def _map(key: Type, item: Type) -> Column:
-    scalar = isinstance(key, types.Bool | types.Int | types.Machine | types.Enum)
-    keys = column(key) if scalar else _text(key)
+    keys = column(key) if isinstance(key, types.Scalar) else _text(key)
     written = [keys.write(value) for value in values(key)]
     of_item = column(item)
     write = of_item.write

@@ -23,10 +23,10 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Bool,
-    Enum,
     Int,
     Integer,
     Map,
+    Nominal,
     Option,
     Record,
     Scalar,
@@ -221,7 +221,7 @@ def _guesses(scalars: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iter
 def _exclusions(scalars: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
     """At most one member of a family has a certain value."""
     for scalar in scalars:
-        if scalar.key is None or not isinstance(scalar.type, Enum | Bool):
+        if scalar.key is None or not isinstance(scalar.type, Nominal | Bool):
             continue
         every = ir.Universe(Set(scalar.key))
         first, second = ir.Local(scalar.key, slot), ir.Local(scalar.key, slot + 1)
@@ -265,7 +265,7 @@ def _cases(scalar: _Scalar) -> Iterator[tuple[str, Expr, Expr]]:
         case Bool():
             yield scalar.text, scalar.expr, ir.Not(scalar.expr)
             yield f"not {scalar.text}", ir.Not(scalar.expr), scalar.expr
-        case Enum(members=members):
+        case Nominal(members=members):
             for number, _ in enumerate(members):
                 literal = _literal(scalar.type, number)
                 same = ir.Equal(scalar.expr, literal)

@@ -11,6 +11,7 @@ from typing import assert_never
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Field, Type, has_ghost
+from fencepost.spec.records import replace
 
 
 def seen(model: Model, after: bool = False) -> list[ir.Expr]:
@@ -98,21 +99,15 @@ def without_ghost_fields(kind: Type) -> Type:
         )
 
     match kind:
-        case types.Record(name, fields, home):
-            return types.Record(name, left(fields), home)
-        case types.Union(name, variants, home):
+        case types.Record(fields=fields):
+            return replace(kind, fields=left(fields))
+        case types.Union(variants=variants):
             kept = tuple(types.Variant(variant.name, left(variant.fields)) for variant in variants)
-            return types.Union(name, kept, home)
-        case types.Option(element):
-            return types.Option(without_ghost_fields(element))
-        case types.Set(element, capacity):
-            return types.Set(without_ghost_fields(element), capacity)
-        case types.Seq(element, capacity):
-            return types.Seq(without_ghost_fields(element), capacity)
-        case types.Bag(element, capacity):
-            return types.Bag(without_ghost_fields(element), capacity)
-        case types.Map(key, item):
-            return types.Map(key, without_ghost_fields(item))
+            return replace(kind, variants=kept)
+        case types.Map(value=item):
+            return replace(kind, value=without_ghost_fields(item))
+        case types.Option(element) | types.Set(element) | types.Seq(element) | types.Bag(element):
+            return replace(kind, element=without_ghost_fields(element))
         case types.Scalar():
             return kind
         case _:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice, product
 from math import prod
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model, Pick
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.core.types import Field, State, Type, Value, has_ghost
+from fencepost.spec.core.types import State, Type, Value, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
@@ -54,31 +54,9 @@ def plain(value: Value, kind: Type) -> Value:
     """Removes ghost fields from a value."""
     if not has_ghost(kind):
         return value
-    assert isinstance(value, tuple)
-    match kind:
-        case types.Record(fields=fields):
-            return _plain_fields(value, fields)
-        case types.Union(variants=variants):
-            tag, *payload = value
-            assert isinstance(tag, int)
-            return tag, *_plain_fields(tuple(payload), variants[tag].fields)
-        case types.Option(element) | types.Seq(element):
-            return tuple(plain(item, element) for item in value)
-        case types.Bag(element):
-            return tuple(sorted(plain(item, element) for item in value))
-        case types.Set(element):
-            return tuple(sorted({plain(item, element) for item in value}))
-        case types.Map(value=inner):
-            return tuple(plain(item, inner) for item in value)
-        case types.Scalar():
-            return value
-        case _:
-            assert_never(kind)
-
-
-def _plain_fields(payload: tuple[Value, ...], fields: tuple[Field, ...]) -> tuple[Value, ...]:
-    pairs = zip(fields, payload, strict=True)
-    return tuple(plain(value, field.type) for field, value in pairs if not field.ghost)
+    case, parts = types.opened(kind, value)
+    kept = (plain(inner, part.type) for part, inner in parts if not part.ghost)
+    return types.closed(kind, case, kept)
 
 
 def unit_of(model: Model, action: int, choices: tuple[Choice, ...]) -> Unit | None:

@@ -199,7 +199,7 @@ def universe(kind: Type, names: Names) -> Expr:
             raise NotExported(f"the set of all values of {types.describe(kind)}")
         case types.Integer():
             return interval(kind.low, kind.high)
-        case types.Enum(members=members):
+        case types.Nominal(members=members):
             return Listed(tuple(map(String, members)))
         case types.Record(fields=fields):
             sets = [universe(f.type, names) for f in fields]
@@ -254,7 +254,7 @@ def in_range(value: Expr, low: int, high: int) -> Expr:
 def member(value: Expr, kind: Type, names: Names) -> Expr:
     """Whether ``value`` is a value of the type, if it is one of an `alike` type."""
     match kind:
-        case types.Bool() | types.Enum():
+        case types.Bool() | types.Nominal():
             return among(value, universe(kind, names))
         case types.Integer():
             return in_range(value, kind.low, kind.high)
@@ -323,7 +323,7 @@ def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
             return Infix("<", left, right)
         case types.Bool():
             return conjoined([Prefix("~", left), right])
-        case types.Enum(members=members):
+        case types.Nominal(members=members):
             order = Tuple(tuple(map(String, members)))
             return Infix("<", call("Position", left, order), call("Position", right, order))
         case types.Record(fields=fields):

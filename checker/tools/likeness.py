@@ -28,6 +28,7 @@ from fencepost.spec.core.types import (
     State,
     Type,
     Union,
+    opened,
 )
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
@@ -353,26 +354,17 @@ def differing(left: Any, right: Any, kind: Type, part: Part) -> Iterator[Part]:
     """
     if left == right:
         return
-    match kind:
-        case Record(fields=fields):
-            yield from _of_pairs(left, right, fields, part)
-        case Union(variants=variants) if left[0] == right[0]:
-            tag: int = left[0]
-            variant = variants[tag]
-            yield from _of_pairs(left[1:], right[1:], variant.fields, (*part, variant.name))
-        case Option(element) | Seq(element) | Map(_, element) if len(left) == len(right):
-            for a, b in zip(left, right, strict=True):
-                yield from differing(a, b, element, part)
-        case Set(element) | Bag(element) if len(left) == len(right):
-            here: Counter[Any] = Counter(left)
-            there: Counter[Any] = Counter(right)
-            gone, new = (here - there).elements(), (there - here).elements()
-            for a, b in zip(gone, new, strict=True):
-                yield from differing(a, b, element, part)
-        case _:
-            yield part
-
-
-def _of_pairs(left: Any, right: Any, fields: tuple[Field, ...], part: Part) -> Iterator[Part]:
-    for a, b, field in zip(left, right, fields, strict=True):
-        yield from differing(a, b, field.type, (*part, field.name))
+    (case, mine), (other_case, others) = opened(kind, left), opened(kind, right)
+    if case != other_case or len(mine) != len(others) or isinstance(kind, Scalar):
+        yield part
+    elif isinstance(kind, Set | Bag):
+        here: Counter[Any] = Counter(left)
+        there: Counter[Any] = Counter(right)
+        gone, new = (here - there).elements(), (there - here).elements()
+        for a, b in zip(gone, new, strict=True):
+            yield from differing(a, b, kind.element, part)
+    else:
+        if isinstance(kind, Union):
+            part = (*part, kind.variants[case].name)
+        for (field, a), (_, b) in zip(mine, others, strict=True):
+            yield from differing(a, b, field.type, (*part, field.name) if field.name else part)

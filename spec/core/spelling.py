@@ -8,9 +8,9 @@ from typing import Generic, TypeAlias, TypeVar
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Map,
+    Nominal,
     Option,
     Record,
     Scalar,
@@ -50,7 +50,7 @@ class Notation(Generic[R]):
         match kind, value:
             case Bool(), _:
                 return self.scalar(bool(value))
-            case Enum(members=members), int():
+            case Nominal(members=members), int():
                 return self.scalar(members[value])
             case Scalar(), int():
                 return self.scalar(value)

@@ -57,6 +57,23 @@ class Integer(Scalar):
     __slots__ = ()
 
 
+class Nominal(Scalar):
+    """The types whose values have names: ``members``, in ascending order."""
+
+    __slots__ = ()
+
+    name: str
+    members: tuple[str, ...]
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return len(self.members) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Bool(Scalar):
     """``bool``: false before true."""
@@ -94,7 +111,7 @@ class Machine(Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class Enum(Scalar):
+class Enum(Nominal):
     """A declared enum. ``home`` distinguishes equal names of different modules or instances.
     ``symmetric``: its values are interchangeable.
     """
@@ -103,14 +120,6 @@ class Enum(Scalar):
     members: tuple[str, ...]
     home: str = ""
     symmetric: bool = False
-
-    @property
-    def low(self) -> int:
-        return 0
-
-    @property
-    def high(self) -> int:
-        return len(self.members) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +198,7 @@ class Map(Viewed):
 
 Number: TypeAlias = Int | Machine
 """The types of integers."""
-Type: TypeAlias = Bool | Number | Enum | Record | Union | Option | Set | Seq | Bag | Map
+Type: TypeAlias = Bool | Number | Nominal | Record | Union | Option | Set | Seq | Bag | Map
 Collection: TypeAlias = Set | Seq | Bag
 
 
@@ -391,6 +400,27 @@ def canonical(kind: Type, items: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(items)
 
 
+def opened(kind: Type, value: Value) -> tuple[int, list[tuple[Field, Value]]]:
+    """The case of a value (0 if its type has no cases), and its parts, each with its value."""
+    shape, case = view(kind), 0
+    if isinstance(shape, Numbers):
+        return case, []
+    if isinstance(shape, Sum):
+        case, value = shape.opened(value)
+    assert isinstance(value, tuple)
+    if isinstance(shape, Elements | Flags):
+        parts = (Field("", shape.element),) * len(value)
+    else:
+        parts = shape.cases[case] if isinstance(shape, Sum) else shape.parts * shape.times
+    return case, list(zip(parts, value, strict=True))
+
+
+def closed(kind: Type, case: int, items: Iterable[Value]) -> Value:
+    """The value of a case with these parts, or the collection with these elements."""
+    shape = view(kind)
+    return shape.closed(case, items) if isinstance(shape, Sum) else canonical(kind, items)
+
+
 def is_value(value: Value, kind: Type) -> bool:
     """Whether ``value`` is written as a value of ``kind``, and is one."""
     match view(kind), value:
@@ -459,7 +489,7 @@ def describe(kind: Type) -> str:
             return f"{low}..{high}"
         case Machine(bits):
             return f"int{bits}" if bits in (8, 16, 32, 64) else f"int[{bits}]"
-        case Enum(name=name) | Record(name=name) | Union(name=name):
+        case Nominal(name=name) | Record(name=name) | Union(name=name):
             return name
         case Option(element):
             return f"{describe(element)}?"

@@ -10,10 +10,10 @@ from typing import assert_never
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Int,
     Machine,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -34,7 +34,7 @@ def every(kind: Type) -> tuple[Value, ...]:
             return tuple(range(low, high + 1))
         case Machine(bits):
             return tuple(range(-(2 ** (bits - 1)), 2 ** (bits - 1)))
-        case Enum(members=members):
+        case Nominal(members=members):
             return tuple(range(len(members)))
         case Record(fields=fields):
             return tuple(product(*(every(item.type) for item in fields)))
@@ -76,7 +76,7 @@ def belongs(value: Value, kind: Type) -> bool:
             return not isinstance(value, bool) and low <= value <= high
         case Machine(bits), int():
             return not isinstance(value, bool) and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
-        case Enum(members=members), int():
+        case Nominal(members=members), int():
             return not isinstance(value, bool) and 0 <= value < len(members)
         case Record(fields=fields), tuple():
             return _all_belong(value, [item.type for item in fields])

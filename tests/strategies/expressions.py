@@ -19,11 +19,11 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Int,
     Machine,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -63,7 +63,7 @@ def _let_in(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
 
 
 def _structure(
-    scope: Scope, kind: Enum | Record | Union | Option | Map, depth: int, told: bool
+    scope: Scope, kind: Nominal | Record | Union | Option | Map, depth: int, told: bool
 ) -> Text:
     draw = scope.world.drawing
     made: list[tuple[int, Callable[[], Text | None]]] = [
@@ -139,6 +139,6 @@ def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
 
 
 def _chosen(scope: Scope, kind: Type, depth: int) -> Text | None:
-    if not isinstance(kind, Enum | Record | Union) or not scope.comparable(kind):
+    if not isinstance(kind, Nominal | Record | Union) or not scope.comparable(kind):
         return None
     return collecting.chosen(scope, kind, depth) if 1 < size(kind) <= 16 else None

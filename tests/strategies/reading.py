@@ -21,11 +21,11 @@ from tests.strategies.scope import (
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Int,
     Machine,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -59,7 +59,7 @@ def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
             value = draw.pick([*range(near + 1), *range(-near, 0), kind.low, kind.high])
             number = replace(integer(value), kind=kind)
             return number if told else converted(scope, kind, number)
-        case Enum(name, members):
+        case Nominal(name=name, members=members):
             member = draw.pick(members)
             return Text(f"{name}.{member}" if draw.chance(10) else member, kind)
         case Record(name, fields):

@@ -22,10 +22,10 @@ from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
     Bool,
-    Enum,
     Int,
     Machine,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -76,7 +76,7 @@ class Cores(Scope):
                 return self.truth(depth)
             case Int() | Machine():
                 return self.number(kind, depth)
-            case Enum():
+            case Nominal():
                 return self.leaf(kind)
             case Record(fields=fields):
                 if random.random() < 0.5:

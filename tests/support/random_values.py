@@ -18,6 +18,7 @@ from fencepost.spec.core.types import (
     Int,
     Machine,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -44,7 +45,7 @@ def value(random: Random, kind: Type) -> Value:
             near = min(kind.high, kind.low + 1)
             some = random.randint(kind.low, kind.high)
             return random.choice([kind.low, kind.high, near, some, some, some])
-        case Enum(members=members):
+        case Nominal(members=members):
             return random.randrange(len(members))
         case Record(fields=fields):
             return tuple(value(random, field.type) for field in fields)

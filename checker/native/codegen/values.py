@@ -33,8 +33,7 @@ from fencepost.spec.core.types import (
     Bag,
     Bool,
     Field,
-    Int,
-    Machine,
+    Integer,
     Map,
     Seq,
     Set,
@@ -93,8 +92,8 @@ class Values:
         match value.type:
             case Bool():
                 return self.e.as_word(value.word)
-            case Int(low=low) | Machine(low=low):
-                return self.e.sub(value.word, word(low))
+            case Integer() as kind:
+                return self.e.sub(value.word, word(kind.low))
             case _:
                 return value.word
 
@@ -103,8 +102,8 @@ class Values:
         match kind:
             case Bool():
                 return Val(kind, self.e.as_flag(code))
-            case Int(low=low) | Machine(low=low):
-                return Val(kind, self.e.add(code, word(low)))
+            case Integer():
+                return Val(kind, self.e.add(code, word(kind.low)))
             case _:
                 return Val(kind, code)
 

@@ -17,9 +17,9 @@ from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, co
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import (
     Bool,
-    Enum,
     Int,
     Map,
+    Nominal,
     Set,
     Union,
     as_collection,
@@ -449,7 +449,7 @@ class Assembly:
             persistent = channels.discipline(entity.decl) == "persistent"
             if (entity, tag) in self.work.received or (persistent and entity.looked_at):
                 continue
-            assert isinstance(entity.message, Enum | Union)
+            assert isinstance(entity.message, Nominal | Union)
             name = member_names(entity.message)[tag]
             content = entity.decl.content
             first = content is not None and span == content.span

@@ -32,14 +32,11 @@ from fencepost.spec.core.types import (
     Map,
     Option,
     Record,
-    Scalar,
-    Seq,
-    Set,
     Type,
     Union,
     Value,
+    components,
     describe,
-    fields_of,
 )
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
 from fencepost.spec.elaborate.base.symbols import ChannelEntity, Instance, VariableEntity
@@ -318,16 +315,6 @@ class _Declared:
 
 def _unfit(kind: Type) -> Type | None:
     """The part of a type whose values cannot appear in a line; None if there is none."""
-    match kind:
-        case Scalar():
-            return None
-        case Record():
-            return next(
-                (part for part in map(_unfit, (f.type for f in fields_of(kind))) if part), None
-            )
-        case Option(element) | Set(element) | Seq(element):
-            return _unfit(element)
-        case Union() | Bag() | Map():
-            return kind
-        case _:
-            assert_never(kind)
+    if isinstance(kind, Union | Bag | Map):
+        return kind
+    return next((part for part in map(_unfit, components(kind)) if part), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Enum, Field, Record, Type, Union
+from fencepost.spec.core.types import Field, Nominal, Record, Type, Union
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.arguments import after_with
@@ -24,9 +24,11 @@ def record(context: Context, kind: Record, node: syntax.Call) -> Operand | None:
     return Operand(expr, _ordinary_ghost(kind.fields, parts))
 
 
-def variant(context: Context, kind: Enum | Union, index: int, node: syntax.Call) -> Operand | None:
+def variant(
+    context: Context, kind: Nominal | Union, index: int, node: syntax.Call
+) -> Operand | None:
     """Elaborates ``VerifyRequest(token: 1)``."""
-    if isinstance(kind, Enum):
+    if isinstance(kind, Nominal):
         name = kind.members[index]
         context.report("F319", node.span, f"{name} carries nothing: write it without brackets")
         return None

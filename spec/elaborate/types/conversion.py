@@ -9,9 +9,9 @@ from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import same_shape, set_type
 from fencepost.spec.core.types import (
     Bag,
-    Enum,
     Field,
     Map,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -38,7 +38,7 @@ def _convertible(source: Type, target: Type) -> bool:
     if same_shape(source, target):
         return True
     match source, target:
-        case Enum(members=members), Enum(members=others):
+        case Nominal(members=members), Nominal(members=others):
             return set(members) <= set(others)
         case Union(variants=variants), Union(variants=others):
             named = {variant.name: variant.fields for variant in others}
@@ -52,7 +52,7 @@ def _convertible(source: Type, target: Type) -> bool:
             return _convertible(a, b)
         case Map(key, value), Map(other, other_value):
             same_keys = key == other
-            if isinstance(key, Enum) and isinstance(other, Enum):
+            if isinstance(key, Nominal) and isinstance(other, Nominal):
                 same_keys = sorted(key.members) == sorted(other.members)
             return same_keys and _convertible(value, other_value)
         case _:
@@ -71,7 +71,7 @@ def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
     if same_shape(source, target):
         return expr
     match source, target:
-        case Enum(members=members), Enum(members=others):
+        case Nominal(members=members), Nominal(members=others):
             table = Map(source, target)
             value = tuple(others.index(name) for name in members)
             return ir.Get(target, ir.Literal(table, value, span=span), expr, span=span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Enum, Option, Type, Union, describe
+from fencepost.spec.core.types import Enum, Nominal, Option, Type, Union, describe
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import BrokenEntity, MemberEntity, ModuleEntity, Operand
 from fencepost.spec.elaborate.types.partiality import settled
@@ -16,7 +16,7 @@ from fencepost.spec.text.source import Span
 def member_names(kind: Type | None) -> tuple[str, ...]:
     """The members of an enum or the variants of a union; () for any other type."""
     match kind:
-        case Enum(members=names):
+        case Nominal(members=names):
             return names
         case Union(variants=variants):
             return tuple(variant.name for variant in variants)
@@ -26,7 +26,7 @@ def member_names(kind: Type | None) -> tuple[str, ...]:
 
 def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     """The number of the member of ``kind`` that ``node`` names after ``is`` or in a pattern."""
-    if not isinstance(kind, Enum | Union):
+    if not isinstance(kind, Nominal | Union):
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
             hint = "; whether there is a value is told by `== none` and `!= none`"
@@ -45,7 +45,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     return None if index is None or _is_one_of_alike(context, kind, index, name.span) else index
 
 
-def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
+def _is_one_of_alike(context: Context, kind: Nominal | Union, index: int, span: Span) -> bool:
     """Whether a named value belongs to a symmetric type, which is reported (F803)."""
     if context.position.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
@@ -58,7 +58,7 @@ def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Spa
     return True
 
 
-def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | None:
+def index_of(context: Context, name: syntax.Name, kind: Nominal | Union) -> int | None:
     """The number of the member of ``kind`` called ``name``. Reports F211 if there is none."""
     names = member_names(kind)
     if name.text in names:
@@ -91,7 +91,7 @@ def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
 
 def member_named(
     context: Context, name: syntax.Name, expected: Type | None
-) -> tuple[Enum | Union, int] | None:
+) -> tuple[Nominal | Union, int] | None:
     """The member that a bare name denotes, and its type.
 
     A member of the expected type takes precedence over the only member with that name. Reports a
@@ -101,7 +101,7 @@ def member_named(
     text = name.text
     if isinstance(expected, Option):
         expected = expected.element
-    if isinstance(expected, Enum | Union) and text in member_names(expected):
+    if isinstance(expected, Nominal | Union) and text in member_names(expected):
         context.part(name, expected, text)
         return expected, member_names(expected).index(text)
     members = context.members(text)
@@ -120,16 +120,16 @@ def member_named(
     return None
 
 
-def _member(context: Context, member: MemberEntity) -> tuple[Enum | Union, int] | None:
+def _member(context: Context, member: MemberEntity) -> tuple[Nominal | Union, int] | None:
     kind = type_of(context.work, member.owner)
-    return (kind, member.index) if isinstance(kind, Enum | Union) else None
+    return (kind, member.index) if isinstance(kind, Nominal | Union) else None
 
 
-def member_value(context: Context, kind: Enum | Union, index: int, span: Span) -> Operand | None:
+def member_value(context: Context, kind: Nominal | Union, index: int, span: Span) -> Operand | None:
     """Member number ``index`` of an enum, or a variant without fields."""
     if _is_one_of_alike(context, kind, index, span):
         return None
-    if isinstance(kind, Enum):
+    if isinstance(kind, Nominal):
         return Operand(ir.Literal(kind, index, span=span))
     variant = kind.variants[index]
     if variant.fields:

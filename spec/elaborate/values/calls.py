@@ -8,9 +8,9 @@ from fencepost.spec.core.type_relations import set_type
 from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
-    Enum,
     Int,
     Machine,
+    Nominal,
     Option,
     Record,
     Seq,
@@ -120,7 +120,7 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
     base = denoted(context, function.base)
     if isinstance(base, TypeEntity):
         kind = type_of(context.work, base)
-        if not isinstance(kind, Enum | Union):
+        if not isinstance(kind, Nominal | Union):
             if kind is not None:
                 _no_call(context, base, function.span)
             return None
@@ -156,7 +156,7 @@ def _of(
             return None
         case MemberEntity():
             kind = type_of(context.work, entity.owner)
-            if not isinstance(kind, Enum | Union):
+            if not isinstance(kind, Nominal | Union):
                 return None
             return constructors.variant(context.inner(), kind, entity.index, node)
         case BrokenEntity():

@@ -10,8 +10,8 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
-    Enum,
     Map,
+    Nominal,
     Seq,
     Set,
     Type,
@@ -345,7 +345,7 @@ def _tag(message: ir.Expr) -> int | None:
     match message:
         case ir.MakeVariant(tag=tag):
             return tag
-        case ir.Literal(type=Enum(), value=int(tag)):
+        case ir.Literal(type=Nominal(), value=int(tag)):
             return tag
         case ir.Literal(type=Union(), value=(int(tag), *_)):
             return tag

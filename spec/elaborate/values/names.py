@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Enum, Map, Type, Union
+from fencepost.spec.core.types import Map, Nominal, Type, Union
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import (
@@ -84,7 +84,7 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
             return universe(context, type_of(context.work, entity), span)
         case MemberEntity():
             kind = type_of(context.work, entity.owner)
-            if not isinstance(kind, Enum | Union):
+            if not isinstance(kind, Nominal | Union):
                 return None
             return member_value(context, kind, entity.index, span)
         case DefEntity():
@@ -201,7 +201,7 @@ def attribute(context: Context, node: syntax.Attribute) -> Operand | None:
 
 def _type_member(context: Context, entity: TypeEntity, node: syntax.Attribute) -> Operand | None:
     kind = type_of(context.work, entity)
-    if isinstance(kind, Enum | Union):
+    if isinstance(kind, Nominal | Union):
         index = index_of(context, node.name, kind)
         return None if index is None else member_value(context, kind, index, node.span)
     if kind is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bool, Enum, Field, Option, Record, Type, Union, describe
+from fencepost.spec.core.types import Bool, Field, Nominal, Option, Record, Type, Union, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing, field_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
@@ -67,7 +67,7 @@ def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None)
     tag = member_of(context, member, kind)
     if tag is None:
         return _broken(context, pattern)
-    if isinstance(kind, Enum):
+    if isinstance(kind, Nominal):
         if pattern.arguments is not None:
             message = f"{kind.members[tag]} carries nothing: write it without brackets"
             context.report("F410", pattern.span, message)
@@ -185,7 +185,7 @@ def _equals(context: Context, part: Operand, kind: Type, value: syntax.Expr) -> 
 def missing_members(kind: Type, seen: set[int]) -> list[str]:
     """The members of ``kind`` that no case covers, in the form of a case."""
     match kind:
-        case Enum(members=names):
+        case Nominal(members=names):
             pass
         case Union(variants=variants):
             names = tuple(variant.name for variant in variants)
