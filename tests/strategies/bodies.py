@@ -1,4 +1,4 @@
-"""Where statements stand, and what is known of one that was written."""
+"""Contexts of statements, and properties of generated statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A declared channel; ``full`` is how many messages are too many for a send, if any are."""
+    """A declared channel; ``full`` is the number of messages that makes a send fail or block, if
+    any.
+    """
 
     name: str
     message: Type
@@ -29,7 +31,7 @@ class Channel:
         return Readable(self.name, kind, root=self.name, channel=True)
 
     def line(self, scope: Scope) -> str:
-        """One channel of it."""
+        """The text of one channel of a family, or of the only one."""
         if not self.indices:
             return self.name
         return f"{self.name}[{', '.join(key(scope, index) for index in self.indices)}]"
@@ -37,7 +39,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A place for statements: what they may read, assign, send to and call."""
+    """The context of statements: the values they may read, assign, send to and call."""
 
     scope: Scope
     targets: tuple[Readable, ...] = ()
@@ -50,9 +52,11 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A statement: its lines, what it may assign, and what is known behind it (None: as before).
+    """A statement: its lines, the variables it may assign, and the scope after it (None:
+    unchanged).
 
-    ``ends``: nothing behind it is reached. ``simple``: it may share a line with others.
+    With ``ends``, the statements after it are unreachable. With ``simple``, it may share a line
+    with others.
     """
 
     lines: list[str]
@@ -85,17 +89,17 @@ class Suite:
 
 
 def block(head: str, inner: Suite, one_line: bool) -> list[str]:
-    """A line that ends with a colon, and the statements that belong to it."""
+    """A line that ends with a colon, and the statements of its block."""
     if one_line and inner.simple:
         return [f"{head} {'; '.join(inner.lines())}"]
     return [head, *(f"    {line}" for line in inner.lines())]
 
 
 def ordinary(body: Body) -> Scope:
-    """What may be read where no ghost may."""
+    """The scope of positions that exclude ghosts."""
     return replace(body.scope, ghosts=False)
 
 
 def ghostly(body: Body, ghost: bool) -> Scope:
-    """What may be read for something that is a ghost, or is none."""
+    """The scope of a ghost's value, or of another value."""
     return replace(body.scope, ghosts=ghost)

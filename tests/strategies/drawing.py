@@ -1,8 +1,8 @@
-"""Decisions: what the strategies ask of Hypothesis, with the simplest answer first.
+"""Decisions of the strategies, drawn from Hypothesis, with the simplest answer first.
 
 Hypothesis shrinks numbers towards 0, so every list of alternatives begins with the simplest one,
-and every chance shrinks to "no". All decisions are made from numbers of one range: so, when it
-changes or leaves out one of them, those that follow still mean something.
+and every chance shrinks to "no". All decisions use numbers from one range, so later ones keep their
+meaning when Hypothesis changes or removes an earlier one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 LOTS = 100
-"""Decisions are numbers below this one: from ranges that are not much larger, Hypothesis takes
-all numbers about equally often.
+"""Decisions are numbers below this one. Hypothesis draws all numbers about equally often from
+ranges that are not much larger.
 """
 
 _NUMBERS = st.integers(0, LOTS - 1)
 
 
 class Drawing:
-    """One example being drawn; ``names`` counts the names handed out so far."""
+    """One example being drawn; ``names`` counts the names used so far."""
 
     def __init__(self, lot: Callable[[], int]) -> None:
         self._lot = lot
@@ -37,7 +37,7 @@ class Drawing:
 
     @classmethod
     def by_chance(cls, seed: int) -> Drawing:
-        """Decisions of a plain generator of random numbers: cheaper, and never alike."""
+        """Decisions from a plain random number generator: cheaper, and without repetition."""
         random = Random(seed)
         return cls(lambda: random.randrange(LOTS))
 
@@ -49,7 +49,7 @@ class Drawing:
         return low if high <= low else low + self._below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """Yes in so many of a hundred cases; no is simpler."""
+        """True in ``percent`` of a hundred cases; False is simpler."""
         return self._below(100) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
@@ -57,10 +57,10 @@ class Drawing:
         return options[self.number(0, len(options) - 1)]
 
     def weighted(self, options: Sequence[tuple[int, Callable[[], T | None]]]) -> T:
-        """What one of the options makes, as often as its weight says.
+        """The result of one of the options, chosen by weight.
 
-        An option that makes None cannot be had here; then the next ones are tried, in a circle.
-        Those of weight 0 are a last resort.
+        An option that returns None is not available here; then the next ones are tried, in a
+        circle. Those of weight 0 are a last resort.
         """
         likely = [option for option in options if option[0]]
         lot = self.number(1, sum(weight for weight, _ in likely))
@@ -70,19 +70,19 @@ class Drawing:
             start += 1
         unlikely = [option for option in options if not option[0]]
         for _, make in (*likely[start:], *likely[:start], *unlikely):
-            made = make()
-            if made is not None:
-                return made
+            value = make()
+            if value is not None:
+                return value
         raise AssertionError("no option can be had here")
 
     def several(self, make: Callable[[], T], least: int, most: int, percent: int = 50) -> list[T]:
-        """Some of what ``make`` makes; after the least number, each goes on with a chance."""
-        made = [make() for _ in range(least)]
-        while len(made) < most and self.chance(percent):
-            made.append(make())
-        return made
+        """Some results of ``make``: at least ``least``, then each further one with a chance."""
+        values = [make() for _ in range(least)]
+        while len(values) < most and self.chance(percent):
+            values.append(make())
+        return values
 
     def name(self, stem: str) -> str:
-        """A name that nothing else in the spec has."""
+        """A name that is unique in the spec."""
         count = self._names[stem] = self._names.get(stem, -1) + 1
         return f"{stem}{count}"

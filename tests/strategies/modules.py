@@ -1,6 +1,6 @@
-"""A random spec in two files: what stands at the top becomes a module, which the rest imports.
+"""A random spec in two files: its first declarations become a module that the rest imports.
 
-Both are one text: the module stands behind a line of its own, and `files` takes them apart.
+Both are one text: the module follows a separator line, and `files` splits them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tests.strategies.drawing import Drawing
 
 ROOT = "random"
-"""The name of the file that imports."""
+"""The name of the importing file."""
 _BEHIND = re.compile(r"^####### file (\w+)\.fence\n", re.M)
 
 _DECLARED = re.compile(
@@ -27,59 +27,59 @@ _CONSTANT = re.compile(r"const (\w+): (\S+) = (\w+)$")
 
 
 def files(text: str) -> dict[str, str]:
-    """The texts of a spec's files by their names; that of the first is `ROOT`."""
+    """The texts of a spec's files by name; the first is `ROOT`."""
     parts = _BEHIND.split(text)
     return {ROOT: parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def joined(texts: dict[str, str]) -> str:
-    """The one text of a spec's files, `ROOT` being the first of them."""
-    behind = [f"####### file {name}.fence\n{text}" for name, text in texts.items() if name != ROOT]
-    return "".join([texts[ROOT], *behind])
+    """The combined text of a spec's files, with `ROOT` first."""
+    modules = [f"####### file {name}.fence\n{text}" for name, text in texts.items() if name != ROOT]
+    return "".join([texts[ROOT], *modules])
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The lines of the file that imports, and those of the module."""
+    """The lines of the importing file, and those of the module."""
 
     root: list[str]
     module: list[str]
 
 
 def split(drawing: Drawing, lines: Sequence[str]) -> Split | None:
-    """A spec in two files that means the same; None where there is no state to be moved.
+    """An equivalent spec in two files; None without state to move.
 
-    Every name that a spec declares is told from every other by its number, so that names can be
-    exchanged without reading what they stand in.
+    Every declared name has a unique number, so names can be replaced without regard to their
+    context.
     """
-    tops = [place for place, line in enumerate(lines) if line and not line.startswith((" ", '"'))]
+    tops = [number for number, line in enumerate(lines) if line and not line.startswith((" ", '"'))]
     first = next((p for p in tops if _declared([lines[p]], _STATE)), None)
     last = next((p for p in tops if lines[p].startswith("check ")), len(lines))
-    places = [p for p in [*tops, len(lines)] if first is not None and first < p <= last]
-    if not places:
+    cuts = [p for p in [*tops, len(lines)] if first is not None and first < p <= last]
+    if not cuts:
         return None
-    place = drawing.pick(places)
-    module, root = list(lines[:place]), list(lines[place:])
-    given = _parameters(drawing, module)
+    cut = drawing.pick(cuts)
+    module, root = list(lines[:cut]), list(lines[cut:])
+    arguments = _parameters(drawing, module)
     named = _named(drawing, module)
     path = drawing.name("b")
     within = [line.strip() for line in module if line.startswith(" ")]
     for name in [*_declared(module), *_declared(within, _PROPERTIES)]:
         if name not in named:
             root = [re.sub(rf"(?<![\w.]){name}\b", f"{path}.{name}", line) for line in root]
-    return Split([*_imports(drawing, path, named, given), *root], module)
+    return Split([*_imports(drawing, path, named, arguments), *root], module)
 
 
 def _declared(lines: Sequence[str], kinds: Sequence[str] = ()) -> list[str]:
-    found = [_DECLARED.match(line) for line in lines]
-    return [match[2] for match in found if match and (not kinds or match[1] in kinds)]
+    matches = [_DECLARED.match(line) for line in lines]
+    return [match[2] for match in matches if match and (not kinds or match[1] in kinds)]
 
 
 def _named(drawing: Drawing, module: Sequence[str]) -> list[str]:
-    """What is imported by its own name; the rest is reached through the module.
+    """The names imported directly; all others are reached through the module.
 
-    Types are, for their members are written as they stand; properties are, because checks name
-    them so; and some state is, or the state would have no part in the model.
+    Types are imported since their members are written unqualified, properties since checks name
+    them unqualified, and some state since the model would not include it otherwise.
     """
     state = _declared(module, _STATE)
     sure = {*_declared(module, _TYPES + _PROPERTIES), drawing.pick(state)}
@@ -88,26 +88,26 @@ def _named(drawing: Drawing, module: Sequence[str]) -> list[str]:
 
 
 def _parameters(drawing: Drawing, module: list[str]) -> str:
-    """Takes values from constants of the module; what the import has to give in their place."""
-    given: list[str] = []
-    for place, line in enumerate(module):
+    """Removes values from constants of the module; returns the import's arguments for them."""
+    arguments: list[str] = []
+    for number, line in enumerate(module):
         constant = _CONSTANT.match(line)
         if constant is None or not drawing.chance(40):
             continue
         name, kind, value = constant.groups()
-        given.append(f"{name} = {value}")
+        arguments.append(f"{name} = {value}")
         if drawing.chance(50):
-            module[place] = f"param const {name}: {kind}"
+            module[number] = f"param const {name}: {kind}"
         else:
             other = "false" if kind == "bool" else "1"
-            module[place] = f"const {name}: {kind} = {other}"
-    if not given:
+            module[number] = f"const {name}: {kind} = {other}"
+    if not arguments:
         return ""
-    return f" with {given[0]}" if len(given) == 1 else f" with ({', '.join(given)})"
+    return f" with {arguments[0]}" if len(arguments) == 1 else f" with ({', '.join(arguments)})"
 
 
-def _imports(drawing: Drawing, path: str, named: Sequence[str], given: str) -> list[str]:
+def _imports(drawing: Drawing, path: str, named: Sequence[str], arguments: str) -> list[str]:
     names = ", ".join(named)
     if drawing.chance(30):
         names = f"({names})"
-    return [f"import part as {path}{given}", f"from part import {names}{given}"]
+    return [f"import part as {path}{arguments}", f"from part import {names}{arguments}"]

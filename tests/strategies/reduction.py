@@ -1,6 +1,6 @@
-"""Makes a spec that shows a failure smaller, by leaving out lines.
+"""Shrinks a spec with a failure by leaving out lines.
 
-For specs that were not drawn by Hypothesis, which shrinks those that were.
+For specs that were not drawn by Hypothesis, which shrinks its own.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from collections.abc import Callable
 
 
 def reduced(text: str, fails: Callable[[str], bool]) -> str:
-    """A spec that fails as ``text`` does, and of which no block of lines can be left out.
+    """A spec that fails like ``text``, without any block of lines that could be left out.
 
-    ``fails`` is false, not an exception, for a text that is no spec.
+    ``fails`` returns False, without an exception, for a text that is not a spec.
     """
     lines = text.splitlines()
-    place = 0
-    while place < len(lines):
-        rest = _without(lines, place)
+    number = 0
+    while number < len(lines):
+        rest = _without(lines, number)
         if rest and fails("\n".join(rest) + "\n"):
-            # What had to stay may be left out now.
-            lines, place = rest, 0
+            # Lines that were needed before may be superfluous now.
+            lines, number = rest, 0
         else:
-            place += 1
+            number += 1
     return "\n".join(lines) + "\n"
 
 
-def _without(lines: list[str], place: int) -> list[str]:
-    """The lines but for one and the block that belongs to it."""
-    end = place + 1
-    while end < len(lines) and _indent(lines[end]) > _indent(lines[place]):
+def _without(lines: list[str], number: int) -> list[str]:
+    """The lines without one of them and its block."""
+    end = number + 1
+    while end < len(lines) and _indent(lines[end]) > _indent(lines[number]):
         end += 1
-    return lines[:place] + lines[end:]
+    return lines[:number] + lines[end:]
 
 
 def _indent(line: str) -> int:

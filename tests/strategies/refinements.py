@@ -1,5 +1,5 @@
-"""Small random modules, and specs that are made from them by writing their state in another way:
-most refine their module, and some are broken by one change.
+"""Small random modules, and specs derived from them by another encoding of the state: most refine
+their module, and some are broken by one change.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from fencepost.spec.core.types import State
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """The texts of module ``m`` and of a spec with ``refinement R: m``, and what the image of a
-    state of the spec is.
+    """The texts of module ``m`` and of a spec with ``refinement R: m``, and the mapping of the
+    spec's states to images.
     """
 
     module: str
@@ -30,7 +30,7 @@ def refining(random: Random) -> Refining:
     module = [f"var x: 0..{top} = {first}", "var b: bool = false"]
     for number, action in enumerate(actions):
         module += _written(f"a{number}", action, "x = {}")
-    # The same, with x the other way round, and a variable that the module does not know.
+    # The same actions with x reversed, and a variable that is not in the module.
     turned = random.random() < 0.5
     store = f"y = {top} - ({{}})" if turned else "y = {}"
     value = f"{top} - y" if turned else "y"
@@ -70,7 +70,7 @@ def _action(random: Random, top: int) -> _Action:
     tests = (f"x < {top}", "x > 0", "b", "not b", f"x != {random.randint(0, top)}")
     guards = [random.choice(tests) for _ in range(random.randint(0, 2))]
     values = ["0", f"{top} - x", f"(x + 1) % {top + 1}", f"if b then {top} else 0", ""]
-    # A step that fails is none: x leaves its range where nothing keeps it.
+    # A failing step does not count: x leaves its range unless a guard prevents it.
     values += ["x + 1"] if f"x < {top}" in guards or random.random() < 0.2 else []
     parameter = random.random() < 0.3
     updates = [random.choice(values) for _ in range(random.randint(1, 2))]
@@ -81,4 +81,4 @@ def _written(name: str, action: _Action, store: str) -> list[str]:
     parameter, guards, updates = action
     lines = [f"action {name}{'(n in {0, 1})' if parameter else ''}:"]
     lines += [f"    require {guard}" for guard in guards]
-    return lines + [f"    {store.format(one) if one else 'b = not b'}" for one in updates]
+    return lines + [f"    {store.format(update) if update else 'b = not b'}" for update in updates]

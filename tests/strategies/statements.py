@@ -17,22 +17,22 @@ from fencepost.spec.core.types import Bool, Enum, Field, Int, Option, Union, has
 
 
 def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool = False) -> Suite:
-    """Some statements; ``returns``: they may end with a return."""
+    """Some statements; with ``returns``, they may end with a return."""
     draw = body.scope.world.drawing
-    made = Suite()
+    statements = Suite()
     count = least
     while count < most and draw.chance(55):
         count += 1
     for _ in range(count):
         written = statement(body, depth)
-        made.statements.append(written)
+        statements.statements.append(written)
         if written.ends:
-            return made
+            return statements
         after = (written.after or body.scope).without(written.assigned)
         body = body.inside(after)
     if returns and draw.chance(15):
-        made.statements.append(Written(["return"], ends=True))
-    return made
+        statements.statements.append(Written(["return"], ends=True))
+    return statements
 
 
 def statement(body: Body, depth: int) -> Written:
@@ -116,7 +116,7 @@ def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
 
 
 def named(scope: Scope, percent: int) -> tuple[list[str], Scope]:
-    """The `let` lines that begin a block of conditions, and what is known behind them."""
+    """The `let` lines that begin a block of conditions, and the scope after them."""
     lines: list[str] = []
     while len(lines) < 2 and scope.world.drawing.chance(percent):
         line, local = _named(scope, 1, scope.ghosts)
@@ -130,8 +130,8 @@ def _call(body: Body, depth: int) -> Written | None:
         return None
     procedure = body.scope.world.drawing.pick(body.procedures)
     scope = ordinary(body)
-    given = [scope.expression(kind, min(depth, 1)).text for kind in procedure.parameters]
-    return Written([f"{procedure.name}({', '.join(given)})"], procedure.assigns)
+    arguments = [scope.expression(kind, min(depth, 1)).text for kind in procedure.parameters]
+    return Written([f"{procedure.name}({', '.join(arguments)})"], procedure.assigns)
 
 
 # ---------------------------------------------------------------- branches and loops
@@ -216,21 +216,21 @@ def _variants(
     cases: list[tuple[str, Scope]] = []
     simple = path in flowing(body.scope)
     for tag in range(count):
-        # Inside the case, not yet in its pattern, the subject is known too.
-        known = fields_of(path, subject, tag, True) if simple else []
+        # Within the case, but not yet in its pattern, the subject's variant is established as well.
+        established = fields_of(path, subject, tag, True) if simple else []
         if draw.chance(35):
             text, scope = pattern(body.scope, path.kind, tag, compare=True)
             if "==" in text:
-                cases.append((text, scope.add(*known)))
+                cases.append((text, scope.add(*established)))
         text, scope = pattern(body.scope, path.kind, tag, compare=False)
-        cases.append((text, scope.add(*known)))
+        cases.append((text, scope.add(*established)))
     return cases if count == len(names) else [*cases, ("_", body.scope)]
 
 
 def pattern(scope: Scope, kind: Union, tag: int, compare: bool) -> tuple[str, Scope]:
-    """A pattern for a variant, and what is known where it fits.
+    """A pattern for a variant, and the scope of its case.
 
-    ``compare``: it may look into the fields, so that it does not cover the variant.
+    With ``compare``, it may test fields, so that it does not cover the variant.
     """
     draw = scope.world.drawing
     variant = kind.variants[tag]
