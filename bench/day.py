@@ -53,7 +53,7 @@ WEIGHTS = {
     "produce_again": 16, "end": 24, "end_late": 4, "abort_timed_out_transaction": 1,
 }  # fmt: skip
 """Relative frequencies of actions. An appended entry is visible at once."""
-USUAL_WEIGHT = 1 << 10
+DEFAULT_WEIGHT = 1 << 10
 
 
 class Runs:
@@ -69,7 +69,7 @@ class Runs:
         compilation, sizes = translated(model, layout, frozenset())
         self._code = CodeInUse(compilation).now()
         weights = [
-            WEIGHTS.get(action.name.rpartition(".")[2], USUAL_WEIGHT) for action in model.actions
+            WEIGHTS.get(action.name.rpartition(".")[2], DEFAULT_WEIGHT) for action in model.actions
         ]
         self._memory = Memory()
         self._walker = Walker(self._memory, sizes, DEPTH, seed, weights)

@@ -63,7 +63,7 @@ PARALLEL_TABLES = {7: 20, 8: 22, 9: 24, 10: 26}
 """Table sizes for SPIN's parallel search; the table holds the states and does not grow. With -w27
 it would exceed the memory of this machine.
 """
-LEAST_MEMORY = 80
+MIN_MEMORY = 80
 """Megabytes; a search does not start with less."""
 
 
@@ -276,7 +276,7 @@ def memory(settings: Settings) -> Iterator[Row]:
     task = _two_phase(size)
     whole = fence.check(task, workers)
     for share in SHARES:
-        limit = max(LEAST_MEMORY, int(whole.ran.peak * share) >> 20)
+        limit = max(MIN_MEMORY, int(whole.ran.peak * share) >> 20)
         option = f"--memory={limit}M"
         contender = Contender(OURS, workers, partial(_cut, task, workers, option), option)
         case = f"N = {size}, {share:.0%} of what it takes"

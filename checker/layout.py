@@ -49,7 +49,7 @@ OCCUPIED = 1 << 63
 
 K = TypeVar("K")
 R = TypeVar("R")
-MOST_HELD = 10_000
+MAX_HELD = 10_000
 
 
 class ByType(Generic[K, R]):
@@ -69,7 +69,7 @@ class ByType(Generic[K, R]):
             # A held type keeps its identity, so this is the same type.
             return held[1]
         result = self._by_value(kind)
-        if len(self._held) >= MOST_HELD:
+        if len(self._held) >= MAX_HELD:
             self._held.clear()
         self._held[id(kind)] = (kind, result)
         return result

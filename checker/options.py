@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.checker.outcome import as_given
 from fencepost.checker.printing import units
-from fencepost.checker.request import MOST_PARTITIONS
+from fencepost.checker.request import MAX_PARTITIONS
 from fencepost.spec.records import dataclass
 
 Read = Callable[[str], object]
@@ -148,15 +148,15 @@ OPTIONS = (
     ),
     Option(
         "--workers", "workers", "settings.limits.workers", "Threads (default: all cores).", "N",
-        number(1, units.MOST_WORKERS), low=1, high=units.MOST_WORKERS,
+        number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
     ),
     Option(
         "--jobs", "jobs", "jobs", "Run N checks side by side.", "N",
-        number(1, units.MOST_WORKERS), low=1, high=units.MOST_WORKERS,
+        number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
     ),
     Option(
         "--memory", "memory", "settings.limits.memory", "Stop at 4G, 512M, 80% of memory.", "SIZE",
-        units.memory, words=lambda value: [as_given(value)], low=units.LEAST_MEMORY,
+        units.memory, words=lambda value: [as_given(value)], low=units.MIN_MEMORY,
     ),
     Option(
         "--cross-check", "cross_check", "settings.cross_check",
@@ -188,7 +188,7 @@ OPTIONS = (
     Option("--master", "master", "settings.cluster.master", "", "URL", topic=SPARK),
     Option(
         "--partitions", "partitions", "settings.cluster.partitions", "", "N",
-        number(1, MOST_PARTITIONS), low=1, high=MOST_PARTITIONS, topic=SPARK,
+        number(1, MAX_PARTITIONS), low=1, high=MAX_PARTITIONS, topic=SPARK,
     ),
     Option(
         "--spark-conf", "spark_conf", "settings.cluster.settings", "", "K=V", setting, several=True,

@@ -46,7 +46,7 @@ class Limits:
     """The folder for expanded states when memory runs short."""
 
 
-MOST_PARTITIONS = 10_000
+MAX_PARTITIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ MODULES = (
 CORES = 80
 RANDOM = 60
 """Numbers of random models in core and of random specs in a thorough corpus."""
-MOST_CASES = 40
+MAX_CASES = 40
 SEARCH = "fencepost.checker.native.search"
 Case: TypeAlias = dict[str, Any]
 """The arguments of a test by name."""
@@ -213,7 +213,7 @@ def _unit(module: str, name: str, cases: Sequence[Case]) -> Entry:
 
 
 def _marked(test: Any) -> list[Case]:
-    """The arguments of a test's parametrization, at most `MOST_CASES`."""
+    """The arguments of a test's parametrization, at most `MAX_CASES`."""
     cases: list[Case] = [{}]
     for mark in getattr(test, "pytestmark", []):
         if mark.name == "parametrize":
@@ -223,7 +223,7 @@ def _marked(test: Any) -> list[Case]:
             cases = [
                 {**case, **dict(zip(names, row, strict=True))} for case in cases for row in rows
             ]
-    return cases[:MOST_CASES]
+    return cases[:MAX_CASES]
 
 
 def measured(entries: Sequence[Entry]) -> list[Entry]:

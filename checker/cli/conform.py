@@ -35,7 +35,13 @@ from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Interpreted
-from fencepost.checker.conform.verdicts import USUAL_AHEAD, USUAL_STATES, Effort, Judging, Verdict
+from fencepost.checker.conform.verdicts import (
+    DEFAULT_AHEAD,
+    DEFAULT_STATES,
+    Effort,
+    Judging,
+    Verdict,
+)
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.conformance import (
     Conformance,
@@ -93,7 +99,7 @@ requires.""",
     "--max-states",
     metavar="N",
     type=at_least(1),
-    default=str(USUAL_STATES),
+    default=str(DEFAULT_STATES),
     help="Product states for each history (100_000).",
 )
 @click.option(
@@ -165,7 +171,7 @@ def conform(
     if ahead is not None and recording.under_way is not None:
         message = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, message)])
-    effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
+    effort = Effort(max_states, DEFAULT_AHEAD if ahead is None else ahead)
     if engine == "spark":
         engines.load(engine)
         with deferred():

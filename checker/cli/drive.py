@@ -51,10 +51,10 @@ from fencepost.checker.trace.of_recording import history_document
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.text.problem import Problem, Rejected
 
-USUAL_REQUESTS = 1_000
-USUAL_LENGTH = 50
-MOST_VAIN = 100
-MOST_SEED = (1 << 63) - 1
+DEFAULT_REQUESTS = 1_000
+DEFAULT_LENGTH = 50
+MAX_FAILED_TRIES = 100
+MAX_SEED = (1 << 63) - 1
 
 
 @click.command(
@@ -83,17 +83,17 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     "--requests",
     metavar="N",
     type=at_least(1),
-    default=str(USUAL_REQUESTS),
+    default=str(DEFAULT_REQUESTS),
     help="Send N requests (1_000).",
 )
 @click.option(
     "--length",
     metavar="N",
     type=at_least(1, 10_000),
-    default=str(USUAL_LENGTH),
+    default=str(DEFAULT_LENGTH),
     help="Requests of a history at most (50).",
 )
-@click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), default="1", help="Others (1).")
+@click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), default="1", help="Others (1).")
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h.")
 @click.option(
     "--follow",
@@ -245,7 +245,7 @@ def _walks(
             episodes.append(episode)
             if not episode.agreed:
                 break
-        elif (vain := vain + 1) == MOST_VAIN:
+        elif (vain := vain + 1) == MAX_FAILED_TRIES:
             message = f"{vain} walks found nothing that can be sent at the beginning"
             raise Rejected([Problem("F852", None, message)])
     return episodes

@@ -26,7 +26,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 MOST = 500
 """The default maximum number of states."""
-MOST_DRAWN = 5000
+MAX_DRAWN = 5000
 FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
 
 
@@ -39,7 +39,7 @@ FIRST = ((None, "that is so in an initial state, so there is no graph of what fo
 @one_check()
 @CONSTANTS
 @PATHS
-@shared_option("--max-states", type=at_least(1, MOST_DRAWN), help="Draw N states (500).")
+@shared_option("--max-states", type=at_least(1, MAX_DRAWN), help="Draw N states (500).")
 @click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
 def graph(
     spec: Path,
@@ -66,7 +66,7 @@ def graph(
         message = f"{spec} has more than {limit:,} states, and a graph of them would say little"
         notes = (
             (None, "--check NAME or --const K=V may make it smaller"),
-            (None, f"--max-states N draws up to {MOST_DRAWN:,}"),
+            (None, f"--max-states N draws up to {MAX_DRAWN:,}"),
         )
         raise Rejected([Problem("F042", None, message, notes)]) from None
     if reachable.failures:

@@ -25,8 +25,8 @@ from fencepost.checker.run.words import plural
 from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
-USUAL_ROUNDS = 20
-MOST_NAMED = 5
+DEFAULT_ROUNDS = 20
+MAX_NAMED = 5
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Record a real system.")
@@ -64,7 +64,7 @@ Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recor
     "--rounds",
     metavar="N",
     type=at_least(1, 1000),
-    default=str(USUAL_ROUNDS),
+    default=str(DEFAULT_ROUNDS),
     help="Look N times for a moment at which an id is quiet (20).",
 )
 def kafka(
@@ -201,6 +201,6 @@ def _tell(result: Recorded, out: Path) -> None:
         (result.absent, "have a partition that was not read (--topics)"),
     ):
         if ids:
-            shown = [*ids[:MOST_NAMED], *(["others"] if len(ids) > MOST_NAMED else [])]
+            shown = [*ids[:MAX_NAMED], *(["others"] if len(ids) > MAX_NAMED else [])]
             loss = f"{plural(len(ids), 'id')} left out, which {why}: {listing(shown, 'and')}"
             complain(printable(loss) + "\n")

@@ -43,9 +43,9 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.simulate.runs import (
     CHOOSING,
-    MOST_WEIGHT,
-    USUAL_DEPTH,
-    USUAL_WEIGHT,
+    DEFAULT_DEPTH,
+    DEFAULT_WEIGHT,
+    MAX_WEIGHT,
     Choosing,
     Plan,
     Simulated,
@@ -57,10 +57,10 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.text.library import short_name
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
-USUAL_SECONDS = 10.0
-USUAL_RECORDED = 100
-MOST_DEPTH = 1_000_000
-MOST_SEED = (1 << 63) - 1
+DEFAULT_SECONDS = 10.0
+DEFAULT_RECORDED = 100
+MAX_DEPTH = 1_000_000
+MAX_SEED = (1 << 63) - 1
 
 
 def weight(text: str) -> tuple[str, int]:
@@ -68,7 +68,7 @@ def weight(text: str) -> tuple[str, int]:
     name, equals, number = text.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f'"{text}" does not read ACTION=WEIGHT')
-    return name.strip(), at_least(0, MOST_WEIGHT)(number)
+    return name.strip(), at_least(0, MAX_WEIGHT)(number)
 
 
 _RUNS = "fencepost.checker.simulate.simulation"
@@ -86,8 +86,8 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 @CONSTANTS
 @INVARIANTS
 @PATHS
-@click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), help="Other runs (1).")
-@shared_option("--depth", type=at_least(1, MOST_DEPTH), help="Steps of a run at most (100).")
+@click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), help="Other runs (1).")
+@shared_option("--depth", type=at_least(1, MAX_DEPTH), help="Steps of a run at most (100).")
 @click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h (10s without --runs).")
 @click.option(
@@ -148,15 +148,15 @@ def simulate(
             return mapped
         recorded = RecordedRuns(
             1 if seed is None else seed,
-            depth or USUAL_DEPTH,
+            depth or DEFAULT_DEPTH,
             _runs_recorded(mapped, runs),
             "steps" if choose == "steps" else "actions",
             _weights(mapped.model, weights),
-            USUAL_WEIGHT,
+            DEFAULT_WEIGHT,
         )
         return _record(mapped, recorded, timeout, record)
     if timeout is None and runs is None:
-        timeout = USUAL_SECONDS
+        timeout = DEFAULT_SECONDS
     program = loaded(spec, search)
     limits = Limits(depth, None, timeout, None, workers)
     settings = Settings(dict(constants), invariants, "local", limits)
@@ -165,7 +165,7 @@ def simulate(
     warn(job.model.warnings)
     plan = Plan(
         1 if seed is None else seed,
-        job.limits.depth or USUAL_DEPTH,
+        job.limits.depth or DEFAULT_DEPTH,
         runs,
         cast(Choosing, choose),
         _weights(job.model, weights),
@@ -183,7 +183,7 @@ def _runs_recorded(mapped: Mapped, runs: int | None) -> int:
     """The number of runs to record; a recording without a key holds one. Raises `Rejected`."""
     recording = mapped.recording
     if recording.key is not None:
-        return runs or USUAL_RECORDED
+        return runs or DEFAULT_RECORDED
     if runs not in (None, 1):
         message = f"--runs {runs}: without `key` a recording holds one history"
         raise Rejected([Problem("F863", recording.span, message)])
@@ -205,7 +205,7 @@ def _record(mapped: Mapped, plan: RecordedRuns, seconds: float | None, path: Pat
 def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...]:
     """The weights of all actions; the name of a role selects its actions. Raises `Rejected`."""
     names = [action.name for action in model.actions]
-    weights = [USUAL_WEIGHT] * len(names)
+    weights = [DEFAULT_WEIGHT] * len(names)
     for name, number in choices:
         matching = [
             n for n, action in enumerate(names) if action == name or action.startswith(f"{name}.")
@@ -267,7 +267,7 @@ def _again(job: Job, plan: Plan) -> str:
         words += ["--timeout", f"{job.limits.timeout:g}"]
     words += ["--choose", plan.choosing] if plan.choosing != CHOOSING[0] else []
     for action, number in zip(job.model.actions, plan.weights, strict=True):
-        words += ["--weight", f"{action.name}={number}"] if number != USUAL_WEIGHT else []
+        words += ["--weight", f"{action.name}={number}"] if number != DEFAULT_WEIGHT else []
     return shlex.join(words)
 
 

@@ -42,7 +42,7 @@ from fencepost.checker.run.settings import Settings
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 MAX_DIGITS = 40
 """Longer bounds of a range are not converted, since no integer type includes them."""
@@ -117,7 +117,7 @@ def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
         notes = ((None, "--const N=3..8 is six values, --const N=1,5,9 three"),)
         raise Rejected([Problem("F021", None, "no constant has several values", notes)])
     rows = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    if len(rows) > MOST_ROWS:
+    if len(rows) > MAX_ROWS:
         raise Rejected([_too_many(f"{len(rows):,} rows")])
     return list(rows)
 
@@ -135,7 +135,7 @@ def _values(name: str, text: str) -> list[str]:
         low, high = map(int, span.groups())
         if high < low:
             raise Rejected([Problem("F021", None, f"--const {name}={text}: nothing is in {text}")])
-        if high - low >= MOST_ROWS:
+        if high - low >= MAX_ROWS:
             raise Rejected([_too_many(f"--const {name}={text}: {high - low + 1:,} values")])
         return [str(number) for number in range(low, high + 1)]
     if any(bracket in text for bracket in "([{"):
@@ -144,7 +144,7 @@ def _values(name: str, text: str) -> list[str]:
 
 
 def _too_many(subject: str) -> Problem:
-    return Problem("F021", None, f"{subject} are too many: a sweep has at most {MOST_ROWS:,}")
+    return Problem("F021", None, f"{subject} are too many: a sweep has at most {MAX_ROWS:,}")
 
 
 def _performed(

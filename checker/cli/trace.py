@@ -27,7 +27,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.compared import difference_json, write_difference
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
-from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.replayed import differing, write_document, write_replayed
 from fencepost.checker.report.scenario import scenario
@@ -45,7 +45,7 @@ from fencepost.spec.text import inputs
 from fencepost.spec.text.library import SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
-MOST_NAMED = 6
+MAX_NAMED = 6
 Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scenario"]
 """The formats of a printed trace."""
 
@@ -184,7 +184,7 @@ def _comparable(names: tuple[str, str], left: TraceDocument, right: TraceDocumen
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = [*names[:MOST_NAMED], *(["others"] if len(names) > MOST_NAMED else [])]
+    shown = [*names[:MAX_NAMED], *(["others"] if len(names) > MAX_NAMED else [])]
     return listing(shown, "and")
 
 
@@ -200,8 +200,8 @@ def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
 
 def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
     steps = len(document.steps)
-    if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
-        message = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
+    if form in ("html", "mermaid", "dot") and steps > MAX_DRAWN:
+        message = f"{name} has {steps:,} states, and at most {MAX_DRAWN:,} are drawn as {form}"
         notes = ((None, "--as text and --as json show a trace of any length"),)
         raise Rejected([Problem("F040", None, message, notes)])
     match form:

@@ -35,9 +35,9 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass, replace
 
 N = TypeVar("N")
-MOST_AHEAD = 100
+MAX_AHEAD = 100
 """The most messages that a user may have under way; see ``--ahead``."""
-MOST_KEYS = 64
+MAX_KEYS = 64
 """In a family of more channels nobody counts messages."""
 
 
@@ -92,7 +92,7 @@ class _Made:
             variables.append(self._passing(f"{action} {label}", self._choice(action, label)))
         self.event = len(variables)
         self.ahead = self.event + 1
-        self.most_ahead = max(MOST_AHEAD, recording.under_way or 0)
+        self.most_ahead = max(MAX_AHEAD, recording.under_way or 0)
         of_events = Union("event", tuple(
             Variant(f"{number}", tuple(Field(one.local, one.type) for one in event.fields))
             for number, event in enumerate(recording.events)
@@ -277,8 +277,8 @@ class _Made:
     def _sizes(self, content: ir.Expr) -> list[ir.Expr]:
         match content.type:
             case Map(key, value):
-                keys = list(zip(range(MOST_KEYS + 1), values(key), strict=False))
-                if len(keys) > MOST_KEYS:
+                keys = list(zip(range(MAX_KEYS + 1), values(key), strict=False))
+                if len(keys) > MAX_KEYS:
                     raise Unsupported("it does not count messages in so many channels")
                 return [
                     size

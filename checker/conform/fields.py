@@ -32,11 +32,11 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.text.problem import listing, suggestion
 
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 """The number of values cached per field."""
-MOST_ELEMENTS = 16
+MAX_ELEMENTS = 16
 """The maximal length of a list that is cached."""
-MOST_LENGTH = 64
+MAX_LENGTH = 64
 """The maximal length of a text that is cached."""
 
 
@@ -83,7 +83,7 @@ class FieldReader:
         count = len(beyond)
         value = self._made(record, beyond)
         if key is not None and len(beyond) == count:
-            if len(self._kept) >= MOST_KEPT:
+            if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             self._kept[key] = value
         return value
@@ -117,12 +117,12 @@ def _key(value: Json) -> str | int | tuple[Json, ...] | None:
     dictionary key, so Booleans are not cached.
     """
     if isinstance(value, str):
-        return value if len(value) <= MOST_LENGTH else None
+        return value if len(value) <= MAX_LENGTH else None
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, list) and len(value) <= MOST_ELEMENTS:
+    if isinstance(value, list) and len(value) <= MAX_ELEMENTS:
         for item in value:
-            if not isinstance(item, str) or len(item) > MOST_LENGTH:
+            if not isinstance(item, str) or len(item) > MAX_LENGTH:
                 return None
         return tuple(value)
     return None

@@ -14,9 +14,9 @@ from fencepost.checker.conform.verdicts import Judged, Verdict
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
-MOST_WHOLE = 10
+MAX_WHOLE = 10
 """The number of histories shown in full if they are not allowed."""
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 """The number of other problematic histories listed with one line each; further ones are counted."""
 SHOWN_WHOLE: tuple[Verdict, ...] = ("not allowed", "unknown")
 
@@ -72,8 +72,8 @@ def summed(histories: Iterable[Judged], strays: int, problems: Sequence[Problem]
         # Keeping the runs of many histories would fill the memory.
         brief = replaced(judged, way=())
         every.append(brief)
-        if judged.verdict in SHOWN_WHOLE and len(whole) < MOST_WHOLE:
+        if judged.verdict in SHOWN_WHOLE and len(whole) < MAX_WHOLE:
             whole.append(judged)
-        elif judged.verdict != "allowed" and len(listed) < MOST_LISTED:
+        elif judged.verdict != "allowed" and len(listed) < MAX_LISTED:
             listed.append(brief)
     return Findings(totals, whole, listed, lambda: iter(every), strays, problems)

@@ -27,13 +27,13 @@ from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
-MOST_NESTED = 64
+MAX_NESTED = 64
 """The maximal nesting depth of the values of a line."""
-MOST_SHARED = 10_000
+MAX_SHARED = 10_000
 """The number of standings that are cached for sharing."""
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """The maximal length of a line, without its end."""
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 """The number of problems listed per file; further ones are counted."""
 
 Key: TypeAlias = Name | None
@@ -261,7 +261,7 @@ def not_listed(path: str, more: int) -> Problem:
     return Problem("F047", None, f"{path}: {more:,} more lines cannot be read")
 
 
-TOO_LONG = f"the line is longer than {MOST_BYTES:,} bytes"
+TOO_LONG = f"the line is longer than {MAX_BYTES:,} bytes"
 TOO_EARLY = "the compressed file ends too early; what stands before is judged"
 
 
@@ -277,7 +277,7 @@ def _of_file(
     def report(place: str, why: str) -> None:
         nonlocal wrong
         wrong += 1
-        if wrong <= MOST_PROBLEMS:
+        if wrong <= MAX_PROBLEMS:
             problems.append(unreadable(place, why))
 
     number = 0
@@ -299,8 +299,8 @@ def _of_file(
         report(f"{path}:{number + 1}", TOO_EARLY if isinstance(error, EOFError) else broken)
     except OSError as error:
         report(str(path), error.strerror or str(error))
-    if wrong > MOST_PROBLEMS:
-        problems.append(not_listed(str(path), wrong - MOST_PROBLEMS))
+    if wrong > MAX_PROBLEMS:
+        problems.append(not_listed(str(path), wrong - MAX_PROBLEMS))
 
 
 def _unpacked(file: BufferedReader) -> IO[bytes]:
@@ -312,12 +312,12 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
 
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
     """The lines of a file; None instead of a line that is too long, which is dropped."""
-    while data := file.readline(MOST_BYTES + 1):
-        if len(data) <= MOST_BYTES or data.endswith(b"\n"):
+    while data := file.readline(MAX_BYTES + 1):
+        if len(data) <= MAX_BYTES or data.endswith(b"\n"):
             yield data
             continue
         while data and not data.endswith(b"\n"):
-            data = file.readline(MOST_BYTES)
+            data = file.readline(MAX_BYTES)
         yield None
 
 
@@ -406,7 +406,7 @@ class Reader:
             by = tuple(_key(record, name, "says which lines are in order") for name in order.by)
             standing = Standing(order.name, int(order.strict), by)
             # Lines with equal standings share one object, which pickles them compactly.
-            if len(self._shared) >= MOST_SHARED:
+            if len(self._shared) >= MAX_SHARED:
                 self._shared.clear()
             standings.append((self._shared.setdefault(standing, standing), value))
         return tuple(standings)
@@ -479,7 +479,7 @@ def _parsed(data: bytes) -> dict[str, Json]:
         raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
     if not isinstance(record, dict):
         raise Unread("the line is no JSON object")
-    if data.count(b"[") + data.count(b"{") > MOST_NESTED and _is_deeper(record, MOST_NESTED):
+    if data.count(b"[") + data.count(b"{") > MAX_NESTED and _is_deeper(record, MAX_NESTED):
         raise Unread("the values of the line are nested too deep")
     return record
 

@@ -22,9 +22,9 @@ from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
-MOST_KEPT = 5_000
+MAX_KEPT = 5_000
 """The number of states whose steps are kept at a time."""
-MOST_EVENTS = 50_000
+MAX_EVENTS = 50_000
 """The number of events, by their fields, of which it is kept what may come in with them."""
 
 
@@ -194,7 +194,7 @@ class Mapped:
         """The steps from a state, by actions and choices; those that only events take left out."""
         known = self._kept.get(state)
         if known is None:
-            if len(self._kept) >= MOST_KEPT:
+            if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             known = self._kept[state] = self._expanded(state)
         return known
@@ -229,7 +229,7 @@ class Mapped:
         key = own.on.touched(state)
         known = own.kept.get(key)
         if known is None:
-            if len(own.kept) >= MOST_KEPT:
+            if len(own.kept) >= MAX_KEPT:
                 own.kept.clear()
             outcomes, refused = self._tried(own.action, state)
             known = own.kept[key] = (
@@ -297,7 +297,7 @@ class Mapped:
         key = group.reads(both)
         known = group.kept.get(key)
         if known is None:
-            if len(group.kept) >= MOST_KEPT:
+            if len(group.kept) >= MAX_KEPT:
                 group.kept.clear()
             known = group.kept[key] = self._evaluated(group, choices, both)
         return known
@@ -351,7 +351,7 @@ class Mapped:
         """The inputs that may come in with an event in some state, as far as its fields tell."""
         known = self._possible.get((event, values))
         if known is None:
-            if len(self._possible) >= MOST_EVENTS:
+            if len(self._possible) >= MAX_EVENTS:
                 self._possible.clear()
             known = self._possible[event, values] = tuple(
                 [number for number in self._inputs[event] if self._ever(number, values)]

@@ -26,15 +26,15 @@ from fencepost.checker.request import Unsupported
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import Choice
 
-MOST_KEPT = 100_000
+MAX_KEPT = 100_000
 """At most this many steps are kept with what they show."""
-MOST_WORDS = 512
+MAX_WORDS = 512
 """States share nothing, as those of the interpreter do: wider ones would fill the memory."""
-MOST_PLACES = 5_000
+MAX_PLACES = 5_000
 """At most this many places are kept with what events may bring in there."""
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 """At most this many events are kept, each with its values, with what they may bring in."""
-MOST_VALUES = 2_000
+MAX_VALUES = 2_000
 """At most this many values of a variable are kept decoded."""
 ASKING, WAITING = -1, -2
 """What an event may bring in beside answers, where requests may come in, and where one waits."""
@@ -120,8 +120,8 @@ class PackedMapping:
         passing = [copy for _, copy in made.kept]
         passing += [*made.chosen.values(), made.event, made.ahead]
         self.followed = Followed(made.model, made.own, called, passing, self.count)
-        if self.followed.rows.words > MOST_WORDS:
-            raise Unsupported(f"it does not keep states of more than {MOST_WORDS} words here")
+        if self.followed.rows.words > MAX_WORDS:
+            raise Unsupported(f"it does not keep states of more than {MAX_WORDS} words here")
         read = read_by_shown(recording.shows, self.count) or set()
         self._follower: Follower | None = None
         # By actions, what a row has between the action and the state, and what is read before.
@@ -160,7 +160,7 @@ class PackedMapping:
         ):
             value = known.get(data[start:end])
             if value is None:
-                if len(known) >= MOST_VALUES:
+                if len(known) >= MAX_VALUES:
                     known.clear()
                 value = self.followed.value(number, self.followed.words(data))
                 known[data[start:end]] = value
@@ -175,7 +175,7 @@ class PackedMapping:
         """A step of the model from a state, by its action, what a row has between this and the
         state behind the step, and what rules of events read of the state before it.
         """
-        if self._kept_steps >= MOST_KEPT:
+        if self._kept_steps >= MAX_KEPT:
             self._kept_steps = 0
             for known in self.steps:
                 known.clear()
@@ -216,7 +216,7 @@ class PackedMapping:
         key = event, values, asks, ahead
         known = self._entries.get(key)
         if known is None:
-            if len(self._entries) >= MOST_ENTRIES:
+            if len(self._entries) >= MAX_ENTRIES:
                 self._entries.clear()
             known = self._entries[key] = self._made(event, values, rules, asks, ahead)
         return known
@@ -253,7 +253,7 @@ class PackedMapping:
             key = event, field, value
             part = known.get(key)
             if part is None:
-                if len(known) >= MOST_KEPT:
+                if len(known) >= MAX_KEPT:
                     known.clear()
                 part = known[key] = self._part(event, field, value)
             parts.append(part)
@@ -443,7 +443,7 @@ class _PackedSearch(Search):
             one = known.get((head, kind)) or self._offers(head, asks)
             found += one.offers
             calls.append(one.calls)
-        if len(self.opened) >= MOST_PLACES:
+        if len(self.opened) >= MAX_PLACES:
             self.opened.clear()
         made = self.opened[place] = Opened(found, b"".join(calls), [None] * len(found), {})
         return made

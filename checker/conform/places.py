@@ -19,7 +19,7 @@ from fencepost.checker.conform.mapping import Mapped, Shown
 from fencepost.checker.conform.verdicts import Events
 from fencepost.spec.core.types import Value
 
-MOST_MEANINGS = 400_000
+MAX_MEANINGS = 400_000
 """So many ways in which names of one event may stand for values are tried: nine new names in a set,
 and as many values.
 """
@@ -232,9 +232,9 @@ class Places:
             return ((head.settled, head.bound),)
         if any(isinstance(read, Listed) for read in line.fields):
             ways = self.names.ways(line.fields, head.bound)
-            if ways > MOST_MEANINGS:
-                self.cuts.add(too_many_meanings(line.heading.name, MOST_MEANINGS))
-            if not 0 < ways <= MOST_MEANINGS:
+            if ways > MAX_MEANINGS:
+                self.cuts.add(too_many_meanings(line.heading.name, MAX_MEANINGS))
+            if not 0 < ways <= MAX_MEANINGS:
                 return ()
         found = self.names.values(line.fields, head.bound)
         return ((values, self._one(names)) for values, names in found)

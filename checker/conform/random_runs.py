@@ -17,7 +17,7 @@ from fencepost.checker.conform.answers import asked_fields, said
 from fencepost.checker.conform.cuts import Cut
 from fencepost.checker.conform.fields import in_line
 from fencepost.checker.conform.mapping import Mapped, Move, Shown
-from fencepost.checker.conform.verdicts import USUAL_AHEAD
+from fencepost.checker.conform.verdicts import DEFAULT_AHEAD
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.recording import (
     Event,
@@ -44,15 +44,15 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST_TRIED = 8
+MAX_TRIED = 8
 """How often the fields of an event that comes from outside are made up anew, where they do not
 fit.
 """
 PATIENCE = 12
 """The steps after which an event does not come any more that something was put in ahead of."""
-MOST_VALUES = 1024
+MAX_VALUES = 1024
 """A type of at most this many values is drawn from as a whole."""
-MOST_ELEMENTS = 3
+MAX_ELEMENTS = 3
 """The elements of a list that is made up."""
 FEW = 4
 """Of more integers the least that are not negative, up to this one, are drawn from."""
@@ -161,7 +161,7 @@ class Recorder:
             for one in event.fields:
                 self._named_by_lines(event, one)
         stated = recording.under_way
-        self._most_ahead = USUAL_AHEAD if stated is None else stated
+        self._most_ahead = DEFAULT_AHEAD if stated is None else stated
 
     def _named_by_lines(self, event: Event, one: EventField) -> None:
         """A field of an event may be the one that says from which source it is: then names of its
@@ -331,7 +331,7 @@ class Recorder:
             return False
         if early and self.mapped.under_way(run.state) > self._most_ahead:
             return False
-        for _ in range(MOST_TRIED):
+        for _ in range(MAX_TRIED):
             given = self._made_up(declared.event) if expected is None else expected.event.values
             if given is None or self.mapped.condition(number, given, run.state) is not True:
                 continue
@@ -364,7 +364,7 @@ class Recorder:
         messages = self.mapped.messages(asked.number, run.state)
         self._random.shuffle(messages)
         for message in messages:
-            for _ in range(MOST_TRIED):
+            for _ in range(MAX_TRIED):
                 given = self._answered(asked, message)
                 found = self.mapped.answered(asked.number, given, run.state)
                 states = [one for one in found if not isinstance(one, Cut)]
@@ -414,7 +414,7 @@ class Recorder:
                 inner = self._drawn(element) if self._random.random() < 0.5 else None
                 return () if inner is None else (inner,)
             case Several(element, unordered):
-                count = self._random.randint(0, MOST_ELEMENTS)
+                count = self._random.randint(0, MAX_ELEMENTS)
                 drawn = [self._drawn(element) for _ in range(count)]
                 found = tuple(cast("list[int]", [one for one in drawn if one is not None]))
                 return tuple(sorted(set(found))) if unordered else found
@@ -423,16 +423,16 @@ class Recorder:
 
     def _of_type(self, kind: Type) -> Value | None:
         match kind:
-            case Integer() if kind.high - kind.low >= MOST_VALUES:
+            case Integer() if kind.high - kind.low >= MAX_VALUES:
                 least = max(kind.low, min(0, kind.high))
                 return self._random.randint(least, min(kind.high, least + FEW))
-            case Record(fields=fields) if cardinality(kind) > MOST_VALUES:
+            case Record(fields=fields) if cardinality(kind) > MAX_VALUES:
                 parts = [self._of_type(one.type) for one in fields]
                 return None if None in parts else tuple(cast("list[Value]", parts))
-            case Option(element) if cardinality(kind) > MOST_VALUES:
+            case Option(element) if cardinality(kind) > MAX_VALUES:
                 inner = self._of_type(element) if self._random.random() < 0.5 else None
                 return () if inner is None else (inner,)
-            case Set(element) | Seq(element) if cardinality(kind) > MOST_VALUES:
+            case Set(element) | Seq(element) if cardinality(kind) > MAX_VALUES:
                 return ()
             case _:
                 every = tuple(values(kind))

@@ -33,8 +33,8 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.records import dataclass
 
-MOST_INSTEAD = 8
-MOST_LOOKED_AT = 2_000
+MAX_ALTERNATIVES = 8
+MAX_EXAMINED = 2_000
 
 Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
 """A product state: a state of the model, as the search keeps it, and a place; from which one it was
@@ -333,16 +333,16 @@ class Search:
         found: set[str] = set()
         events: set[tuple[Shown, Bound]] = set()
         there = (node for node in self.reached if node[1].cursors == end.cursors)
-        for _, (kept, place, _, _) in zip(range(MOST_LOOKED_AT), there, strict=False):
+        for _, (kept, place, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
             if place.waits >= 0:
                 waits = place.waits // self.sources
                 found.update(self.mapped.answers(waits, self._state(kept)))
             for shown in self._shown(kept):
                 events.update([(one, place.bound) for one in shown])
         found.update([self._told(*one) for one in events])
-        yield from sorted(found)[:MOST_INSTEAD]
-        if len(found) > MOST_INSTEAD:
-            yield f"{len(found) - MOST_INSTEAD} more"
+        yield from sorted(found)[:MAX_ALTERNATIVES]
+        if len(found) > MAX_ALTERNATIVES:
+            yield f"{len(found) - MAX_ALTERNATIVES} more"
 
     def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
         """What the steps from a state show."""

@@ -11,8 +11,8 @@ from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.records import dataclass
 
-USUAL_STATES = 100_000
-USUAL_AHEAD = 2
+DEFAULT_STATES = 100_000
+DEFAULT_AHEAD = 2
 
 Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
 Events: TypeAlias = tuple[tuple[int, Line], ...]
@@ -23,8 +23,8 @@ Events: TypeAlias = tuple[tuple[int, Line], ...]
 class Effort:
     """Bounds for the search for a run: product states, and messages in flight in the last layer."""
 
-    states: int = USUAL_STATES
-    ahead: int = USUAL_AHEAD
+    states: int = DEFAULT_STATES
+    ahead: int = DEFAULT_AHEAD
 
     def last_layer(self, recording: Recording) -> int:
         """The maximum of messages in flight in the last layer."""

@@ -31,7 +31,7 @@ CANDIDATES = 8
 """The number of requests from which a walk chooses the next one."""
 TRIES = 4
 """The number of attempts to find candidates before a walk ends."""
-MOST_RUNS = 200
+MAX_RUNS = 200
 """The number of histories spent on shortening one."""
 REPEATED = 0.15
 """The probability that a candidate repeats an earlier request of the same history: a duplicate, or
@@ -115,7 +115,7 @@ class Driver:
         while size:
             start = 0
             while start < len(best.requests):
-                if runs == MOST_RUNS or not going_on():
+                if runs == MAX_RUNS or not going_on():
                     return best
                 fewer = best.requests[:start] + best.requests[start + size :]
                 tried = self.replay(fewer)

@@ -32,7 +32,7 @@ from fencepost.spec.core.types import (
 
 FEW = 64
 """Of a type with at most this many values all are tried; of another, those that are mentioned."""
-MOST_TRIED = 20_000
+MAX_TRIED = 20_000
 """Requests that are tried for one message."""
 _NUMBER = re.compile(r"-?\d+")
 
@@ -134,7 +134,7 @@ def _numbers(said: str) -> list[int]:
 
 def _made(kind: Kind, numbers: Sequence[int]) -> Iterator[Request]:
     rows = [list(_candidates(one.type, numbers)) for one in kind.asked]
-    for given in islice(product(*rows), MOST_TRIED):
+    for given in islice(product(*rows), MAX_TRIED):
         yield Request(kind, given)
 
 

@@ -15,7 +15,7 @@ from fencepost.checker.conform.mapping import Mapped, Move
 from fencepost.checker.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 
-MOST_STATES = 20_000
+MAX_STATES = 20_000
 """At most this many pairs of a state and what is read of the lines are visited for one request."""
 Source: TypeAlias = tuple[int, str]
 """A source: the number of its declaration, and its name."""
@@ -52,7 +52,7 @@ class Possible:
         for state in self.states:
             key = state, request.kind.rule, request.given
             if key not in self._known:
-                if len(self._known) > MOST_STATES:
+                if len(self._known) > MAX_STATES:
                     self._known.clear()
                 self._known[key] = frozenset(self._predicted(state, request))
             found |= self._known[key]
@@ -88,8 +88,8 @@ class Possible:
                 found.add(node[0])
             for after in step.from_(node):
                 if after not in seen:
-                    if len(seen) >= MOST_STATES:
-                        self.cuts.add(Cut(f"more than {MOST_STATES:,} states are possible"))
+                    if len(seen) >= MAX_STATES:
+                        self.cuts.add(Cut(f"more than {MAX_STATES:,} states are possible"))
                         todo.clear()
                         break
                     seen.add(after)
@@ -113,7 +113,7 @@ class Possible:
     ) -> set[State]:
         """The states to which steps lead that show nothing, or (``showing``) anything."""
         seen, todo = set(states), list(states)
-        while todo and len(seen) < MOST_STATES:
+        while todo and len(seen) < MAX_STATES:
             expansion = self.mapped.expansion(todo.pop())
             cuts |= expansion.cuts
             for move in expansion.moves:
@@ -121,7 +121,7 @@ class Possible:
                     seen.add(move.state)
                     todo.append(move.state)
         if todo:
-            cuts.add(Cut(f"more than {MOST_STATES:,} states are possible"))
+            cuts.add(Cut(f"more than {MAX_STATES:,} states are possible"))
         return seen
 
 

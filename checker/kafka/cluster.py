@@ -27,8 +27,8 @@ GREETING = 10.0
 """Seconds for the first response of the first broker: a stopped process accepts connections, but
 does not answer.
 """
-_USUAL_PORT = 9092
-MOST_PORT = 65_535
+_DEFAULT_PORT = 9092
+MAX_PORT = 65_535
 
 
 class Unreachable(Exception):
@@ -40,7 +40,7 @@ def address(where: str) -> tuple[str, int]:
     host, colon, port = where.strip().rpartition(":")
     inner = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     named = colon and inner and (":" not in inner or inner != host)
-    if not named or not port.isdecimal() or int(port[:6]) > MOST_PORT:
+    if not named or not port.isdecimal() or int(port[:6]) > MAX_PORT:
         raise Unreachable(f"{where} is not HOST:PORT, nor [ADDRESS]:PORT")
     return inner, int(port)
 
@@ -52,7 +52,7 @@ def _someone_listens(bootstrap: Sequence[str]) -> None:
     reasons: list[str] = []
     for where in bootstrap:
         try:
-            endpoint = address(where) if ":" in where else (where.strip(), _USUAL_PORT)
+            endpoint = address(where) if ":" in where else (where.strip(), _DEFAULT_PORT)
             socket.create_connection(endpoint, GREETING).close()
         except Unreachable as why:
             reasons.append(str(why))

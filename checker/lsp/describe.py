@@ -8,7 +8,7 @@ from fencepost.spec.elaborate.ide.references import Declaration
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
-MOST_LINES = 12
+MAX_LINES = 12
 """Longer declarations are cut after this many lines."""
 
 
@@ -41,8 +41,8 @@ def heading(declaration: Declaration) -> str:
             )
         case _:
             lines = node.span.text.split("\n")
-            more = ["    …"] if len(lines) > MOST_LINES else []
-            return "\n".join([*lines[:MOST_LINES], *more])
+            more = ["    …"] if len(lines) > MAX_LINES else []
+            return "\n".join([*lines[:MAX_LINES], *more])
 
 
 def _joined(span: Span, end: int) -> str:

@@ -31,7 +31,7 @@ from fencepost.spec.text.source import Source, Span
 
 LONGEST = 20.0
 """The seconds after which a survey is given up."""
-MOST_FILES = 2_000
+MAX_FILES = 2_000
 """The number of specs in the open folders that are searched for uses of a name."""
 
 
@@ -255,7 +255,7 @@ class Desk:
     def specs(self) -> Iterator[tuple[Path, str]]:
         """The open texts and the specs of the open folders, with their content."""
         paths = [real(path) for folder in self.folders for path in specs_below(folder)]
-        for path in dict.fromkeys([*self.documents, *paths[:MOST_FILES]]):
+        for path in dict.fromkeys([*self.documents, *paths[:MAX_FILES]]):
             if path in self.documents:
                 yield path, self.documents[path].text
                 continue

@@ -17,7 +17,7 @@ from typing import Any
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.html import html
-from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.replayed import write_document
 from fencepost.checker.trace import itf
 from fencepost.spec.records import dataclass
@@ -110,7 +110,7 @@ class Runs:
         assert verdict.trace is not None
         document = itf.read(inputs.content(verdict.trace, inputs.Kind.TRACE), str(verdict.trace))
         if name.endswith(".html"):
-            if len(document.steps) > MOST_DRAWN:
+            if len(document.steps) > MAX_DRAWN:
                 message = f"the trace has {len(document.steps):,} states, too many to be drawn"
                 raise Rejected([Problem("F040", None, message)])
             content = html(document)

@@ -28,7 +28,7 @@ DELAY = 0.15
 """The seconds without a change after which a text is surveyed, unless a request needs it sooner."""
 REST = 1.5
 """The seconds without a change after which other specs are surveyed."""
-MOST_LOOKED_AT = 60
+MAX_EXAMINED = 60
 """The number of specs that are surveyed before they are requested."""
 
 Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
@@ -152,7 +152,7 @@ class Watch:
         shared = set(opened)
         for path in opened:
             shared |= (await self.desk.files(path)).keys()
-        others = [path for path, _ in list(self.desk.specs())[:MOST_LOOKED_AT]]
+        others = [path for path, _ in list(self.desk.specs())[:MAX_EXAMINED]]
         for common in (opened, shared):
             for path in others:
                 with suppress(Stale):

@@ -35,7 +35,7 @@ CHUNK = 2048
 """The number of states per call of machine code."""
 AT_ONCE = 1 << 14
 """The same for calls that follow steps."""
-LEAST_ROOM = 1 << 16
+MIN_ROOM = 1 << 16
 """The initial bytes for steps."""
 PLACE_BYTES = 4
 """The bytes of an entry of `StateGraph.places`."""
@@ -414,7 +414,7 @@ class _Room:
         self._moved = moved
         self._most = spare_addresses()
         self._error: BaseException | None = None
-        self._region = memory.take(LEAST_ROOM, self._most)
+        self._region = memory.take(MIN_ROOM, self._most)
         self._call: Any = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._more)
         address = ctypes.cast(self._call, ctypes.c_void_p).value
         assert address is not None
@@ -436,7 +436,7 @@ class _Room:
     def _more(self, _: int) -> None:
         old = self._region
         used = self._worker.get(Word.EDGE) - old.address
-        wanted = old.size + max(old.size // 2, LEAST_ROOM)
+        wanted = old.size + max(old.size // 2, MIN_ROOM)
         try:
             if wanted <= old.most:
                 self._region = self._memory.enlarge(old, wanted)

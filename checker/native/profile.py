@@ -25,7 +25,7 @@ from fencepost.spec.core.types import Value
 
 TIMED = 50_000
 """The number of states from which an action is timed, at most."""
-LEAST_TIMED = 20_000
+MIN_TIMED = 20_000
 """Smaller sets of states are repeated up to this number."""
 LONG_SECONDS = 0.2
 """Timing an action ends after so many seconds."""
@@ -119,7 +119,7 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
         return (0.0,) * actions
     # In random order, because time may suffice for the first ones only.
     np.random.default_rng(0).shuffle(states)
-    states = np.tile(states, (-(-LEAST_TIMED // len(states)), 1))
+    states = np.tile(states, (-(-MIN_TIMED // len(states)), 1))
     nothing = (ctypes.c_uint64 * 1)()
     try:
         worker.aim(ctypes.addressof(nothing), 0)

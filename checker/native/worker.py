@@ -48,7 +48,7 @@ WAIT_SECONDS = 0.05
 """The seconds between checks while a worker waits for another one."""
 SPARE_BLOCKS = 8
 """The number of blocks in transit beyond one for each other worker."""
-TABLES, LEAST_TABLES = 64, 8
+TABLES, MIN_TABLES = 64, 8
 """The number of tables of the visited set over all workers, and the minimum per worker."""
 
 
@@ -106,7 +106,7 @@ class Worker:
         self.dropped = Dropped(self._share, self.state_bytes)
         self.weights = Weights(self._share, memory)
 
-        tables = max(LEAST_TABLES, TABLES // owners)
+        tables = max(MIN_TABLES, TABLES // owners)
         self._visited: Visited | Compressed = Visited(
             code, memory, self._words, tables, self._share
         )

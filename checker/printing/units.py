@@ -7,8 +7,8 @@ import sys
 
 from fencepost.checker.resources import memory_bytes
 
-MOST_WORKERS = 256
-LEAST_MEMORY = 64 << 20
+MAX_WORKERS = 256
+MIN_MEMORY = 64 << 20
 """A search needs at least this much."""
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -37,8 +37,8 @@ def _of_free_memory(text: str, share: float) -> int:
 
 
 def _enough(text: str, size: int) -> int:
-    if size < LEAST_MEMORY:
-        raise ValueError(f'"{text}" is too little: it takes {LEAST_MEMORY >> 20}M to begin with')
+    if size < MIN_MEMORY:
+        raise ValueError(f'"{text}" is too little: it takes {MIN_MEMORY >> 20}M to begin with')
     return size
 
 

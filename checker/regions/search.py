@@ -28,7 +28,7 @@ from fencepost.spec.core.types import Bool, Integer, Nominal, Type, Value, value
 from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluate_constant
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST_RANGES = 8
+MAX_RANGES = 8
 """The maximal number of ranges for the possible values of a constant."""
 
 
@@ -299,8 +299,8 @@ class Notes:
 
 
 def _first_ranges(ranges: Iterator[tuple[int, int]]) -> tuple[Ranges, bool]:
-    """The first `MOST_RANGES` ranges, and whether there are no others."""
-    first = tuple(islice(ranges, MOST_RANGES))
+    """The first `MAX_RANGES` ranges, and whether there are no others."""
+    first = tuple(islice(ranges, MAX_RANGES))
     return first, next(ranges, None) is None
 
 

@@ -227,7 +227,7 @@ def searched_whole(result: CheckResult) -> bool:
     return going and all(finding.verdict in passable for finding in outcome.findings)
 
 
-MOST_SWITCHES = 8
+MAX_SWITCHES = 8
 """Maximum number of bool constants in a page that neither the check nor the user set."""
 
 
@@ -236,10 +236,10 @@ def _bounds(job: Job) -> Iterator[Remark]:
     assigned |= set(job.settings.overrides)
     constants = job.model.constants
     left = [c for c in constants if c.type == BOOL and c.path not in assigned]
-    rest = [c for c in constants if c not in left] if len(left) > MOST_SWITCHES else constants
+    rest = [c for c in constants if c not in left] if len(left) > MAX_SWITCHES else constants
     bounds = [f"{c.path} = {show(c.value, c.type)}" for c in constants]
     short = [f"{c.path} = {show(c.value, c.type)}" for c in rest]
-    if len(left) > MOST_SWITCHES:
+    if len(left) > MAX_SWITCHES:
         short.append(f"{len(left)} switches as declared")
     of_state = list(_bounds_of_state(job.model))
     if bounds + of_state:

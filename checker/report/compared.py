@@ -23,7 +23,7 @@ WHAT: dict[Kind, str] = {
     "loop": "what repeats for ever differs",
     "outcome": "the steps are the same, and what is said of their end differs",
 }
-MOST_REST = 20
+MAX_REST = 20
 """Maximum number of steps per side after the first difference."""
 GAP = 3
 
@@ -61,8 +61,8 @@ def write_difference(page: Page, names: tuple[str, str], difference: TraceDiffer
     if any(left):
         page.blank()
         page.line("  ", ("how each goes on", "title"))
-        _write_steps(page, difference, number, number + MOST_REST)
-        more = [max(0, n - MOST_REST) for n in left]
+        _write_steps(page, difference, number, number + MAX_REST)
+        more = [max(0, n - MAX_REST) for n in left]
         if any(more):
             _side_by_side(page, [f"and {plural(n, 'more step')}" if n else "" for n in more])
     page.blank()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fencepost import __version__
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.html import embedded, found, keys_dialog, page, step_data, steps
-from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.report.sequence import sequence
 from fencepost.checker.tools.exploration import NO_VALUE, Exploration
@@ -17,7 +17,7 @@ from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.steps import lifeline, lifelines
 from fencepost.spec.text.problem import printable
 
-MOST_OPTIONS = 500
+MAX_OPTIONS = 500
 """Maximum number of steps offered."""
 KEYS = (
     ("1 to 9", "take the step with this number"),
@@ -76,7 +76,7 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
     begun = bool(walk.path)
     trace = exploration.document() if begun else TraceDocument((), lifelines=lifelines(model))
     # A picture of a longer trace is slow and useless.
-    drawn = sequence(trace) if len(trace.steps) <= MOST_DRAWN else ""
+    drawn = sequence(trace) if len(trace.steps) <= MAX_DRAWN else ""
     wrong: list[Json] = [_text(problem) for problem, _ in exploration.wrong()]
     if (failure := exploration.failure()) is not None:
         wrong.append(_text(f"this step fails: {failure[0].message}"))
@@ -95,7 +95,7 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
         "data": step_data(trace),
         "options": _options(exploration),
         "nothing": exploration.nothing(),
-        "more": max(0, len(exploration.options) - MOST_OPTIONS),
+        "more": max(0, len(exploration.options) - MAX_OPTIONS),
         "watched": [
             {
                 "text": _text(watched.text),
@@ -121,7 +121,7 @@ def _options(exploration: Exploration) -> list[Json]:
             "bad": option.judgement.bad or option.failure is not None,
             "same": option.same,
         }
-        for number, option in enumerate(exploration.options[:MOST_OPTIONS], 1)
+        for number, option in enumerate(exploration.options[:MAX_OPTIONS], 1)
     ]
 
 

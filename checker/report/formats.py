@@ -8,7 +8,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.html import html, report_page
-from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.several import WHOLE, Detail, Report
 from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.run.settings import command_line
@@ -63,7 +63,7 @@ def _html(whole: Whole) -> str:
         finding = chosen.finding
         assert finding is not None
         assert finding.trace is not None
-        if len(finding.trace.steps) <= MOST_DRAWN:
+        if len(finding.trace.steps) <= MAX_DRAWN:
             why = causes(chosen.job.model, finding.trace, finding)
             remarks = [text for _, text, _ in whole.resumed]
             return html(result_document(chosen, finding, whole.version, why), remarks)

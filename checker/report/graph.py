@@ -19,7 +19,7 @@ from fencepost.spec.text.problem import printable
 
 NAMED = 60
 """DOT graphs with more states show numbers instead of values."""
-MOST_LABEL = 40
+MAX_LABEL = 40
 SPACE, LEVEL, RADIUS = 54, 92, 17
 """Distances between states and between levels, and the radius of a state, in pixels."""
 
@@ -74,7 +74,7 @@ def graph_dot(graph: JudgedGraph) -> str:
     ]
     for number, vertex in enumerate(graph.vertices):
         values = [f"{name} = {value}" for name, value in rows(graph, vertex)]
-        shown = [cut(line, MOST_LABEL) for line in values] if named else []
+        shown = [cut(line, MAX_LABEL) for line in values] if named else []
         notes = remarks(graph, vertex)
         looks = [
             f"label={quoted([str(number + 1), *shown, *(notes if named else [])])}",
@@ -98,7 +98,7 @@ def graph_dot(graph: JudgedGraph) -> str:
 def _edge(edge: Edge, named: bool) -> str:
     looks = [f"tooltip={quoted(edge.labels)}"]
     if named:
-        looks.append(f"label={quoted([cut(label, MOST_LABEL) for label in edge.labels])}")
+        looks.append(f"label={quoted([cut(label, MAX_LABEL) for label in edge.labels])}")
     if edge.judgement.bad:
         looks.append("color=red, penwidth=2")
     return f"  n{edge.source} -> n{edge.target} [{', '.join(looks)}];"

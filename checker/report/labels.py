@@ -6,9 +6,9 @@ from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Atom, Change, Group, ValueTree, text
 
-MOST_CHANGES = 4
+MAX_CHANGES = 4
 """Maximum number of changes per label; further ones are counted."""
-MOST_DRAWN = 2000
+MAX_DRAWN = 2000
 """Maximum number of states in a diagram; a larger one would be slow and useless."""
 TAKING = ("receive", "read")
 
@@ -65,9 +65,9 @@ def change_labels(document: TraceDocument, position: int, most: int | None = 60)
     ]
     if most is None:
         return texts
-    more = len(texts) - MOST_CHANGES
+    more = len(texts) - MAX_CHANGES
     if more > 0:
-        texts[MOST_CHANGES - 1 :] = [f"{more + 1} more changes"]
+        texts[MAX_CHANGES - 1 :] = [f"{more + 1} more changes"]
     return [cut(line, most) for line in texts]
 
 

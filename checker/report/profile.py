@@ -12,7 +12,7 @@ from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 
-MOST_GUARDS = 10
+MAX_GUARDS = 10
 """Maximum number of guards in the text report."""
 
 
@@ -36,7 +36,7 @@ def write_profile(page: Page, result: CheckResult) -> None:
     ]
     _table(page, "variable", "values", rows)
     guards: list[tuple[str, str, str]] = []
-    for number, count in _most(profile.refused)[:MOST_GUARDS]:
+    for number, count in _most(profile.refused)[:MAX_GUARDS]:
         guard = model.guards[number]
         here = guard.span.source.name == str(result.job.program.path)
         where = f"line {guard.span.line}" if here else place(guard.span)

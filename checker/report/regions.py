@@ -10,9 +10,9 @@ from fencepost.spec.core import types
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, values
 
-MOST_ROWS = 24
+MAX_ROWS = 24
 """Maximum number of regions shown; further ones are counted."""
-MOST_COLUMN = 40
+MAX_COLUMN = 40
 """The width of the column of values; longer texts are on a line of their own."""
 
 
@@ -47,13 +47,13 @@ def write_regions(page: Page, result: CheckResult) -> None:
     open_end = "; not every value was searched" if left else ""
     page.blank()
     page.line("  ", (f"{every} of {symbol.path}, in {sums}{open_end}", "title"))
-    shown = outcome.regions[:MOST_ROWS]
+    shown = outcome.regions[:MAX_ROWS]
     texts = [shown_ranges(region, symbol.type) for region in shown]
     verdicts = [found(result.job.model, region.outcome) for region in shown]
-    column = max((len(text) for text in texts if len(text) <= MOST_COLUMN), default=8)
+    column = max((len(text) for text in texts if len(text) <= MAX_COLUMN), default=8)
     width = max(len(verdict) for verdict in verdicts)
     for region, text, verdict in zip(shown, texts, verdicts, strict=True):
-        if len(text) > MOST_COLUMN:
+        if len(text) > MAX_COLUMN:
             page.words("    ", text, 4, by=", ")
             text = ""
         counts = region.outcome.statistics
@@ -63,8 +63,8 @@ def write_regions(page: Page, result: CheckResult) -> None:
         )
         example = "" if _size(region) == 1 else f", with {show(region.value, symbol.type)}"
         page.line(f"    {text:<{column}}  {verdict:<{width}}  ", (f"{figures}{example}", "dim"))
-    if len(outcome.regions) > MOST_ROWS:
-        more = plural(len(outcome.regions) - MOST_ROWS, "more region")
+    if len(outcome.regions) > MAX_ROWS:
+        more = plural(len(outcome.regions) - MAX_ROWS, "more region")
         page.line(f"    and {more} (--format json shows all)")
     page.blank()
 

@@ -18,7 +18,7 @@ from fencepost.checker.run.session import Refusal, SpecPlan
 from fencepost.checker.run.words import plural
 from fencepost.spec.records import dataclass
 
-MOST_SUMMED = 5
+MAX_SUMMED = 5
 """Maximum number of checks per list of a summary."""
 
 
@@ -147,7 +147,7 @@ def _write_summary(page: Page, whole: Whole) -> None:
 
 
 def _write_list(page: Page, title: str, rows: Iterator[tuple[CheckResult, str]]) -> None:
-    shown = [row for row, _ in zip(rows, range(MOST_SUMMED), strict=False)]
+    shown = [row for row, _ in zip(rows, range(MAX_SUMMED), strict=False)]
     if not shown:
         return
     page.blank()

@@ -21,7 +21,7 @@ UNCHECKED = "F049"
 """The code of the warning about specs without checks, which is an error under --strict."""
 ABOUT_USE = ("F0", "F85", "F864", "F87")
 """Prefixes of codes about files, options and tools, as opposed to specs."""
-MOST_WRONG = 4
+MAX_WRONG = 4
 """Maximum number of wrong counts in a message."""
 
 
@@ -212,7 +212,7 @@ def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
         for figure, wanted in job.check.counts:
             if figures[figure] != wanted:
                 wrong[f"expected {figure} == {wanted}, but found {figures[figure]}{where}"] = None
-    return "; ".join(list(wrong)[:MOST_WRONG]) or None
+    return "; ".join(list(wrong)[:MAX_WRONG]) or None
 
 
 def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:

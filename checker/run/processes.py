@@ -46,7 +46,7 @@ COLLECT_AFTER = 1_000_000
 models live on.
 """
 
-MOST_IN_TURN = 8
+MAX_SEQUENTIAL = 8
 """Maximum number of checks per process."""
 TURN_SECONDS = 1.0
 """A process that has used more processor time than this returns the checks it has not begun."""
@@ -130,7 +130,7 @@ class Crew:
         """Starts processes and handles messages; waits up to ``seconds`` for the first message."""
         while self._waiting and len(self._working) < self.count and not self._asked_to_end:
             count = len(self._waiting) // (4 * self.count)
-            jobs = self._waiting[: max(1, min(MOST_IN_TURN, count))]
+            jobs = self._waiting[: max(1, min(MAX_SEQUENTIAL, count))]
             del self._waiting[: len(jobs)]
             busy = {process.worker for process in self._working}
             worker = next(n for n in range(1, self.count + 1) if n not in busy)

@@ -20,7 +20,7 @@ from fencepost.spec.semantics.concrete import ConcreteDomain
 from fencepost.spec.semantics.fold import execute
 from fencepost.spec.semantics.python_codegen import Frame
 
-MOST_EXCHANGES = 5_040
+MAX_EXCHANGES = 5_040
 """Maximum number of permutations; models with more are searched in full (seven values)."""
 
 MIN_NOTED_PERMUTATIONS = 720
@@ -112,8 +112,8 @@ def why_in_full(request: Request) -> str | None:
         return "a profile is made of its states"
     if request.observer is not None or model.symbols:
         return "a constant is symbolic"
-    if exchanges > MOST_EXCHANGES:
-        return f"more than {MOST_EXCHANGES:,} exchanges would be tried for each state"
+    if exchanges > MAX_EXCHANGES:
+        return f"more than {MAX_EXCHANGES:,} exchanges would be tried for each state"
     return None
 
 

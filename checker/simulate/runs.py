@@ -12,8 +12,8 @@ Choosing: TypeAlias = Literal["actions", "steps", "rare"]
 those that were rarely enabled, and then one of its steps.
 """
 CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
-USUAL_DEPTH = 100
-USUAL_WEIGHT, MOST_WEIGHT = 16, 1024
+DEFAULT_DEPTH = 100
+DEFAULT_WEIGHT, MAX_WEIGHT = 16, 1024
 
 
 @dataclass(frozen=True, slots=True)

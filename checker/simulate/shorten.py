@@ -15,7 +15,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
 
-MOST_REPLAYED = 20_000
+MAX_REPLAYED = 20_000
 """Maximum number of replayed steps. Not a time, so results do not depend on the machine."""
 
 Step: TypeAlias = tuple[int, tuple[Choice, ...]]
@@ -24,7 +24,7 @@ Step: TypeAlias = tuple[int, tuple[Choice, ...]]
 
 @dataclass(slots=True)
 class _Budget:
-    left: int = MOST_REPLAYED
+    left: int = MAX_REPLAYED
 
 
 def shortened(

@@ -46,7 +46,7 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.runs import MOST_WEIGHT, Judged, Plan, Simulated
+from fencepost.checker.simulate.runs import MAX_WEIGHT, Judged, Plan, Simulated
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
@@ -418,7 +418,7 @@ def _rarer(weight: int, count: int, most: int) -> int:
     """The weight of an action that was enabled ``count`` times, if the maximum is ``most``."""
     if not weight:
         return 0
-    return max(1, min(MOST_WEIGHT, weight * most // (count + 1)))
+    return max(1, min(MAX_WEIGHT, weight * most // (count + 1)))
 
 
 def merge_sketches(first: bytes, second: bytes) -> bytes:

@@ -29,7 +29,7 @@ CAUSE = re.compile(
     r"(?:^|Caused by: |\"main\" )"
     r"([\w.]+(?:Error|Exception|Incomplete|Missing|Lost|Broken|Damaged|Full)): (.+)"
 )
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 HERE = sys.executable
 SHIP = "where only fencepost itself is missing, --ship-package brings it"
 WRONG_PYTHON = (
@@ -83,7 +83,7 @@ def gave_up(failed: Failed) -> Rejected:
     """
     damaged = re.search(r"Damaged: (.+)", failed.text)
     if damaged is not None:
-        return identity.unusable("the checkpoint", damaged[1][:MOST_CHARACTERS])
+        return identity.unusable("the checkpoint", damaged[1][:MAX_CHARACTERS])
     for pattern, message, *notes in WRONG_PYTHON:
         match = re.search(pattern, failed.text)
         if match is not None:
@@ -106,8 +106,8 @@ def reason(text: str) -> str:
     lines = [line for line in lines if line and not line.startswith(("at ", "... "))]
     causes = [match for line in lines if (match := CAUSE.search(line))]
     if not causes:
-        return (lines or ["no reason is known"])[-1][:MOST_CHARACTERS]
+        return (lines or ["no reason is known"])[-1][:MAX_CHARACTERS]
     # An exception of this package is nested within Spark's own ones.
     ours = [match for match in causes if match[1].startswith("fencepost.")]
     kind, cause = (ours or causes)[-1].groups()
-    return f"{kind.rpartition('.')[2]}: {cause}"[:MOST_CHARACTERS]
+    return f"{kind.rpartition('.')[2]}: {cause}"[:MAX_CHARACTERS]

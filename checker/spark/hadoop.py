@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 T = TypeVar("T")
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 
 
 class Refused(Exception):
@@ -46,7 +46,7 @@ class Folder:
 
         def read() -> bytes:
             path = self._child(name)
-            if self._system.getFileStatus(path).getLen() > MOST_BYTES:
+            if self._system.getFileStatus(path).getLen() > MAX_BYTES:
                 raise Refused(f"{name} is too large")
             stream = self._system.open(path)
             try:

@@ -55,7 +55,7 @@ States: TypeAlias = tuple[Kind, int, bytes]
 """Packed states of one kind and level, of any owner."""
 
 LOOK_SECONDS = 0.1
-LEAST_PATIENCE_SECONDS = 3.0
+MIN_PATIENCE_SECONDS = 3.0
 PATIENCE = 2.0
 """A task waits for its executor for this multiple of the last level's duration."""
 ATTEMPTS = 4
@@ -297,7 +297,7 @@ class Levels:
         together = self._spark.union([*before, successors])
         merge = partial(tasks.merge, self._shipped, order, self._accounts)
         kept_blocks = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
-        blocks.be_patient(self._spark, max(LEAST_PATIENCE_SECONDS, PATIENCE * self._seconds))
+        blocks.be_patient(self._spark, max(MIN_PATIENCE_SECONDS, PATIENCE * self._seconds))
         began = time.monotonic()
         try:
             self._job(lambda: blocks.count(kept_blocks))

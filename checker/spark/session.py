@@ -29,7 +29,7 @@ from fencepost.checker.spark.failures import reason, unusable
 SHIPPED = ("spec", "checker")
 """The source folders that tasks import from. Executors must have llvmlite."""
 
-LEAST_JAVA = 17
+MIN_JAVA = 17
 GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 WANTED = {
     "spark.ui.enabled": "false",
@@ -62,7 +62,7 @@ TASKS = "spark.fencepost.tasks"
 """The setting for the maximum number of tasks per stage."""
 FILES = "spark.fencepost.files"
 """The setting for exchanging successors in files."""
-MOST_OWNERS = 128
+MAX_OWNERS = 128
 """The default maximum number of tables per task: each consists of up to hundreds of memory-mapped
 files, whose number the system limits.
 """
@@ -82,7 +82,7 @@ def obstacle() -> str | None:
     java = shutil.which("java") if not home else shutil.which("java", path=f"{home}/bin")
     if java is None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java here"
-        return f"it needs Java {LEAST_JAVA} or later, and {where}; {GET_JAVA}"
+        return f"it needs Java {MIN_JAVA} or later, and {where}; {GET_JAVA}"
     try:
         output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
@@ -92,9 +92,9 @@ def obstacle() -> str | None:
     version = re.search(r'version "(?:1\.)?(\d+)', output)
     if version is None:
         first = output.strip().partition("\n")[0]
-        return f'it needs Java {LEAST_JAVA} or later, and {java} says "{first[:100]}"; {GET_JAVA}'
-    if int(version[1]) < LEAST_JAVA:
-        return f"it needs Java {LEAST_JAVA} or later, and {java} is Java {version[1]}; {GET_JAVA}"
+        return f'it needs Java {MIN_JAVA} or later, and {java} says "{first[:100]}"; {GET_JAVA}'
+    if int(version[1]) < MIN_JAVA:
+        return f"it needs Java {MIN_JAVA} or later, and {java} is Java {version[1]}; {GET_JAVA}"
     return None
 
 
@@ -126,7 +126,7 @@ def tasks(spark: SparkContext, partitions: int) -> int:
         return min(partitions, int(wanted))
     if not _here(conf):
         return partitions
-    return min(partitions, max(parallelism(spark), -(-partitions // MOST_OWNERS)))
+    return min(partitions, max(parallelism(spark), -(-partitions // MAX_OWNERS)))
 
 
 def together(spark: SparkContext) -> bool:

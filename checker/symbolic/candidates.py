@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 MOST = 3_000
 """Maximum number of candidates."""
-MOST_NUMBERS = 6
+MAX_NUMBERS = 6
 """Maximum number of constants per type to compare with."""
-WALKS, MOST_STEPS = 16, 24
+WALKS, MAX_STEPS = 16, 24
 """Number and length of the random walks that refute guesses."""
-MOST_TRIED = 1_000
+MAX_TRIED = 1_000
 """Maximum number of successors of a state from which a walk chooses."""
-MOST_KEYS = 16
+MAX_KEYS = 16
 """Families with more members are skipped."""
 
 
@@ -79,7 +79,7 @@ def candidates(model: Model) -> tuple[LemmaGuess, ...]:
     """The guesses for a model, in a deterministic order."""
     slot = model.slots
     families = [v.type.key for v in model.variables if isinstance(v.type, Map)]
-    keys = [key for key in dict.fromkeys(families) if cardinality(key) <= MOST_KEYS]
+    keys = [key for key in dict.fromkeys(families) if cardinality(key) <= MAX_KEYS]
     scalars = [
         scalar
         for index, variable in enumerate(model.variables)
@@ -124,12 +124,12 @@ def plausible(
 def _met(runner: Runner) -> Iterator[State]:
     """States on random walks; deterministic."""
     chance = Random(0)
-    first = [step.state for step in islice(runner.initial(), MOST_STEPS) if step.state is not None]
+    first = [step.state for step in islice(runner.initial(), MAX_STEPS) if step.state is not None]
     for _ in range(WALKS if first else 0):
         state = chance.choice(first)
         yield state
-        for _ in range(MOST_STEPS):
-            tried = islice(runner.successors(state), MOST_TRIED)
+        for _ in range(MAX_STEPS):
+            tried = islice(runner.successors(state), MAX_TRIED)
             after = [step.state for step in tried if step.state is not None]
             if not after:
                 break
@@ -167,7 +167,7 @@ def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Scalar]:
                 yield from _places(f"{text}.{field.name}", part, key)
         case Option():
             yield _Scalar(f"({text} != none)", ir.IsSome(expr), key)
-        case Set(element, None) if cardinality(element) <= MOST_KEYS:
+        case Set(element, None) if cardinality(element) <= MAX_KEYS:
             for value in values(element):
                 member = ir.Contains(expr, ir.Literal(element, value))
                 yield _Scalar(f"({show(value, element)} in {text})", member, key)
@@ -190,7 +190,7 @@ def _numbers(model: Model) -> dict[Type, list[int]]:
                 by_type.setdefault(kind, set()).add(node.value)
     for kind in list(by_type):
         by_type[kind] |= {0}
-    nearest = {k: sorted(v, key=lambda n: (abs(n), n))[:MOST_NUMBERS] for k, v in by_type.items()}
+    nearest = {k: sorted(v, key=lambda n: (abs(n), n))[:MAX_NUMBERS] for k, v in by_type.items()}
     return {kind: sorted(each) for kind, each in nearest.items()}
 
 

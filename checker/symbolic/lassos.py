@@ -16,7 +16,7 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.checker.temporal.lasso import Logic, holds
 from fencepost.checker.temporal.seen import unchanged
-from fencepost.checker.temporal.units import MOST_UNITS, Unit, most_units, units_of
+from fencepost.checker.temporal.units import MAX_UNITS, Unit, most_units, units_of
 from fencepost.spec.core.formulas import predicates
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.records import dataclass
@@ -59,8 +59,8 @@ class Lassos:
         model = self.formulas.model
         for number, action in enumerate(model.actions):
             if action.fairness is not None:
-                if most_units(model, number) > MOST_UNITS:
-                    many = f"`each` may have more than {MOST_UNITS:,} units"
+                if most_units(model, number) > MAX_UNITS:
+                    many = f"`each` may have more than {MAX_UNITS:,} units"
                     raise Unsupported(many, action.span)
                 for unit, choices in units_of(model, number):
                     self._units.setdefault(unit, []).append(choices)

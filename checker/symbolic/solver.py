@@ -16,7 +16,7 @@ import z3
 
 from fencepost.checker.symbolic.terms import Truth
 
-MOST_BYTES = 2 << 30
+MAX_BYTES = 2 << 30
 """Default memory limit of the solver."""
 WAIT_SECONDS = 0.2
 """Interval between calls of ``waiting`` during a long query, in seconds."""
@@ -47,7 +47,7 @@ class Solver:
         record: bool = False,
         waiting: Callable[[], None] = lambda: None,
     ) -> None:
-        z3.set_param("memory_max_size", (bytes or MOST_BYTES) >> 20)
+        z3.set_param("memory_max_size", (bytes or MAX_BYTES) >> 20)
         self._solver = z3.SolverFor("QF_BV")
         # Python handles signals; see `_check`.
         self._solver.set("ctrl_c", False)

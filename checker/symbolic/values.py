@@ -47,7 +47,7 @@ from fencepost.spec.records import dataclass
 Tree: TypeAlias = Any
 """A structure of leaves, see above."""
 
-MOST_ELEMENTS = 4_096
+MAX_ELEMENTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class V:
 @cache
 def all_values(kind: Type) -> tuple[Value, ...]:
     """Every value of a type, ascending."""
-    if cardinality(kind) > MOST_ELEMENTS:
+    if cardinality(kind) > MAX_ELEMENTS:
         raise Unsupported("it does not go through so many values of a type")
     return tuple(values(kind))
 

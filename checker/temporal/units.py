@@ -18,7 +18,7 @@ from fencepost.spec.core.types import State, Type, Value, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
-MOST_UNITS = 4_096
+MAX_UNITS = 4_096
 """Engines that number the units of an action in advance refuse actions with more."""
 
 

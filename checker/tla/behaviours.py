@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
+from fencepost.checker.temporal.units import MAX_UNITS, chosen_type, first_choices, most_units
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.scope import Scope
 from fencepost.checker.tla.simplify import call, conjoined, either, implied, opposite
@@ -22,7 +22,7 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
 
-MOST_STRONG = 24
+MAX_STRONG = 24
 """TLC considers two cases for each strongly fair unit. If there are more cases than it can count,
 it treats the property as a tautology.
 """
@@ -81,16 +81,16 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
         picks = first_choices(model, number)
         if any(has_ghost(chosen_type(pick)) for pick in picks):
             raise NotExported("`each` of messages with ghost fields", action.span)
-        if most_units(model, number) > MOST_UNITS:
-            raise NotExported(f"`each` with more than {MOST_UNITS:,} units", action.span)
+        if most_units(model, number) > MAX_UNITS:
+            raise NotExported(f"`each` with more than {MAX_UNITS:,} units", action.span)
     strong = [
         n
         for n, fair_action in enumerate(model.actions)
         if fair_action.fairness and fair_action.fairness.strong
     ]
-    if sum(most_units(model, number) for number in strong) > MOST_STRONG:
+    if sum(most_units(model, number) for number in strong) > MAX_STRONG:
         span = model.actions[strong[-1]].span
-        raise NotExported(f"more than {MOST_STRONG} strongly fair units", span)
+        raise NotExported(f"more than {MAX_STRONG} strongly fair units", span)
     for prop in model.properties:
         if prop.kind.bounds_search:
             raise NotExported("what holds of behaviours within a constraint", prop.span)

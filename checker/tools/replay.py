@@ -22,7 +22,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
 from fencepost.spec.text.problem import suggestion
 
-MOST_STATES = 1000
+MAX_STATES = 1000
 """Maximum number of candidate states per step."""
 
 
@@ -180,7 +180,7 @@ class _Replay:
             if [canonical(encode(state[n], v.type)) for n, v in numbers] == wanted
         ]
         if matching:
-            return matching[:MOST_STATES]
+            return matching[:MAX_STATES]
         if not states:
             return Misfit(position, "there is no initial state")
         nearest = min(
@@ -234,7 +234,7 @@ class _Replay:
         ways: list[tuple[State, ...]] = [(state,) for state in levels[0]]
         for states in levels[1:]:
             longer = ((*way, state) for way in ways for state in states if self.leads(way, state))
-            ways = list(islice(longer, MOST_STATES))
+            ways = list(islice(longer, MAX_STATES))
         last = len(levels) - 1
         for way in ways:
             if loop == last:

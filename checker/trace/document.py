@@ -18,7 +18,7 @@ SYSTEM = "system"
 """The lifeline of actions outside any role."""
 
 INITIAL = "initial state"
-MOST_READ = 8
+MAX_READ = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class TraceDocument:
     def read_there(self) -> Mapping[str, ValueTree]:
         """The property's variables in the last state; empty if there are too many to be helpful."""
         last = self.steps[-1].state if self.steps else None
-        if last is None or len(self.reads) > MOST_READ:
+        if last is None or len(self.reads) > MAX_READ:
             return {}
         return {name: last[name] for name in self.reads if name in last}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
-MOST_LINES = 80
+MAX_LINES = 80
 """Longer declarations are truncated."""
 
 
@@ -32,7 +32,7 @@ def declaration(span: Span) -> Excerpt:
     lines = [source.line(number) for number in range(first, last + 1)]
     indent = _indent(lines[0])
     kept = len(lines)
-    for number in range(last + 1, min(total, first + MOST_LINES) + 1):
+    for number in range(last + 1, min(total, first + MAX_LINES) + 1):
         line = source.line(number)
         if (
             line.strip()
@@ -50,7 +50,7 @@ def declaration(span: Span) -> Excerpt:
 def part(span: Span) -> Excerpt:
     """The text of ``span``."""
     line, column = span.source.position(span.start)
-    lines = span.text.split("\n")[:MOST_LINES]
+    lines = span.text.split("\n")[:MAX_LINES]
     rest = [text[column - 1 :] if not text[: column - 1].strip() else text for text in lines[1:]]
     return Excerpt(str(span), line, "\n".join([lines[0], *rest]))
 

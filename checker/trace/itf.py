@@ -24,8 +24,8 @@ KINDS = get_args(ExchangeKind)
 Owner = TypeVar("Owner")
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
-MOST_BYTES = inputs.Kind.TRACE.max_bytes
-MOST_STATES = 100_000
+MAX_BYTES = inputs.Kind.TRACE.max_bytes
+MAX_STATES = 100_000
 
 
 # ---------------------------------------------------------------- reading
@@ -122,14 +122,14 @@ def _reading(values: Values, meta: Mapping[str, Json], position: int) -> Reading
 
 def _root(data: bytes, name: str) -> Mapping[str, Json]:
     """The top-level object, which has a list of states. Raises `Rejected`."""
-    if len(data) > MOST_BYTES:
-        raise refused(name, f"has {len(data):,} bytes; at most {MOST_BYTES:,} are read")
+    if len(data) > MAX_BYTES:
+        raise refused(name, f"has {len(data):,} bytes; at most {MAX_BYTES:,} are read")
     root = _object(_parsed(data, name), name, "the file")
     states = root.get("states")
     if not isinstance(states, list):
         raise refused(name, 'is not an ITF trace: it has no list of "states"')
-    if len(states) > MOST_STATES:
-        raise refused(name, f"has {len(states):,} states; at most {MOST_STATES:,} are read")
+    if len(states) > MAX_STATES:
+        raise refused(name, f"has {len(states):,} states; at most {MAX_STATES:,} are read")
     return root
 
 

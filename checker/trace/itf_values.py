@@ -20,7 +20,7 @@ from fencepost.spec.core.types import Bag, Seq, Set
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 BIGINT = re.compile(r"-?[0-9]{1,400}")
 
 
@@ -79,8 +79,8 @@ class Values:
 
     def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
         """The tree of a value; ``kind`` is its type in the file."""
-        if depth > MOST_DEPTH:
-            raise refused(self.name, f"holds a value nested deeper than {MOST_DEPTH}")
+        if depth > MAX_DEPTH:
+            raise refused(self.name, f"holds a value nested deeper than {MAX_DEPTH}")
         match value:
             case None:
                 return Atom("none")

@@ -200,7 +200,7 @@ def _short(value: ValueTree) -> str:
     return whole
 
 
-MOST_FAIR = 12
+MAX_FAIR = 12
 
 
 def write_fair(page: Page, document: TraceDocument) -> None:
@@ -209,10 +209,10 @@ def write_fair(page: Page, document: TraceDocument) -> None:
         return
     page.blank()
     page.line("  ", ("why that is fair", "title"))
-    column = max(cells(name) for name, _ in document.fair[:MOST_FAIR])
-    for name, why in document.fair[:MOST_FAIR]:
+    column = max(cells(name) for name, _ in document.fair[:MAX_FAIR])
+    for name, why in document.fair[:MAX_FAIR]:
         page.words(f"    {padded(name, column)}  ", why, column + 6)
-    more = len(document.fair) - MOST_FAIR
+    more = len(document.fair) - MAX_FAIR
     if more > 0:
         page.line(f"    and {more} more")
 

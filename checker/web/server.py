@@ -24,7 +24,7 @@ from fencepost.checker.web.words import Desk, Malformed
 from fencepost.spec.records import dataclass
 
 ADDRESS = "127.0.0.1"
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """A request consists of a command and an expression."""
 Resource = OneOf["page", "trace", "do"]
 RESOURCES: dict[Resource, tuple[str, str]] = {
@@ -209,7 +209,7 @@ class Gate:
             return HTTPStatus.LENGTH_REQUIRED
         if not (length.isascii() and length.isdigit() and len(length) < 9):
             return HTTPStatus.BAD_REQUEST
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if int(length) > MOST_BYTES else None
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if int(length) > MAX_BYTES else None
 
 
 def _only(headers: Message, name: str) -> str | None:

@@ -17,9 +17,9 @@ from fencepost.checker.tools.exploration import Exploration, Stopped
 from fencepost.checker.trace.itf import dumps
 from fencepost.spec.text.problem import Rejected
 
-MOST_TEXT = 10_000
+MAX_TEXT = 10_000
 """Maximum number of characters of an expression."""
-MOST_WATCHED = 50
+MAX_WATCHED = 50
 MOVED = "the walk has moved on in another window"
 
 
@@ -103,8 +103,8 @@ class Desk:
         return self._exploration.sought(destination)
 
     def _watch(self, request: dict[str, Json]) -> str:
-        if len(self._exploration.watched) >= MOST_WATCHED:
-            return f"at most {MOST_WATCHED} expressions are watched"
+        if len(self._exploration.watched) >= MAX_WATCHED:
+            return f"at most {MAX_WATCHED} expressions are watched"
         self._exploration.watch(_words(request))
         return ""
 
@@ -137,6 +137,6 @@ def _number(request: dict[str, Json], name: str) -> int:
 def _words(request: dict[str, Json]) -> str:
     """Reads an expression as one line."""
     value = request.get("text")
-    if not isinstance(value, str) or len(value) > MOST_TEXT:
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise Malformed
     return " ".join(value.split())

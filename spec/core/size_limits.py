@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, bits, cardinality, components
 
-MOST_CAPACITY = 65_535
+MAX_CAPACITY = 65_535
 """Maximum capacity of a collection or channel."""
 
-MOST_KEYS = 4_096
+MAX_KEYS = 4_096
 """Maximum number of keys of a map, and of processes of a role."""
 
-MOST_PARTS = 4_096
+MAX_PARTS = 4_096
 """Maximum number of types in a type expression, written out (see `parts`)."""
 
-MOST_ITERATED = 1 << 20
+MAX_ITERATED = 1 << 20
 """Maximum number of values of a type that can be iterated over or chosen from."""
 
-MOST_EXPANDED = 40_000
+MAX_EXPANDED = 40_000
 """Maximum number of statements and expressions of a model with all calls expanded."""
 
-MOST_NESTED = 100
+MAX_NESTED = 100
 """Maximum nesting of statements and expressions, including those of expanded calls."""
 
 DEEPEST = 150
 """Maximum nesting of core nodes: engines traverse them recursively."""
 
-MOST_EFFORT = 1_000_000
+MAX_EFFORT = 1_000_000
 """Maximum number of operations to evaluate a constant."""
 
-MOST_INSTANCES = 1_000
+MAX_INSTANCES = 1_000
 """Maximum number of instances of a formula, one per choice of values."""
 
 WIDEST_STATE = 1 << 16

@@ -23,7 +23,7 @@ Code: TypeAlias = Callable[[Frame], Any]
 leave a block. The core is typed, so that Python types would repeat what it already ensures.
 """
 
-MOST_INLINED = 120
+MAX_INLINED = 120
 """The maximal length of an expression that is inlined into its context."""
 _PART = re.compile(r"\bx(\d+)\b")
 
@@ -72,7 +72,7 @@ class Stage:
             parts.append(value)
         whole = text.format(*holes)
         code = _maker(whole, len(parts), ())(*parts)
-        if len(whole) <= MOST_INLINED:
+        if len(whole) <= MAX_INLINED:
             self._inlined[code] = f"({whole})", parts
         return code
 

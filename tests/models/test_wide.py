@@ -17,7 +17,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.native.visited.plan import Plan, chosen
 from fencepost.checker.request import Limits, Request
 
-MOST_STATES = 400_000
+MAX_STATES = 400_000
 """Compression begins with at most this many states."""
 # The number of words of a state, and whether states have enough in common.
 WIDE = [
@@ -55,7 +55,7 @@ def test_states_are_compressed(
     monkeypatch.setattr(worker, "chosen", choice)
     (check,) = (check for check in checks(ROOT / f"models/{path}.fence") if check.name == name)
     model = check.run().model
-    limits = Limits(max_states=MOST_STATES, workers=1)
+    limits = Limits(max_states=MAX_STATES, workers=1)
     Local("quick").run(Request(model, frozenset(), deadlock=False, limits=limits))
     ((wide, states, tree),) = choices
     assert (wide, tree) == (words, compressed)

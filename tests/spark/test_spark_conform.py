@@ -76,7 +76,7 @@ def test_lines_that_spark_skips_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Hadoop skips lines beyond a limit, and Spark the rest of a broken file."""
-    monkeypatch.setattr(files, "MOST_HELD", 1 << 12)
+    monkeypatch.setattr(files, "MAX_HELD", 1 << 12)
     folder = folder_with(tmp_path)
     whole = TEXT.encode()
     long = whole + b"x" * 5000 + b"\n" + whole

@@ -32,7 +32,7 @@ from fencepost.spec.core.types import (
     has_ghost,
 )
 
-MOST_GONE_THROUGH = 16
+MAX_TRAVERSED = 16
 """Types with more values are not gone through."""
 
 
@@ -55,7 +55,7 @@ class Domain:
         return Readable(name, self.kind, self.ghost)
 
 
-def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUGH) -> Domain:
+def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -> Domain:
     """Something to go through; ``ordered``: where ghosts in a bag would tell its order."""
     draw = scope.world.drawing
     return draw.weighted(
@@ -209,7 +209,7 @@ def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text 
 
 def _whole(scope: Scope, kind: Set | Seq | Bag) -> Text | None:
     """The name of a type, as the set of its values."""
-    if not isinstance(kind, Set) or size(kind.element) > MOST_GONE_THROUGH:
+    if not isinstance(kind, Set) or size(kind.element) > MAX_TRAVERSED:
         return None
     if kind.capacity is not None and kind.capacity < size(kind.element):
         return None
@@ -264,7 +264,7 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     if isinstance(kind, Bag) and not told:
         return None
     draw = scope.world.drawing
-    limit = MOST_GONE_THROUGH
+    limit = MAX_TRAVERSED
     if kind.capacity is not None and not scope.world.risky():
         limit = kind.capacity
     if limit < 2:

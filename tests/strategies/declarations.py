@@ -34,7 +34,7 @@ from fencepost.spec.core.types import (
     has_ghost,
 )
 
-MOST_INITIAL = 40
+MAX_INITIAL = 40
 """About so many initial states at most."""
 
 
@@ -131,13 +131,13 @@ class Declarations:
         head = f"{'ghost ' if ghost else ''}var {name}: {self.world.kinds.text(kind)}"
         processes = size(role.index) if role and role.index else 1
         count = size(kind) ** processes
-        if draw.chance(12) and self.initial * count <= MOST_INITIAL and _nameable(kind):
+        if draw.chance(12) and self.initial * count <= MAX_INITIAL and _nameable(kind):
             self.initial *= count
             lines.append(f"{head} = any")
         elif (
             not has_ghost(kind)
             and draw.chance(60 if self.among else 12)
-            and self.initial * count <= MOST_INITIAL
+            and self.initial * count <= MAX_INITIAL
         ):
             self.initial *= count
             lines.append(f"{head} in {self._among(scope, name, kind)}")

@@ -81,7 +81,7 @@ def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
             return code
 
         patch.setattr(worker, "Compressed", Canary)
-        patch.setattr(plan, "MOST_PAIRS", 1000.0)
+        patch.setattr(plan, "MAX_PAIRS", 1000.0)
         patch.setattr(states, "COMPRESSED_FROM", compressed_from)
         for name in ("kept", "quick"):
             patch.setattr(SetCompilation, name, precompiled)

@@ -34,7 +34,7 @@ Place: TypeAlias = tuple[int, int]
 
 ROOM = 1 << 19
 """Words for the notes of one call."""
-MOST_NOTES = 20_000
+MAX_NOTES = 20_000
 """Limit of notes: a random state may have millions of successors."""
 HEAD = 3
 """Words of a note before its states: the kind of call, and two numbers."""
@@ -136,7 +136,7 @@ class NativeSteps:
     @property
     def most_notes(self) -> int:
         """The maximal number of notes of one call, limited by memory and by time."""
-        return min(ROOM // (HEAD + 2 * self.words), MOST_NOTES)
+        return min(ROOM // (HEAD + 2 * self.words), MAX_NOTES)
 
     @property
     def fault(self) -> Fault | None:

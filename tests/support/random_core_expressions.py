@@ -40,7 +40,7 @@ Collection: TypeAlias = Set | Seq | Bag
 
 MARKS = 70
 """More than a word has bits."""
-MOST_LOOPED = 300
+MAX_LOOPED = 300
 """Loops go through collections of at most so many elements."""
 
 
@@ -272,7 +272,7 @@ class Cores(Scope):
         inner = [kind for kind in kinds if isinstance(kind, Set | Seq | Bag)]
         if inner and random.random() < 0.75:
             kind = random.choice(inner)
-            return self.expression(kind, depth - 1) if most(kind) <= MOST_LOOPED else None
+            return self.expression(kind, depth - 1) if most(kind) <= MAX_LOOPED else None
         return self._domain(random.choice(kinds), depth)
 
     def _domain(self, element: Type, depth: int) -> ir.Expr:

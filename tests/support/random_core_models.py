@@ -19,7 +19,7 @@ from fencepost.spec.core.types import Bool, Int, Map, Record, Seq, Set, Type
 from fencepost.spec.core.verify_model import problems
 
 GUARDS = 6
-MOST_CHOSEN = 9
+MAX_CHOSEN = 9
 """A choice is made among at most so many elements."""
 
 
@@ -200,7 +200,7 @@ class _Grower:
         """A collection with few elements."""
         random, cores = self.random, self.cores
         kinds = [
-            kind for kind in self.kinds if isinstance(kind, Set | Seq) and most(kind) <= MOST_CHOSEN
+            kind for kind in self.kinds if isinstance(kind, Set | Seq) and most(kind) <= MAX_CHOSEN
         ]
         if kinds and random.random() < 0.5:
             return cores.expression(random.choice(kinds), 2)

@@ -32,7 +32,7 @@ from fencepost.spec.core.types import (
     values,
 )
 
-MOST_BITS = 4_000
+MAX_BITS = 4_000
 """Types are drawn again until they take no more than this."""
 
 
@@ -92,10 +92,10 @@ class Types:
         self.count = 0
 
     def any(self) -> Type:
-        """A type that takes at most `MOST_BITS` bits."""
+        """A type that takes at most `MAX_BITS` bits."""
         while True:
             kind = self._type(self.random.randint(0, 3))
-            if bits(kind) <= MOST_BITS:
+            if bits(kind) <= MAX_BITS:
                 return kind
 
     def name(self, stem: str) -> str:

@@ -282,7 +282,7 @@ def compressed_from(states: int) -> Generator[None]:
     with (
         mock.patch.object(levels, "SAMPLE", states),
         mock.patch.object(levels, "WORTH_BYTES", 0),
-        mock.patch.object(plan, "MOST_PAIRS", 1000.0),
+        mock.patch.object(plan, "MAX_PAIRS", 1000.0),
     ):
         yield
 

@@ -28,8 +28,8 @@ Steps: TypeAlias = tuple[list[tuple[int, State]], list[Place]]
 """Steps (action, successor) in order, and failures."""
 Examined: TypeAlias = tuple[bool, list[Place], frozenset[int]]
 
-MOST_GIVEN = 3
-MOST_PROBES = 8
+MAX_GIVEN = 3
+MAX_PROBES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ def probing(model: ir.Model) -> ir.Model:
         given: list[list[ir.Expr]] = [[]]
         for pick in _leading(action.body):
             kind = as_collection(pick.domain.type).element
-            if cardinality(kind) > MOST_GIVEN:
+            if cardinality(kind) > MAX_GIVEN:
                 break
             each: list[ir.Expr] = [ir.Literal(kind, value) for value in values(kind)]
             given = [[*before, value] for before in given for value in each]
             tests += [ir.Enabled(number, tuple(choices)) for choices in given]
-    chosen = Random(len(tests)).sample(tests, min(len(tests), MOST_PROBES))
+    chosen = Random(len(tests)).sample(tests, min(len(tests), MAX_PROBES))
     more = [ir.Property("", PropertyKind.REACHABLE, test, model.actions[0].span) for test in chosen]
     return replace(model, properties=(*model.properties, *more))
 

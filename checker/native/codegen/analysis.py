@@ -11,8 +11,8 @@ from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import bodies, statements, walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
-MOST_SCRATCH = 1 << 16
-MOST_NESTED = 16
+MAX_SCRATCH = 1 << 16
+MAX_NESTED = 16
 """Maximum number of choices in a step for each of them to become a loop."""
 
 
@@ -58,7 +58,7 @@ def nested(statement: ir.Statement) -> ir.Statement:
 
     Each loop keeps a copy of the variables, so their nesting is limited.
     """
-    return _nested(statement) if most_picks(statement) <= MOST_NESTED else statement
+    return _nested(statement) if most_picks(statement) <= MAX_NESTED else statement
 
 
 def _nested(statement: ir.Statement) -> ir.Statement:

@@ -28,7 +28,7 @@ from fencepost.spec.core.types import (
     cardinality,
 )
 
-MOST_BUILT = 1 << 16
+MAX_BUILT = 1 << 16
 """Maximum number of values of a type whose universe is built as a set."""
 
 
@@ -97,7 +97,7 @@ class Collections(Gaps):
         if isinstance(value, Val):
             return value
         kind = value.type
-        if cardinality(kind.element) > MOST_BUILT:
+        if cardinality(kind.element) > MAX_BUILT:
             raise Unsupported("it does not build a set of so many values")
         size = shape(kind)
         if isinstance(value, Whole):

@@ -31,7 +31,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.records import dataclass
 
-MOST_ENTRIES = 8
+MAX_ENTRIES = 8
 """Maximum number of map entries that are distinguished."""
 MIXER = 0x1E3779B97F4A7C15
 """An arbitrary odd number without a pattern."""
@@ -178,7 +178,7 @@ class Colour:
             ops.counted(count, lambda rank, _: add(self._of(ops.at_rank(value, rank), False)))
 
         if not is_symmetric(key):
-            if cardinality(key) <= MOST_ENTRIES:
+            if cardinality(key) <= MAX_ENTRIES:
                 ranks = map(word, range(cardinality(key)))
                 return self._joined([self._of(ops.at_rank(value, p), deep) for p in ranks])
             # The assignment of entries to keys matters little if there are many.

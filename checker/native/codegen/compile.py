@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from fencepost.checker.layout import Large, Layout, shape
 from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.codegen.analysis import (
-    MOST_SCRATCH,
+    MAX_SCRATCH,
     antecedents,
     branch_marks,
     has_odometer,
@@ -23,7 +23,7 @@ from fencepost.checker.native.codegen.analysis import (
     unless,
 )
 from fencepost.checker.native.codegen.collections import Collections
-from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word
+from fencepost.checker.native.codegen.context_words import MAX_SEEN, Slots, Word
 from fencepost.checker.native.codegen.domain import NativeDomain
 from fencepost.checker.native.codegen.emitter import (
     I1,
@@ -46,7 +46,7 @@ from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.single_steps import SingleStepFrame, step_marks
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
-from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
+from fencepost.checker.temporal.units import MAX_UNITS, chosen_type, first_choices, most_units
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, first_picks
 from fencepost.spec.core.traverse import walk
@@ -55,7 +55,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
-MOST_STACK = 1 << 20
+MAX_STACK = 1 << 20
 """Maximum stack use of the code in bytes; the stack has no guard."""
 
 
@@ -127,7 +127,7 @@ class _Model:
         self.emit = unit.declare("emit", VOID, [PTR, I64, I64, PTR])
         self.report = unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR])
         self.fail = unit.declare("fail", VOID, [PTR, I64, I64])
-        self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
+        self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MAX_SEEN])
         self.initial = nested(model.initial)
         self.bodies = [nested(action.body) for action in model.actions]
         self._probes: dict[tuple[int, int], LLVM] = {}
@@ -175,7 +175,7 @@ class _Model:
     def _scratch(self, body: ir.Statement) -> int:
         """The size of the odometer of a step."""
         scratch = 2 * most_picks(body) if has_odometer(body) else 0
-        if scratch > MOST_SCRATCH:
+        if scratch > MAX_SCRATCH:
             raise Unsupported("it does not make so many choices in one step")
         return scratch
 
@@ -187,7 +187,7 @@ class _Model:
         helpers = {helper.name for helper in self.unit.helpers.values()}
         among_helpers = sum(size for name, size in rooms.items() if name in helpers)
         largest = max((size for name, size in rooms.items() if name not in helpers), default=0)
-        if 3 * largest + among_helpers > MOST_STACK:
+        if 3 * largest + among_helpers > MAX_STACK:
             raise Unsupported("it has no room for so many large values in one action or property")
 
     # ------------------------------------------------------------ functions of the model
@@ -391,8 +391,8 @@ class _Model:
             picks = first_choices(self.model, number)
             if any(has_ghost(chosen_type(pick)) for pick in picks):
                 raise Unsupported("it tells messages of `each` apart by their ghosts", action.span)
-            if most_units(self.model, number) > MOST_UNITS:
-                raise Unsupported(f"`each` may have more than {MOST_UNITS:,} units", action.span)
+            if most_units(self.model, number) > MAX_UNITS:
+                raise Unsupported(f"`each` may have more than {MAX_UNITS:,} units", action.span)
 
     def _label_state(self) -> None:
         """label_state(ctx, state, words): a bit for each predicate."""

@@ -191,9 +191,9 @@ holds the maximum number of leading zeros of the other bits of such hashes, plus
 """
 
 
-MOST_SEEN = 4
+MAX_SEEN = 4
 """Maximum number of values that are observed together."""
-SEEN_WORDS = 1 + MOST_SEEN
+SEEN_WORDS = 1 + MAX_SEEN
 """The words of an observation: `seen_as` of its number, and the values."""
 SEEN_PLACES = 1 << 12
 """Number of observations that are remembered, a power of two; others are reported again."""

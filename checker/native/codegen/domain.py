@@ -25,7 +25,7 @@ from fencepost.spec.core.types import Bag, Bool, Set, Union, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
-MOST_FLAGS = 1 << 20
+MAX_FLAGS = 1 << 20
 """Maximum number of candidates of a choice whose condition may fail."""
 
 
@@ -201,7 +201,7 @@ class NativeDomain(NativeExpressions):
         if condition is None or pick.condition is None or not may_fail(pick.condition):
             return offered
         most = most_elements(pick.domain)
-        if most > MOST_FLAGS:
+        if most > MAX_FLAGS:
             raise Unsupported("it does not choose from so many values")
         flags = e.bytes(most)
         evaluated = condition

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Protocol
 
 from fencepost.checker.layout import OCCUPIED, Large, Layout, Small, place_fields, shape
-from fencepost.checker.native.codegen.analysis import MOST_SCRATCH
+from fencepost.checker.native.codegen.analysis import MAX_SCRATCH
 from fencepost.checker.native.codegen.collections import Collections
-from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word, seen_as
+from fencepost.checker.native.codegen.context_words import MAX_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.codegen.domain import NativeDomain
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
@@ -77,7 +77,7 @@ def call_see(
     """Passes an observation to the observer, which may stop the search: then the function returns
     ``result`` at once, before the observation has any effect.
     """
-    rest = [word(0)] * (MOST_SEEN - len(values))
+    rest = [word(0)] * (MAX_SEEN - len(values))
     kind = word(seen_as(number, len(values)))
     with when(e, e.call(generation.see, [context, kind, *values, *rest]), rare=True):
         e.ret(result)
@@ -274,7 +274,7 @@ class Changing(Frame):
 
     def new_odometer(self) -> Odometer:
         """Allocates the odometer of this function."""
-        if self.scratch_words > MOST_SCRATCH:
+        if self.scratch_words > MAX_SCRATCH:
             raise Unsupported("it does not make so many choices in one step")
         return Odometer(self.e, self.e.words(self.scratch_words))
 

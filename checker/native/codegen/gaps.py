@@ -8,7 +8,7 @@ from fencepost.checker.native.codegen.order import Order
 from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import as_collection
 
-MOST_WORDS = 12
+MAX_WORDS = 12
 """Maximum size in words of values whose elements are shifted word by word."""
 
 
@@ -98,7 +98,7 @@ class Gaps(Order):
             used = [first + kind.capacity * width]
         else:
             layout_of = array(kind)
-            if not layout_of.per_word or size.words > MOST_WORDS:
+            if not layout_of.per_word or size.words > MAX_WORDS:
                 return False
             width, per = layout_of.bits, layout_of.per_word
             number = e.add(index, word(layout_of.first))

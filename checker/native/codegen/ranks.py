@@ -35,7 +35,7 @@ from fencepost.spec.core.types import (
     values,
 )
 
-MOST_TABLED = 1 << 12
+MAX_TABLED = 1 << 12
 """Maximum number of values of a type that are ranked by a table, for types that contain
 collections.
 """
@@ -233,7 +233,7 @@ def _numbered(kind: Type) -> bool:
 
 def _codes(kind: Type) -> tuple[int, ...]:
     """The codes of all values of a type, in ascending order of the values."""
-    if isinstance(shape(kind), Large) or cardinality(kind) > MOST_TABLED:
+    if isinstance(shape(kind), Large) or cardinality(kind) > MAX_TABLED:
         raise Unsupported(
             "it does not go through all values of a type with so large collections inside"
         )

@@ -14,7 +14,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bag, Set, Union
 from fencepost.spec.records import dataclass
 
-MOST_MESSAGES = 64
+MAX_MESSAGES = 64
 """Maximum number of messages that are examined in advance."""
 
 
@@ -40,7 +40,7 @@ def received(body: ir.Statement) -> Receipt | None:
                 case (
                     (Bag(Union() as union, capacity) | Set(Union() as union, int(capacity))),
                     ir.HasTag(union=ir.Local(slot=slot), tag=tag),
-                ) if slot == body.slot and capacity <= MOST_MESSAGES >= len(union.variants):
+                ) if slot == body.slot and capacity <= MAX_MESSAGES >= len(union.variants):
                     return Receipt(variable, 1 << tag)
                 case _:
                     pass

@@ -6,7 +6,7 @@ They count, keep the least problem of each kind, and put successors into the blo
 from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import (
-    MOST_SEEN,
+    MAX_SEEN,
     RECENT_BYTES,
     SEEN_PLACES,
     SEEN_WORDS,
@@ -46,7 +46,7 @@ def declare(unit: Unit) -> None:
     unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
     unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
     unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
-    unit.function("see", I1, [PTR, I64, *[I64] * MOST_SEEN], aliasing=True)
+    unit.function("see", I1, [PTR, I64, *[I64] * MAX_SEEN], aliasing=True)
 
 
 def define(

@@ -36,13 +36,13 @@ matters more than time.
 """
 SPARE_NUMBERS = 4 / 3
 """Capacity for numbers relative to those in use, so that tables are not all widened at once."""
-LEAST_BITS = 12
+MIN_BITS = 12
 INDEX_GROWTH = 1.5
 LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
 """The maximum load of an index, and that of a small one, which is faster and hardly takes memory;
 ``SMALL`` is the bound in pairs.
 """
-MOST_NUMBERS = 1 << 32
+MAX_NUMBERS = 1 << 32
 """Numbers of pairs have 32 bits."""
 
 
@@ -192,8 +192,7 @@ class Compressed:
                 for side in (Set.LEFT, Set.RIGHT)
             )
             left, right = (
-                max(LEAST_BITS, min(int(count * SPARE_NUMBERS), LOW).bit_length())
-                for count in counts
+                max(MIN_BITS, min(int(count * SPARE_NUMBERS), LOW).bit_length()) for count in counts
             )
         else:
             left = self._words[Set.LEFT_SEEN].bit_length()
@@ -274,7 +273,7 @@ class Compressed:
         self._words[start + Node.INDEX] = index.address
         self._words[start + Node.CAPACITY] = capacity
         self._words[start + Node.LIMIT] = min(
-            pairs.size // self._pair_bytes(number), self._indexable(number), MOST_NUMBERS
+            pairs.size // self._pair_bytes(number), self._indexable(number), MAX_NUMBERS
         )
 
     def _indexable(self, number: int) -> int:
@@ -286,7 +285,7 @@ class Compressed:
     def _grow_node(self, number: int) -> None:
         start = self._node(number)
         needed = self._words[start + Node.COUNT] + BATCH
-        if needed > MOST_NUMBERS:
+        if needed > MAX_NUMBERS:
             raise Exhausted
         if needed > self._pairs[number].size // self._pair_bytes(number):
             self._grow_pairs(number)

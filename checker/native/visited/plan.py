@@ -16,9 +16,9 @@ from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.spec.records import dataclass
 
-MOST_PAIRS = 0.6
+MAX_PAIRS = 0.6
 """With more pairs per state, whole states take less memory, or not much more."""
-MOST_LOOKED_AT = 1 << 27
+MAX_EXAMINED = 1 << 27
 """Maximum number of words examined: for wide states, fewer states are sampled."""
 
 
@@ -73,7 +73,7 @@ def chosen(
     if words == 1:
         return Plan(1, salts)
     count = sum(number for _, number in states)
-    step = max(1, -(-count // max(1024, MOST_LOOKED_AT // (words * words))))
+    step = max(1, -(-count // max(1024, MAX_EXAMINED // (words * words))))
     taken = [(address, -(-number // step)) for address, number in states]
     count = sum(number for _, number in taken)
     slots = 1 << (2 * count).bit_length()
@@ -116,7 +116,7 @@ class _Choice:
 
     def plan(self) -> Plan | None:
         """See `chosen`."""
-        words, most = self._words, int(self._count * MOST_PAIRS)
+        words, most = self._words, int(self._count * MAX_PAIRS)
         sizes = [self._values(first) for first in range(words)]
         nodes, joins, pairs = list(range(words)), list[tuple[int, int]](), 0
         # Lower bounds on numbers of pairs.

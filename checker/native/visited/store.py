@@ -16,7 +16,7 @@ from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Context
 
-LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
+MIN_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 TOGETHER = 2048
 """The number of states decoded together."""
 
@@ -84,7 +84,7 @@ class Store:
     def extend(self) -> None:
         """Adds a chunk. Raises `Exhausted`."""
         wanted = 1 << (self._bytes // 16).bit_length()
-        wanted = max(LEAST_CHUNK, min(wanted, LARGEST_CHUNK), 4 * self.entry_bytes)
+        wanted = max(MIN_CHUNK, min(wanted, LARGEST_CHUNK), 4 * self.entry_bytes)
         region = self._memory.take(wanted)
         self._regions.append(region)
         self._bytes += region.size

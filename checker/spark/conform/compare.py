@@ -30,15 +30,15 @@ from pyspark.sql.types import (
 )
 
 from fencepost.checker.conform.findings import (
-    MOST_LISTED,
-    MOST_WHOLE,
+    MAX_LISTED,
+    MAX_WHOLE,
     SHOWN_WHOLE,
     Findings,
     Totals,
 )
 from fencepost.checker.conform.lines import (
-    MOST_BYTES,
-    MOST_PROBLEMS,
+    MAX_BYTES,
+    MAX_PROBLEMS,
     ambiguous,
     not_listed,
     unreadable,
@@ -175,7 +175,7 @@ class _Comparison:
         read = (
             self._session.read.option("lineSep", "\n")
             # Whoever reads on behind either finds out what was passed over; see `files`.
-            .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MOST_HELD))
+            .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MAX_HELD))
             .option("ignoreCorruptFiles", "true")
         )
         return read.text([files.literal(path) for path in paths]).select(_given(F.col("value")))
@@ -226,10 +226,10 @@ class _Comparison:
         listed: list[Judged] = []
         if any(totals.verdicts[verdict] for verdict in SHOWN_WHOLE):
             shown = bad.where(F.col("verdict").isin(*SHOWN_WHOLE))
-            whole = _judged(shown.orderBy("key").limit(MOST_WHOLE))
+            whole = _judged(shown.orderBy("key").limit(MAX_WHOLE))
         if totals.verdicts.total() - totals.verdicts["allowed"] > len(whole):
             others = bad.where(~F.col("key").isin([tasks.written(one.key) for one in whole]))
-            listed = _judged(others.orderBy("key").limit(MOST_LISTED))
+            listed = _judged(others.orderBy("key").limit(MAX_LISTED))
         strays, disputes = self._strays() if self._recording.by else (0, [])
         problems = [*self._problems(), *disputes]
         return Findings(totals, whole, listed, self._histories, strays, problems)
@@ -312,7 +312,7 @@ class _Comparison:
         wrong = self._lines.where(F.col("kind") == PROBLEM).withColumn(
             "place", F.row_number().over(order)
         )
-        first = wrong.where(F.col("place") <= MOST_PROBLEMS).orderBy(*PLACE)
+        first = wrong.where(F.col("place") <= MAX_PROBLEMS).orderBy(*PLACE)
         for row in first.select(*PLACE, "why").collect() if counts else ():
             number = self._line(row.file, row.block, row.number)
             lines.setdefault(row.file, []).append((number, row.why))
@@ -338,8 +338,8 @@ class _Comparison:
             problem = files.unread(self._spark, file, read, size)
             if problem is not None:
                 yield problem
-        if count > MOST_PROBLEMS:
-            yield not_listed(file.label, count - MOST_PROBLEMS)
+        if count > MAX_PROBLEMS:
+            yield not_listed(file.label, count - MAX_PROBLEMS)
 
     # ------------------------------------------------------------ tables
 
@@ -370,7 +370,7 @@ def _given(text: Column) -> Column:
     where = origin.getField("file_path"), origin.getField("file_block_start").cast("string")
     apart = tasks.APART.decode()
     head = F.concat_ws(apart, *where, size.cast("string"), F.lit(""))
-    return F.concat(head, F.when(size <= MOST_BYTES, text).otherwise("")).cast("binary")
+    return F.concat(head, F.when(size <= MAX_BYTES, text).otherwise("")).cast("binary")
 
 
 def _numbers(name: str) -> Column:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 """How the names of recordings in a folder end."""
 PARQUET = ".parquet"
-MOST_HELD = 1 << 26
+MAX_HELD = 1 << 26
 """Spark holds lines of at most so many bytes; of one that is longer nothing is known but that it is
 there."""
 LEEWAY = range(-1, 4)
@@ -125,8 +125,8 @@ def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | 
     missing = there - size
     if missing in LEEWAY or (not size and not there):
         return None
-    if missing >= MOST_HELD:
-        return unreadable(file.label, f"a line is longer than {MOST_HELD:,} bytes")
+    if missing >= MAX_HELD:
+        return unreadable(file.label, f"a line is longer than {MAX_HELD:,} bytes")
     return unreadable(file.label, f"{size:,} of {there:,} bytes could be read")
 
 

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fencepost.checker.conform.lines import (
-    MOST_BYTES,
+    MAX_BYTES,
     TOO_LONG,
     History,
     Key,
@@ -108,7 +108,7 @@ def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
             read[0] += 1
             read[1] += length + 1
             place = file, block, read[0]
-            if length > MOST_BYTES:
+            if length > MAX_BYTES:
                 yield PROBLEM, *place, None, None, None, TOO_LONG, None, 0
                 continue
             if not data.strip():

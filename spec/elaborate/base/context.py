@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import DEEPEST, MOST_EXPANDED, MOST_NESTED
+from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
 from fencepost.spec.core.types import Type
 from fencepost.spec.elaborate.base.built_in import BUILT_IN, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.base.other_languages import ANYWHERE
@@ -153,18 +153,18 @@ class Elaboration:
         self.visited += 1
         if not self.visited % 256:
             tick()
-        if self.expanded > MOST_EXPANDED:
+        if self.expanded > MAX_EXPANDED:
             self._explode(
                 "F709",
                 span,
-                f"with every call written out, this spec has more than {MOST_EXPANDED} statements"
+                f"with every call written out, this spec has more than {MAX_EXPANDED} statements"
                 " and expressions; a def that uses a call twice can take its value as a parameter",
             )
-        if self.nested > MOST_NESTED:
+        if self.nested > MAX_NESTED:
             self._explode(
                 "F711",
                 span,
-                f"with the calls around it, this is nested more than {MOST_NESTED} levels deep",
+                f"with the calls around it, this is nested more than {MAX_NESTED} levels deep",
             )
 
     def circle(self, entity: TypeEntity | ConstEntity) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from fencepost.spec.core.size_limits import MOST_NESTED
+from fencepost.spec.core.size_limits import MAX_NESTED
 from fencepost.spec.elaborate.base.suspicious_comments import swallowed
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
@@ -111,8 +111,8 @@ class _Reading:
             message = f"modules must not import each other in a circle: {names}"
             self.files.problems.append(Problem("F602", where, message))
             return
-        if len(trail) > MOST_NESTED:
-            message = f"imports are nested more than {MOST_NESTED} files deep here"
+        if len(trail) > MAX_NESTED:
+            message = f"imports are nested more than {MAX_NESTED} files deep here"
             self.files.problems.append(Problem("F608", where, message))
             return
         self.files.imports[library.real(path), parts] = target

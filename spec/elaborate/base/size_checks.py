@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fencepost.spec.core.size_limits import (
-    MOST_KEYS,
-    MOST_NESTED,
-    MOST_PARTS,
+    MAX_KEYS,
+    MAX_NESTED,
+    MAX_PARTS,
     WIDEST_STATE,
     countable,
     depth,
@@ -23,11 +23,11 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
         )
         return None
-    if not countable(key, MOST_KEYS):
+    if not countable(key, MAX_KEYS):
         context.report(
             "F706",
             span,
-            f"a map holds a value for every key, at most {MOST_KEYS} of them, and"
+            f"a map holds a value for every key, at most {MAX_KEYS} of them, and"
             f" {describe(key)} has more values",
         )
         return None
@@ -37,14 +37,14 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
 
 def bounded(context: Context, kind: Type, span: Span) -> Type | None:
     """``kind`` if a value of it fits into a state; else reports F708 and returns None."""
-    if depth(kind) > MOST_NESTED:
-        context.report("F708", span, f"this type is nested more than {MOST_NESTED} levels deep")
+    if depth(kind) > MAX_NESTED:
+        context.report("F708", span, f"this type is nested more than {MAX_NESTED} levels deep")
         return None
-    if parts(kind) > MOST_PARTS:
+    if parts(kind) > MAX_PARTS:
         context.report(
             "F708",
             span,
-            f"{describe(kind)} is made of more than {MOST_PARTS} parts, types within it included",
+            f"{describe(kind)} is made of more than {MAX_PARTS} parts, types within it included",
         )
         return None
     width = bits(kind)

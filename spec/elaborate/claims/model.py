@@ -13,7 +13,7 @@ from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
-from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
+from fencepost.spec.core.size_limits import DEEPEST, MAX_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import (
     Bool,
@@ -241,11 +241,11 @@ class Assembly:
             if role.index_type is None:
                 # Any finite type lets checking continue; the mistake has been reported.
                 role.index_type = Bool()
-            elif not countable(role.index_type, MOST_KEYS):
+            elif not countable(role.index_type, MAX_KEYS):
                 self.work.report(
                     "F706",
                     role.decl.index.type.span,
-                    f"a role has at most {MOST_KEYS} processes, and {describe(role.index_type)} has"
+                    f"a role has at most {MAX_KEYS} processes, and {describe(role.index_type)} has"
                     " more values",
                 )
                 role.index_type = Bool()

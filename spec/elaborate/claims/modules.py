@@ -34,7 +34,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import suggestion
 
-MOST_ARGUED = 2_000
+MAX_ARGUMENTS = 2_000
 """How often modules are given arguments at most, in one model."""
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
@@ -310,7 +310,7 @@ class Modules:
     ) -> Instance:
         tick()
         self.argued += 1
-        if self.argued > MOST_ARGUED:
+        if self.argued > MAX_ARGUMENTS:
             self.work.too_many_modules(node.span)
         instance = self._gathered(path, home, alias)
         self._arguments(importer, instance, node)

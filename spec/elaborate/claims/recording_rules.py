@@ -32,7 +32,7 @@ from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 
-MOST_SHOWN = 4096
+MAX_SHOWN = 4096
 """Maximum number of events of one kind that a step may show."""
 
 
@@ -137,7 +137,7 @@ class Rules:
                 values.append(value.expr)
         if len(values) < len(event.fields):
             return
-        events = Seq(event.record, MOST_SHOWN)
+        events = Seq(event.record, MAX_SHOWN)
         record = ir.MakeRecord(event.record, tuple(values), span=node.span)
         body: ir.Expr = ir.Build(events, (record,), span=node.span)
         if condition is not None:

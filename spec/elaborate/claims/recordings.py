@@ -23,7 +23,7 @@ from fencepost.spec.core.recording import (
     Shape,
     Source,
 )
-from fencepost.spec.core.size_limits import MOST_KEYS, countable
+from fencepost.spec.core.size_limits import MAX_KEYS, countable
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -186,8 +186,8 @@ class _Declared:
         if kind is None:
             self.bindings.append(Binding(name, Bool(), ()))
             return
-        if not countable(kind, MOST_KEYS):
-            message = f"names stand for at most {MOST_KEYS} values, and {describe(kind)} has more"
+        if not countable(kind, MAX_KEYS):
+            message = f"names stand for at most {MAX_KEYS} values, and {describe(kind)} has more"
             self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
         for entry in item.fixed:

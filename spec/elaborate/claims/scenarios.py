@@ -35,7 +35,7 @@ from fencepost.spec.elaborate.values.roles import denoted
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Maximum number of steps in a scenario."""
 VERDICTS = ("ok", "met", "violated", "deadlock", "assertion", "error", "unreached")
 """Words that may be mistaken for an expected outcome."""
@@ -78,8 +78,8 @@ def scenario(
         message = "a scenario ends with what must hold behind its steps: expect E"
         context.report("F847", node.name.span, message)
         return None
-    if len(steps) > MOST_STEPS:
-        message = f"a scenario has at most {MOST_STEPS} steps, and this one has {len(steps)}"
+    if len(steps) > MAX_STEPS:
+        message = f"a scenario has at most {MAX_STEPS} steps, and this one has {len(steps)}"
         context.report("F847", node.name.span, message)
     verdict = expected.condition
     word = verdict.text if isinstance(verdict, syntax.Name) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.signatures import operands
-from fencepost.spec.core.size_limits import MOST_EFFORT, most
+from fencepost.spec.core.size_limits import MAX_EFFORT, most
 from fencepost.spec.core.types import (
     Int,
     Integer,
@@ -39,7 +39,7 @@ def constant(
         return None
     if bounded(context, operand.type, node.span) is None:
         return None
-    if effort(operand.expr) > MOST_EFFORT:
+    if effort(operand.expr) > MAX_EFFORT:
         context.report("F712", node.span, "it would take too long to work out this constant")
         return None
     try:

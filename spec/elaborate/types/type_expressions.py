@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from fencepost.spec.core.size_limits import MOST_CAPACITY, countable
+from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
@@ -215,8 +215,8 @@ def _applied(
 
 def _capacity(context: Context, node: syntax.Expr) -> int | None:
     size = integer(context, node)
-    if size is not None and not 0 <= size <= MOST_CAPACITY:
-        context.report("F705", node.span, f"a capacity is 0 to {MOST_CAPACITY}, and this is {size}")
+    if size is not None and not 0 <= size <= MAX_CAPACITY:
+        context.report("F705", node.span, f"a capacity is 0 to {MAX_CAPACITY}, and this is {size}")
         return None
     return size
 

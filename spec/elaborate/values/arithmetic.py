@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator, result_range
-from fencepost.spec.core.size_limits import MOST_CAPACITY, most
+from fencepost.spec.core.size_limits import MAX_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
 from fencepost.spec.core.types import (
     Int,
@@ -159,10 +159,8 @@ def _sets(
     sizes = most(left.type), most(right.type)
     size = {"|": sum(sizes), "&": min(sizes), "-": sizes[0]}[operator]
     kind = set_type(element, size)
-    if kind.capacity is not None and kind.capacity > MOST_CAPACITY:
-        context.report(
-            "F705", span, f"this set can have {size} elements, more than {MOST_CAPACITY}"
-        )
+    if kind.capacity is not None and kind.capacity > MAX_CAPACITY:
+        context.report("F705", span, f"this set can have {size} elements, more than {MAX_CAPACITY}")
         return None
     ghost = first_ghost(left, right)
     if has_ghost(element):

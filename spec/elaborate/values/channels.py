@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import MOST_CAPACITY, countable
+from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     SMALL_SET,
@@ -98,9 +98,9 @@ def discipline(decl: syntax.ChannelDecl) -> Kind:
 
 def _capacity(context: Context, option: syntax.Capacity) -> int | None:
     size = integer(context, option.size)
-    if size is None or 1 <= size <= MOST_CAPACITY:
+    if size is None or 1 <= size <= MAX_CAPACITY:
         return size
-    message = f"a channel's capacity is 1 to {MOST_CAPACITY}, and this is {size}"
+    message = f"a channel's capacity is 1 to {MAX_CAPACITY}, and this is {size}"
     context.report("F705", option.size.span, message)
     return None
 
@@ -171,11 +171,11 @@ def _faults(
         budget = None if option.budget is None else integer(context, option.budget)
         if option.budget is not None and budget is None:
             continue
-        if option.budget is not None and budget is not None and not 0 <= budget <= MOST_CAPACITY:
+        if option.budget is not None and budget is not None and not 0 <= budget <= MAX_CAPACITY:
             context.report(
                 "F705",
                 option.budget.span,
-                f"a budget is 0 to {MOST_CAPACITY}, and this is {budget}",
+                f"a budget is 0 to {MAX_CAPACITY}, and this is {budget}",
             )
             continue
         faults.append(Fault(option.kind, tags, budget, option.span))

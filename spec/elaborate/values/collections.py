@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import MOST_CAPACITY, MOST_ITERATED, countable, most
+from fencepost.spec.core.size_limits import MAX_CAPACITY, MAX_ITERATED, countable, most
 from fencepost.spec.core.type_relations import element_of, join, set_type
 from fencepost.spec.core.types import (
     Bag,
@@ -56,12 +56,11 @@ def elements(
         no_collection(context, node.span, kind)
         return None
     unbuilt = isinstance(operand.expr, ir.Universe | ir.Interval)
-    if iterated and unbuilt and not countable(kind.element, MOST_ITERATED):
+    if iterated and unbuilt and not countable(kind.element, MAX_ITERATED):
         context.report(
             "F710",
             node.span,
-            f"{describe(kind.element)} has too many values to go through, more than"
-            f" {MOST_ITERATED}",
+            f"{describe(kind.element)} has too many values to go through, more than {MAX_ITERATED}",
         )
         return None
     return operand
@@ -107,7 +106,7 @@ def literal_collection(
         target = Bag(kind, len(operands))
     else:
         target = Seq(kind, len(operands))
-    if len(operands) > MOST_CAPACITY:
+    if len(operands) > MAX_CAPACITY:
         _too_many(context, node.span, len(operands))
         return None
     parts = tuple(widened(operand, kind).expr for operand in operands)
@@ -180,7 +179,7 @@ def _gathering(element: Type, span: Span) -> Ghost | None:
 
 def _too_many(context: Context, span: Span, size: int) -> None:
     context.report(
-        "F705", span, f"this can have {size} elements, and a collection has {MOST_CAPACITY} at most"
+        "F705", span, f"this can have {size} elements, and a collection has {MAX_CAPACITY} at most"
     )
 
 
@@ -232,7 +231,7 @@ def comprehension(
         target = Bag(element.type, size)
     else:
         target = Seq(element.type, size)
-    if target.capacity is not None and target.capacity > MOST_CAPACITY:
+    if target.capacity is not None and target.capacity > MAX_CAPACITY:
         _too_many(context, node.span, size)
         return None
     test = None if condition is None else condition.expr

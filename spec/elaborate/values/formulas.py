@@ -14,7 +14,7 @@ from fencepost.spec.core import formulas, ir
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.size_limits import MOST_EFFORT, MOST_INSTANCES
+from fencepost.spec.core.size_limits import MAX_EFFORT, MAX_INSTANCES
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Set, Type, Value
@@ -193,7 +193,7 @@ class Formulas:
             slot, name, kind, domain, where = bound[level]
             parts: list[Formula] = []
             for value in self._values(context, given(domain, values), where):
-                if self._instances > MOST_INSTANCES:
+                if self._instances > MAX_INSTANCES:
                     break
                 literal = ir.Literal(kind, value, span=where)
                 part = written_out({**values, slot: literal}, level + 1)
@@ -203,19 +203,19 @@ class Formulas:
         def expand(values: Values) -> Formula:
             before = self._instances
             formula = written_out(values, 0)
-            if before <= MOST_INSTANCES < self._instances:
+            if before <= MAX_INSTANCES < self._instances:
                 context.report(
                     "F832",
                     span,
                     "this formula is written out for each choice of values, and there are more than"
-                    f" {MOST_INSTANCES}",
+                    f" {MAX_INSTANCES}",
                 )
             return formula
 
         return expand
 
     def _values(self, context: Context, domain: ir.Expr, span: Span) -> tuple[Value, ...]:
-        if effort(domain) > MOST_EFFORT:
+        if effort(domain) > MAX_EFFORT:
             context.report("F712", span, "it would take too long to work out these values")
             return ()
         try:

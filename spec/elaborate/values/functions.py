@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.size_limits import MOST_CAPACITY, countable, most
+from fencepost.spec.core.size_limits import MAX_CAPACITY, countable, most
 from fencepost.spec.core.type_relations import set_type
 from fencepost.spec.core.types import (
     Bag,
@@ -224,8 +224,8 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
         message = f"subsets takes a set, and this is {describe(kind)}"
         context.report("F311", node.arguments[0].span, message)
         return None
-    if not countable(kind, MOST_CAPACITY):
-        message = f"{describe(kind)} has more than {MOST_CAPACITY} values, too many to go through"
+    if not countable(kind, MAX_CAPACITY):
+        message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to go through"
         note = (None, "whether x is a subset of s is asked by x <= s")
         context.report("F710", node.span, message, note)
         return None

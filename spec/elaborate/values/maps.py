@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import MOST_KEYS, countable
+from fencepost.spec.core.size_limits import MAX_KEYS, countable
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Map, Option, Type, Value, values
 from fencepost.spec.elaborate.base.context import Context, first_ghost
@@ -79,7 +79,7 @@ def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Lite
 
 def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: syntax.Map) -> bool:
     """Whether every value of the key type is a key. Reports F312 if one is missing."""
-    assert countable(kind, MOST_KEYS)
+    assert countable(kind, MAX_KEYS)
     present = {key.value for key in keys}
     missing = [show(value, kind) for value in values(kind) if value not in present]
     if missing:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.size_limits import MOST_CAPACITY
+from fencepost.spec.core.size_limits import MAX_CAPACITY
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Int, Machine, Seq, Set, Type, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
@@ -136,11 +136,11 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
         )
         return None
     kind = Seq(element, left.type.capacity + right.type.capacity)
-    if kind.capacity > MOST_CAPACITY:
+    if kind.capacity > MAX_CAPACITY:
         context.report(
             "F705",
             span,
-            f"this can have {kind.capacity} elements, and a collection has {MOST_CAPACITY} at most",
+            f"this can have {kind.capacity} elements, and a collection has {MAX_CAPACITY} at most",
         )
         return None
     expr: ir.Expr

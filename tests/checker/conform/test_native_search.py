@@ -199,7 +199,7 @@ def test_unexpanded_states_report_no_cuts(second: Event, why: str, tmp_path: Pat
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     compared, _ = engines(ALL[1])
-    monkeypatch.setattr(native_search, "MOST_WORDS", 16)
+    monkeypatch.setattr(native_search, "MAX_WORDS", 16)
     with pytest.raises(Unsupported, match="more than 16 words"):
         PackedMapping(compared)
 

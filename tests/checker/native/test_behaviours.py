@@ -93,7 +93,7 @@ def test_the_lasso_does_not_depend_on_the_storage_of_edges(
     outcomes = [outcome(model)]
     # With wide words, with buffers that must be reallocated, and in small batches.
     monkeypatch.setattr(graph, "NARROW_BITS", 0)
-    monkeypatch.setattr(graph, "LEAST_ROOM", 8)
+    monkeypatch.setattr(graph, "MIN_ROOM", 8)
     monkeypatch.setattr(graph, "CHUNK", 3)
     monkeypatch.setattr(graph, "AT_ONCE", 2)
     monkeypatch.setattr(product, "AT_ONCE", 5)

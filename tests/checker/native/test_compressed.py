@@ -96,7 +96,7 @@ def test_better_code_finds_the_same(
 ) -> None:
     # Tables and nodes grow often, like small or large ones; no canary, which would be slow.
     monkeypatch.setattr(tables, "LATE", late)
-    monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
+    monkeypatch.setattr(plan, "MAX_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
         begin(explorer, build.SetCompilation(compressed.text()).best())
         sizes = levels(explorer)
@@ -201,7 +201,7 @@ def test_states_that_share_nothing_stay_whole() -> None:
 def test_without_room_for_the_change_states_stay_whole(
     words: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
+    monkeypatch.setattr(plan, "MAX_PAIRS", 1000.0)
     with explored(two_phase_commit(6, words), 2) as explorer:
         explorer.begin()
         explorer.examine()

@@ -48,7 +48,7 @@ def spill_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every chunk of an expanded level is spilled, and chunks are small."""
     monkeypatch.setattr(explorer, "FEW", 0)
     monkeypatch.setattr(spill, "SHARE", 1 << 40)
-    monkeypatch.setattr(store, "LEAST_CHUNK", PAGE)
+    monkeypatch.setattr(store, "MIN_CHUNK", PAGE)
     monkeypatch.setattr(store, "LARGEST_CHUNK", PAGE)
 
 

@@ -149,7 +149,7 @@ def saving_each_level(folder: Path) -> Generator[list[int]]:
 
     with (
         mock.patch.object(states, "COMPRESSED_FROM", 1),
-        mock.patch.object(plan, "MOST_PAIRS", 1000.0),
+        mock.patch.object(plan, "MAX_PAIRS", 1000.0),
         mock.patch.object(search.ENGINE, "_seconds", 0.0),
         mock.patch.object(Saver, "save", saved_or_copied),
     ):

@@ -72,7 +72,7 @@ def test_check_prints_the_same_page_as_trace_show(tmp_path: Path) -> None:
 
 
 def test_a_trace_too_long_to_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MOST_DRAWN", 3)
+    monkeypatch.setattr(formats, "MAX_DRAWN", 3)
     html = page(tmp_path, SPEC, "--check", "found", "--format", "html")[1]
     assert "<h1>1 check, all as expected</h1>" in html
     assert "invariant I is violated after 3 steps" in html

@@ -22,7 +22,7 @@ from fencepost.checker.native.walker import Walked
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
-from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
+from fencepost.checker.simulate.runs import DEFAULT_WEIGHT, Choosing, Plan, Simulated
 from fencepost.checker.simulate.simulation import (
     Simulation,
     estimated_count,
@@ -49,7 +49,7 @@ def simulated(
     """Random runs of a spec without a check."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), deadlock, Limits(workers=workers))
-    weights = weights or (USUAL_WEIGHT,) * len(model.actions)
+    weights = weights or (DEFAULT_WEIGHT,) * len(model.actions)
     return simulate(request, Plan(seed, depth, runs, choosing, weights))
 
 
@@ -177,7 +177,7 @@ def test_lassos_of_random_specs(seed: int) -> None:
     run = random_behaviours(seed)
     wanted = run.outcome("interpreter")
     request = Request(run.model, frozenset([behaviour_number(run)]), False, Limits(workers=1))
-    weights = (USUAL_WEIGHT,) * len(run.model.actions)
+    weights = (DEFAULT_WEIGHT,) * len(run.model.actions)
     result = simulate(request, Plan(seed, 30, 20, "actions", weights))
     outcome = result.outcome
     searched = replace(outcome, verdict=Verdict.VIOLATED) if outcome.findings else wanted

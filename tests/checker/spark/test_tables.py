@@ -102,7 +102,7 @@ def merger_in(size: int, folder: Path) -> Generator[Merger]:
     with pytest.MonkeyPatch.context() as patch:
         merger = Merger(size)
         patch.setenv("SPARK_LOCAL_DIRS", str(folder))
-        patch.setattr(plan, "MOST_PAIRS", 1000.0)
+        patch.setattr(plan, "MAX_PAIRS", 1000.0)
         patch.setattr(program, "code", merger.code_of)
         patch.setattr(program, "set_code", quick_code)
         patch.setattr(levels, "set_code", quick_code)
@@ -246,7 +246,7 @@ def test_when_tables_are_compressed(size: int, partitions: int, states: int, eno
 
 
 def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compressed, "MOST_NUMBERS", 40)
+    monkeypatch.setattr(compressed, "MAX_NUMBERS", 40)
     run = run_of(WIDE)
     with (
         compressed_from(1),

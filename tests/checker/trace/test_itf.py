@@ -135,7 +135,7 @@ def test_traces_of_other_tools() -> None:
     )
 
 
-MANY = '{"states": [' + "{}," * itf.MOST_STATES + "{}]}"
+MANY = '{"states": [' + "{}," * itf.MAX_STATES + "{}]}"
 DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
 
 
@@ -153,10 +153,10 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b"[" * 100_000, "is nested too deeply"),
         (DEEP.encode(), "nested deeper than 64"),
         (
-            b'{"states": [' + b"{}," * itf.MOST_STATES + b"{}]}",
+            b'{"states": [' + b"{}," * itf.MAX_STATES + b"{}]}",
             "states; at most 100,000 are read",
         ),
-        (b" " * (itf.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
+        (b" " * (itf.MAX_BYTES + 1), "bytes; at most 67,108,864 are read"),
     ],
 )
 def test_hostile_files(data: bytes, message: str) -> None:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
-from fencepost.checker.web.server import MOST_BYTES, Gate, new_token
+from fencepost.checker.web.server import MAX_BYTES, Gate, new_token
 
 GATE = Gate(4711, "token")
 HOST = {"Host": "127.0.0.1:4711"}
@@ -119,8 +119,8 @@ def test_another_site(site: str) -> None:
         ("Content-Length", "1e3", 400),
         ("Content-Length", "²", 400),
         ("Content-Length", "9" * 30, 400),
-        ("Content-Length", str(MOST_BYTES + 1), 413),
-        ("Content-Length", str(MOST_BYTES), "do"),
+        ("Content-Length", str(MAX_BYTES + 1), 413),
+        ("Content-Length", str(MAX_BYTES), "do"),
     ],
 )
 def test_the_form_of_a_request(name: str, value: str | None, status: str | int) -> None:

@@ -89,7 +89,7 @@ def test_ever_new_modules_are_refused(tmp_path: Path, first: str, second: str) -
         return f"{head}import m{d + 1} as a with N = {left}\nimport m{d + 1} as b with N = {right}"
 
     loaded = program.load(chain(tmp_path, line))
-    with mock.patch.object(modules, "MOST_ARGUED", 200), pytest.raises(Rejected) as raised:
+    with mock.patch.object(modules, "MAX_ARGUMENTS", 200), pytest.raises(Rejected) as raised:
         program.build(loaded, None)
     assert {problem.code for problem in raised.value.problems} <= {"F609", "F711"}
 
