@@ -347,8 +347,8 @@ MACHINE = [
     Mutant("behaviours", "range(count, count + more) if fairness.strong else ()",
            "range(count, count + more)", "weak is not enough"),
     # The lasso: where it closes, and its stem.
-    Mutant("lassos", "return found[::-1]", "return found", "it may stay"),
-    Mutant("lassos", "product.marked(marks, one.states[inside], one.nodes[inside])",
+    Mutant("lassos", "return pairs[::-1]", "return pairs", "it may stay"),
+    Mutant("lassos", "product.marked(marks, component.states[inside], component.nodes[inside])",
            "pass", "round and round"),
     # The remaining promises and units along the cycle.
     Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
@@ -360,7 +360,7 @@ MACHINE = [
            "two units that leave one state"),
     Mutant("lassos", "there is None or self._key(step[1]) < self._key(there)", "True",
            "where a unit is not possible is nearer than its step"),
-    Mutant("product", "opened[one.states] |= one.bits", "pass", "two promises"),
+    Mutant("product", "opened[earlier.states] |= earlier.bits", "pass", "two promises"),
 ]  # fmt: skip
 
 UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
