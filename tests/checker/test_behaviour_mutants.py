@@ -266,7 +266,7 @@ DECIDING = [
            "a promise that is put off"),
     # Visible variables and fields.
     Mutant("units", "if not variable.ghost\n", "if True\n", "a ghost that changes instead"),
-    Mutant("units", "if not field.ghost)", "if True)", "a ghost field that changes instead"),
+    Mutant("units", "if not part.ghost)", "if True)", "a ghost field that changes instead"),
     Mutant("units", "unit is not None and seen(step.state) != here", "unit is not None",
            "fairness of an action that changes nothing"),
     # The definition of a unit.
