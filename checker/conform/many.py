@@ -30,7 +30,7 @@ from fencepost.checker.resources import (
     roomy,
     without_collection,
 )
-from fencepost.checker.search.interrupts import SIGNALS
+from fencepost.checker.search.interrupts import SIGNALS, deferred
 
 WORTH_EVENTS = 5_000
 """With fewer events, processes and machine code take longer to begin than they save."""
@@ -81,7 +81,8 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
     children = list[BaseProcess]()
     crew = ProcessPoolExecutor(workers, _recorded(children), _begin, (judged,))
     try:
-        with warnings.catch_warnings():
+        # An interrupt while processes start would leave some of them out of ``children``.
+        with deferred(), warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
             found = crew.map(_next, range(count), chunksize=AT_ONCE)
@@ -93,6 +94,12 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
         if killed is None:
             raise
         raise killed from None
+    except BaseException:
+        # `shutdown` would wait until the histories at hand are judged.
+        for child in children:
+            if child.pid is not None:
+                child.terminate()
+        raise
     finally:
         crew.shutdown(cancel_futures=True)
 

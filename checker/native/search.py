@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import astuple, replace
 from importlib import import_module
@@ -37,10 +37,10 @@ from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Fact, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
-from fencepost.checker.request import Limits, Phase, Request, Translation, refuse_symbols
+from fencepost.checker.request import Limits, Phase, Request, Saving, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, deep, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
-from fencepost.checker.search.checkpoint import Checkpoint, Saver
+from fencepost.checker.search.checkpoint import Checkpoint, Saver, not_read
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
@@ -105,7 +105,8 @@ class Local:
         with interrupts.heard(), ExitStack() as kept:
             search = self._prepared(request, account, interrupts, kept)
             if isinstance(search, Limit):
-                return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
+                outcome = account.outcome(search, lambda: Runner(request.model), lambda _: [])
+                return _begun(_unread(outcome, request.saving))
             try:
                 return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
             except Lost as lost:
@@ -127,16 +128,16 @@ class Local:
             if interrupts.asked:
                 return INTERRUPTED
             compiled = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
-            opened = _opened(request, compilation, account, layout, sizes)
+            watch = Watch(request, account, interrupts)
+            opened = _opened(request, compilation, account, layout, sizes, watch.heed)
             if opened is not None:
                 kept.callback(opened.close)
             workers, observer = limits.workers or processors(), request.observer
             code = CodeInUse(compilation, compiled and compiled(), workers)
             memory.weigh()
 
-            watch = Watch(request, account, interrupts)
             # Deciding temporal properties locates states in tables of uncompressed states, and a
-            # profile reads them directly. profile reads them as they are.
+            # profile reads them directly.
             whole = account.searched.behaviours or request.profile
             compress = None if whole else lambda: self._set_code(workers)
             symmetry, spill = orbits(request), _spill(limits, memory)
@@ -150,6 +151,10 @@ class Local:
                 watch, states, checkpoint,
                 first_states=lambda: ValueStates(watch, Runner(model), symmetry),
             )  # fmt: skip
+        except Expired:
+            return account.expired
+        except Cut as cut:
+            return cut.limit
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
@@ -222,13 +227,14 @@ def _opened(
     account: Account,
     layout: Layout,
     sizes: Sizes,
+    heed: Callable[[], None],
 ) -> _Opened | None:
-    """The folder for saving the search, or None. Raises `Rejected`."""
+    """The folder for saving the search, or None. Raises `Rejected`, and what ``heed`` raises."""
     if request.saving is None:
         return None
     # Only runs that save pay for loading these libraries.
     home = import_module("fencepost.checker.native.saving.saver")
-    opened: _Opened = home.Opened(request, compilation.text, account, layout, sizes)
+    opened: _Opened = home.Opened(request, compilation.text, account, layout, sizes, heed)
     return opened
 
 
@@ -314,6 +320,13 @@ def _begun(outcome: Outcome) -> Outcome:
     taken = units.size(peak_bytes())
     note = f"The process takes {taken} before its first state: {limit} is too little."
     return replace(outcome, notes=(*outcome.notes, note))
+
+
+def _unread(outcome: Outcome, saving: Saving | None) -> Outcome:
+    """The outcome of a search that never began, which has not read its checkpoint."""
+    if saving is None or not saving.resumed:
+        return outcome
+    return replace(outcome, notes=(*outcome.notes, not_read(saving.place)))
 
 
 def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compilation, Sizes]:

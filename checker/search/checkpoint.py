@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
-from fencepost.checker.outcome import Outcome, Resumed
+from fencepost.checker.outcome import Fact, Outcome, Resumed
 from fencepost.checker.search.states import NoPredecessor
 from fencepost.spec.text.problem import Rejected
 
@@ -19,6 +19,11 @@ def still_good(level: int) -> str:
     if level:
         return f"the save down to level {level} is still good"
     return "no earlier save of this search exists"
+
+
+def not_read(place: str) -> Fact:
+    """The note of a search that ended before its checkpoint was read."""
+    return Fact(f"The run ended before it had read the checkpoint {place}, which is unchanged.")
 
 
 class Saver(Protocol):

@@ -28,7 +28,7 @@ from fencepost.checker.request import (
     refuse_symbols,
 )
 from fencepost.checker.search.account import Account, Cut, before_search
-from fencepost.checker.search.checkpoint import Checkpoint, still_good
+from fencepost.checker.search.checkpoint import Checkpoint, not_read, still_good
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
@@ -198,8 +198,12 @@ class Saver:
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
         """The user knows the URL, but not that nothing is signed."""
-        key = self._checkpoints.key
-        return (f"The checkpoints are unsigned: {key}.",) if isinstance(key, Unusable) else ()
+        key, notes = self._checkpoints.key, list[str]()
+        if self._saved is not None and self.resumed is None:
+            notes.append(not_read(self._checkpoints.url))
+        if isinstance(key, Unusable):
+            notes.append(f"The checkpoints are unsigned: {key}.")
+        return tuple(notes)
 
 
 def with_tables(outcome: Outcome, states: SparkStates, tables: Tables) -> Outcome:

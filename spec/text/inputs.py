@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from enum import Enum
 from io import BufferedReader
 from pathlib import Path
@@ -77,11 +78,14 @@ def descriptor(path: Path, kind: Kind) -> int:
     return handle
 
 
-def content(path: Path, kind: Kind) -> bytes:
-    """The content of a regular file. Raises `OSError`."""
+def content(path: Path, kind: Kind, heed: Callable[[], None] = lambda: None) -> bytes:
+    """The content of a regular file. Raises `OSError`, and what ``heed`` raises, which is called
+    after each read.
+    """
     with opened(path, kind) as file:
         data = bytearray()
-        while block := file.read(MIB):
+        while block := file.read1(MIB):
+            heed()
             data += block
             # The file may grow, and files in /proc have no size.
             if len(data) > kind.max_bytes:

@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 import uuid
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -157,12 +157,14 @@ class Folder:
 
     # ------------------------------------------------------------ reading
 
-    def saved(self, account: Account, layout: Layout, sizes: Sizes) -> Saved | None:
+    def saved(
+        self, account: Account, layout: Layout, sizes: Sizes, heed: Callable[[], None]
+    ) -> Saved | None:
         """The saved search, or None. ``account`` is that of a new search, ``sizes`` those of its
-        machine code.
+        machine code. Raises what ``heed`` raises.
         """
         try:
-            content = inputs.content(self._folder / MANIFEST, inputs.Kind.MANIFEST)
+            content = inputs.content(self._folder / MANIFEST, inputs.Kind.MANIFEST, heed)
         except FileNotFoundError:
             return None
         except OSError as error:

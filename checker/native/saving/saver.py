@@ -8,7 +8,7 @@ their owners. It does not know when a search is saved.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import FEW
@@ -34,7 +34,7 @@ from fencepost.checker.native.worker import Worker
 from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
-from fencepost.checker.search.checkpoint import still_good
+from fencepost.checker.search.checkpoint import not_read, still_good
 from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.text.problem import Rejected
 
@@ -45,11 +45,18 @@ TOGETHER = 64
 class Opened:
     """The folder of a search that begins; ``account``, ``layout`` and ``sizes`` are its own, and
     ``code`` is its text. Raises `Rejected` where the folder cannot be used, or what is saved there
-    lies behind the limits that are given.
+    lies behind the limits that are given, and what ``heed`` raises, which is called while the
+    manifest is read.
     """
 
     def __init__(
-        self, request: Request, code: str, account: Account, layout: Layout, sizes: Sizes
+        self,
+        request: Request,
+        code: str,
+        account: Account,
+        layout: Layout,
+        sizes: Sizes,
+        heed: Callable[[], None],
     ) -> None:
         assert request.saving is not None
         belongs = identity(FORMAT, request, code, Purpose.LOCAL_CHECKPOINT, UNSIGNED_FORMAT)
@@ -58,7 +65,7 @@ class Opened:
         self._resumed = request.saving.resumed
         try:
             if self._resumed:
-                self._saved = folder.saved(account, layout, sizes)
+                self._saved = folder.saved(account, layout, sizes, heed)
             if self._saved is not None:
                 _refuse_beyond(folder, self._saved.account, request.limits)
         except BaseException:
@@ -139,6 +146,8 @@ class Saver:
         notes: list[str] = []
         if self._begun_anew:
             notes.append(f"Nothing was saved in {place}: the search began from the initial states.")
+        if self._saved is not None and self.resumed is None:
+            notes.append(not_read(place))
         if self._refused is not None:
             good = still_good(self._saved_level)
             notes.append(f"The search could not be saved in {place}: {self._refused}; {good}.")
