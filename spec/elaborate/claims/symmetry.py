@@ -179,8 +179,9 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
         match node:
             case ir.Pick():
                 yield "the loop picks: let the action take a parameter or pick before the loop"
-            case ir.Leave(label) if label not in labels:
-                yield "a `return` in the loop ends the rounds behind it: use `if`"
+            case ir.Leave(label):
+                if label not in labels:
+                    yield "a `return` in the loop ends the rounds behind it: use `if`"
             case ir.Assert():
                 exits.add("assert")
             case ir.Ensure():
@@ -189,8 +190,9 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
                 exits.add(f"require {id(node)}")
             case (
                 ir.Sequence() | ir.Assign() | ir.Bind() | ir.If() | ir.ForEach() | ir.Block()
-                | ir.Leave() | ir.Mark()
+                | ir.Mark()
             ):  # fmt: skip
+                # None of these ends a round. `_touches` examines what they read and assign.
                 pass
             case _:
                 assert_never(node)
@@ -233,32 +235,64 @@ def _before_own_key(slot: int, node: ir.Assign) -> tuple[ir.Step, ...] | None:
 
 
 def _touches(
-    slot: int, node: Node, written: frozenset[int], apart: Mapping[int, tuple[ir.Step, ...]]
+    slot: int,
+    node: ir.Statement,
+    written: frozenset[int],
+    apart: Mapping[int, tuple[ir.Step, ...]],
 ) -> Iterator[str]:
     """Where a round reads or writes what another one writes."""
+    read: list[Node] = []
+    inner: tuple[ir.Statement, ...] = ()
     match node:
-        case ir.Assign(variable, path, value) if variable not in apart:
-            added = _added(variable, path, value)
+        case ir.Assign(variable, path, value):
+            added = value if variable in apart else _added(variable, path, value)
             if added is None:
                 yield _GATHERED
                 return
-            inner: list[Node] = [added, *(step for step in path if isinstance(step, ir.KeyStep))]
+            read = [*path, added]
+        case ir.Ensure(condition) | ir.Require(condition):
+            if not _is_room(condition, written - apart.keys()):
+                read = [condition]
+        case ir.Assert(condition):
+            read = [condition]
+        case ir.Bind(_, value, body):
+            read, inner = [value], (body,)
+        case ir.Pick(_, domain, condition, body=body):
+            read, inner = [domain, *([] if condition is None else [condition])], (body,)
+        case ir.If(condition, then, otherwise):
+            read, inner = [condition], (then, otherwise)
+        case ir.ForEach(_, domain, body):
+            read, inner = [domain], (body,)
+        case ir.Block(_, body):
+            inner = (body,)
+        case ir.Sequence(parts):
+            inner = parts
+        case ir.Leave() | ir.Mark():
+            pass
+        case _:
+            assert_never(node)
+    if any(_reads_written(slot, part, written, apart) for part in read):
+        yield "a round reads what another one may have assigned: read it into a `let` before" \
+            " the loop"  # fmt: skip
+    for part in inner:
+        yield from _touches(slot, part, written, apart)
+
+
+def _reads_written(
+    slot: int, node: Node, written: frozenset[int], apart: Mapping[int, tuple[ir.Step, ...]]
+) -> bool:
+    """Whether an expression or step reads what another round may have assigned. Of a variable of
+    ``apart``, a round may read what is at its own value.
+    """
+    match node:
         case ir.Get(_, map, ir.Local(slot=key)) if key == slot and any(
             _reads(variable, path, map) for variable, path in apart.items()
         ):
-            inner = []
-        case ir.Ensure(condition) | ir.Require(condition) if _is_room(
-            condition, written - apart.keys()
-        ):
-            inner = []
-        case ir.Variable(index=index) if index in written:
-            yield "a round reads what another one may have assigned: read it into a `let` before" \
-                " the loop"  # fmt: skip
-            return
+            return False
+        case ir.Variable(index=index):
+            return index in written
         case _:
-            inner = children(node)
-    for part in inner:
-        yield from _touches(slot, part, written, apart)
+            return any(_reads_written(slot, part, written, apart) for part in children(node))
 
 
 def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr | None:
@@ -284,8 +318,9 @@ def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
 
 
 def _is_room(condition: ir.Expr, gathered: frozenset[int]) -> bool:
-    """Whether a condition asks for room in a channel or collection that rounds add to: how often it
-    is false does not depend on their order.
+    """Whether a condition asks for room in a channel that rounds send to: how often it is false
+    does not depend on their order, as every message is sent after such a condition. A condition of
+    the spec has a coverage mark around it, and so is never taken for one.
     """
     match condition:
         case ir.Less(ir.Size(_, inner), ir.Literal()):

@@ -34,6 +34,19 @@ action hear(c in C) on Ask(d) from wire[c]: one = d
 action end(c in C) on Stop from wire[c]: skip
 terminal: true
 """
+PROCEDURES = """procedure clear(c: C):
+    if level[c] == 0:
+        return
+    level[c] = 0
+procedure count_up(c: C):
+    if level[c] == 0:
+        return
+    total = level[c]
+procedure add_second(c: C):
+    if len(some) != 1:
+        return
+    some.add(c)
+"""
 
 
 @pytest.mark.parametrize(
@@ -97,11 +110,24 @@ def test_nothing_shows_an_order(declaration: str, code: str, phrase: str) -> Non
         ("require level[c] == 0; send Ask(c) to net", "more than one thing can end the loop"),
         ("assert level[c] == 0; level[c] = level[c] // level[c]", "more than one thing"),
         ("for d in C: level[d] = 1", "add elements to a set or bag"),
+        # What each kind of statement reads, after another round may have assigned it.
+        ("let n = len(some); level[c] = n; some.add(c)", "reads what another one"),
+        ("assert len(some) < 3; some.add(c)", "reads what another one"),
+        ("require len(some) < 2; some.add(c)", "reads what another one"),
+        ("for d in some: level[c] = 1; some.add(c)", "reads what another one"),
+        ("clear(c)", ""),
+        ("clear(c); some.add(c)", ""),
+        ("count_up(c)", "add elements to a set or bag"),
+        ("add_second(c)", "reads what another one"),
+        ("assert level[c] == 0; require level[c] == 0", "more than one thing"),
+        ("assert level[c] == 0; send Ask(c) to net", "more than one thing"),
+        ("require level[c] == 0; require level[c] < 2", "more than one thing"),
+        ("require level[c] == 0; level[c] = 1 // level[c]", "more than one thing"),
     ],
 )
 def test_rounds_come_to_the_same_in_any_order(body: str, phrase: str) -> None:
     lines = "".join(f"        {line}\n" for line in body.split("; "))
-    text = f"{CLIENTS}action loop:\n    for c in C:\n{lines}"
+    text = f"{CLIENTS}{PROCEDURES}action loop:\n    for c in C:\n{lines}"
     if phrase:
         assert {problem.code for problem in problems(text)} == {"F846"}
         assert any(phrase in str(problem) for problem in problems(text))
