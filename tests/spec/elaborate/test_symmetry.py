@@ -112,6 +112,8 @@ def test_nothing_shows_an_order(declaration: str, code: str, phrase: str) -> Non
         ("for d in C: level[d] = 1", "add elements to a set or bag"),
         # What each kind of statement reads, after another round may have assigned it.
         ("let n = len(some); level[c] = n; some.add(c)", "reads what another one"),
+        ("level[c] = len(some); some.add(c)", "reads what another one"),
+        ("if level[c] == 0: skip; else: total = level[c]", "add elements to a set or bag"),
         ("assert len(some) < 3; some.add(c)", "reads what another one"),
         ("require len(some) < 2; some.add(c)", "reads what another one"),
         ("for d in some: level[c] = 1; some.add(c)", "reads what another one"),
