@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 import typing
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any, Literal, cast, get_args, get_origin
+
+from tests.support.paths import ROOT
 
 import fencepost
 from fencepost.spec.core import ir
@@ -107,3 +111,15 @@ def test_symmetry_has_a_case_for_each_node_that_it_examines() -> None:
             if isinstance(pattern, ast.MatchClass)
         }
     assert cases == {f"ir.{kind.__name__}" for kind in symmetry.EXAMINED}
+
+
+def test_every_amount_of_the_nightly_run_is_used() -> None:
+    script = (ROOT / ".ci/nightly").read_text("utf-8")
+    (listed,) = re.findall(r"^for amount in (.*?); do$", script, re.M | re.S)
+    names = set(re.findall(r"\b([A-Z_]+)=", listed))
+    pattern = re.compile(r'\b(?:amount|everything)\("([A-Z_]+)"|FENCEPOST_([A-Z_]+)')
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    used = {"".join(found) for path in paths for found in pattern.findall(path.read_text("utf-8"))}
+    used |= set(re.findall(r'\$FENCEPOST_([A-Z_]+)"', script))
+    assert len(names) > 15
+    assert names <= used

@@ -69,7 +69,7 @@ def descriptor(path: Path, kind: Kind) -> int:
         if not stat.S_ISREG(status.st_mode):
             raise Refused(errno.EINVAL, "it is not a regular file")
         if status.st_size > kind.max_bytes:
-            raise _too_large(kind)
+            raise too_large(kind)
     except BaseException as error:
         os.close(handle)
         if isinstance(error, OSError):
@@ -89,9 +89,10 @@ def content(path: Path, kind: Kind, heed: Callable[[], None] = lambda: None) -> 
             data += block
             # The file may grow, and files in /proc have no size.
             if len(data) > kind.max_bytes:
-                raise _too_large(kind)
+                raise too_large(kind)
     return bytes(data)
 
 
-def _too_large(kind: Kind) -> Refused:
+def too_large(kind: Kind) -> Refused:
+    """The refusal of a file that is larger than those of its kind may be."""
     return Refused(errno.EFBIG, f"it has more than {kind.max_bytes:,} bytes")

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from pyspark import StorageLevel
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
@@ -54,7 +55,7 @@ from fencepost.checker.spark.failures import Failed, gave_up
 from fencepost.checker.spark.published import Place
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
-from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.problem import Problem, Rejected
 
 T = TypeVar("T")
 TASKS_PER_CORE = 4
@@ -163,8 +164,16 @@ class _Comparison:
         there = [one for one in self._files if one.url]
         texts = [one.path for one in there if not one.is_table]
         tables = [one.path for one in there if one.is_table]
-        read = [self._of_texts(texts)] if texts else []
-        read += [self._of_tables(tables)] if tables else []
+        try:
+            read = [self._of_texts(texts)] if texts else []
+            read += [self._of_tables(tables)] if tables else []
+        except AnalysisException as error:
+            # A file that is gone by now; one that goes later is missed; see `files`.
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            url = (error.getMessageParameters() or {})["path"]
+            label = next((one.label for one in there if one.url == url), url)
+            raise Rejected([unreadable(label, files.GONE)]) from None
         # Of a row for each line, to make Python objects of it would take as long as to read it.
         lines = [only_column(self._spark, one) for one in read]
         every = self._spark.union(lines) if lines else self._spark.emptyRDD()
@@ -177,6 +186,7 @@ class _Comparison:
             # Whoever reads on behind either finds out what was passed over; see `files`.
             .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MAX_HELD))
             .option("ignoreCorruptFiles", "true")
+            .option("ignoreMissingFiles", "true")
         )
         return read.text([files.literal(path) for path in paths]).select(_given(F.col("value")))
 

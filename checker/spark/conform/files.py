@@ -1,9 +1,10 @@
 # pyright: basic
 """The files of a recording wherever Hadoop reaches them, and whether all of each has been read.
 
-Spark passes in silence over the rest of a compressed file that is broken, and over lines that are
-longer than a limit; so what was read is held against what is there. It does not know what lines
-mean.
+Spark passes in silence over the rest of a compressed file that is broken, over a file that is gone,
+and over lines that are longer than a limit; so what was read is held against what is there. A file
+of this machine is opened once before Spark reads it, by the rules for recordings, as Spark would
+wait for a FIFO forever. It does not know what lines mean.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
 from fencepost.checker.conform.lines import TOO_EARLY, unreadable
 from fencepost.spec.records import dataclass
+from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ PARQUET = ".parquet"
 MAX_HELD = 1 << 26
 """Spark holds lines of at most so many bytes; of one that is longer nothing is known but that it is
 there."""
+GONE = "No such file or directory"
 LEEWAY = range(-1, 4)
 """By how many bytes a file may differ from its lines: the end of the last one, and the mark at the
 beginning that Windows likes.
@@ -73,7 +76,7 @@ def _named(spark: SparkContext, name: str) -> Iterator[File]:
         for status in statuses:
             yield from _below(system, status, _plain(str(status.getPath().toString()), name))
         if not statuses:
-            yield File("", "", name, missing="No such file or directory")
+            yield File("", "", name, missing=GONE)
     except Py4JJavaError as error:
         yield File("", "", name, missing=_said(error))
 
@@ -87,7 +90,11 @@ def _below(system: Any, status: Any, label: str) -> Iterator[File]:
         size = int(status.getLen())
         # Java writes an authority that is empty, or leaves it out.
         url = str(path.toUri().toString()).replace(":///", ":/")
-        yield File(url, str(path.toString()), label, size)
+        refusal = _refusal(path, size)
+        if refusal is not None:
+            yield File("", "", label, missing=refusal)
+        else:
+            yield File(url, str(path.toString()), label, size)
         return
     children = sorted(system.listStatus(status.getPath()), key=lambda one: one.getPath().getName())
     empty = True
@@ -103,6 +110,19 @@ def _below(system: Any, status: Any, label: str) -> Iterator[File]:
         raise Rejected([Problem("F047", None, f"{what} {', '.join(ENDINGS[:-1])} or {PARQUET}")])
 
 
+def _refusal(path: Any, size: int) -> str | None:
+    """Why a file of this size cannot be a recording; None if it can."""
+    kind = inputs.Kind.RECORDING
+    try:
+        if str(path.toUri().getScheme()) == "file":
+            inputs.opened(Path(str(path.toUri().getPath())), kind).close()
+        elif size > kind.max_bytes:
+            raise inputs.too_large(kind)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def _plain(url: str, pattern: str) -> str:
     """A URL as it would be written beside the pattern that it fits."""
     return url if ":" in pattern else url.removeprefix("file:")
@@ -116,7 +136,7 @@ def literal(path: str) -> str:
 def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | None:
     """What is wrong with a file of which so many lines and bytes were read."""
     try:
-        there = _content(spark, file, size)
+        there = _content(spark, file)
     except Py4JJavaError as error:
         said = _said(error)
         early = "EOFException" in said or "Unexpected end" in said
@@ -130,9 +150,11 @@ def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | 
     return unreadable(file.label, f"{size:,} of {there:,} bytes could be read")
 
 
-def _content(spark: SparkContext, file: File, size: int) -> int:
-    """How many bytes there are to read, decompressed where the name says that it is compressed;
-    ``size`` if that is in doubt by no more than a few.
+def _content(spark: SparkContext, file: File) -> int:
+    """How many bytes there are to read, decompressed where the name says that it is compressed.
+
+    A compressed file is decompressed to its end: the size in its last bytes is that of its last
+    member only, and may be that of what was read of a broken file by chance.
     """
     hidden: Any = spark
     jvm, settings = hidden._jvm, hidden._jsc.hadoopConfiguration()
@@ -142,13 +164,6 @@ def _content(spark: SparkContext, file: File, size: int) -> int:
         return file.size
     stream = system.open(path)
     try:
-        if str(codec.getDefaultExtension()) == ".gz" and file.size > 18:
-            # The last four bytes of such a file are the size of what it holds, if it is one piece.
-            stream.seek(file.size - 4)
-            held = int.from_bytes(bytes(stream.readNBytes(4)), "little")
-            if (held - size + 1) % (1 << 32) in range(len(LEEWAY)):
-                return size
-            stream.seek(0)
         nowhere = jvm.java.io.OutputStream.nullOutputStream()
         return int(codec.createInputStream(stream).transferTo(nowhere))
     finally:

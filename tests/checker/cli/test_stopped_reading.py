@@ -105,13 +105,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert saved.code == 3
     assert run("check", "t.fence", "--trace", "t.itf.json", folder=folder).code == 0
     events = [events for events, _, _ in HISTORIES.values()]
-    text = written({f"h{n}": events[n % len(events)] for n in range(500)}).encode()
-    (folder / "r.jsonl").write_bytes(text)
-    (folder / "r.jsonl.gz").write_bytes(gzip.compress(text))
+    lines = written({f"h{n}": events[n % len(events)] for n in range(500)}).encode()
+    (folder / "r.jsonl").write_bytes(lines)
+    (folder / "r.jsonl.gz").write_bytes(gzip.compress(lines))
     (folder / "recordings").mkdir()
     shutil.copy(folder / "r.jsonl", folder / "recordings")
-    text = written({f"h{n}": [{"event": "ended", "n": 0}] for n in range(40)}).encode()
-    (folder / "hidden.jsonl").write_bytes(text)
+    hidden = written({f"h{n}": [{"event": "ended", "n": 0}] for n in range(40)})
+    (folder / "hidden.jsonl").write_text(hidden, "utf-8")
     return folder
 
 
