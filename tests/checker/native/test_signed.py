@@ -129,6 +129,26 @@ def swapped_files(folder: Path) -> None:
     second.write_bytes(content[0])
 
 
+def with_another_state(folder: Path) -> None:
+    """Puts a lawful state that is not reachable in the place of the last one, in a file of the same
+    size; the manifest stays.
+    """
+    words = Layout(program.build(loaded(SPEC), None)).encode((40, 0))
+    packed = blocks.packed(b"".join(word.to_bytes(8, "little") for word in words))
+    last = max(level for _, files in notes(folder)["parts"] for level, _, _ in
+               blocks_of(folder, [file[0] for file in files]))  # fmt: skip
+    for path in inside(folder).glob("states-*"):
+        content, offset = bytearray(path.read_bytes()), 0
+        while offset < len(content):
+            level, count, size = HEAD.unpack_from(content, offset)
+            offset += HEAD.size
+            if level == last:
+                assert (count, size) == (1, len(packed))
+                content[offset : offset + size] = packed
+            offset += size
+        path.write_bytes(content)
+
+
 def with_outer(folder: Path, **values: object) -> None:
     manifest = outer(folder) | values
     write(folder, json.dumps({k: v for k, v in manifest.items() if v is not None}).encode())
@@ -167,6 +187,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str, bool]] = {
     "no digest of the manifest": (lambda f: with_outer(f, sha256=None), "is damaged", False),
     "a wrong digest of the manifest": (lambda f: with_outer(f, sha256="0"), "is damaged", False),
     "swapped files": (swapped_files, DAMAGED, False),
+    "another state": (with_another_state, "the checksum of states-", False),
     "the files of another save": (
         lambda f: with_another_last_level(f), "cannot be used: ", False,
     ),
