@@ -1,6 +1,6 @@
 # pyright: basic
-"""Recordings for Spark that are no regular files of bounded size, or change while they are read:
-each is a problem, as it is without Spark.
+"""Recordings for Spark that are not regular files, are too large or damaged, or vanish before they
+are read: each is a problem, as without Spark.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tests.support.lease import folder_with
 from fencepost.checker.spark.conform import compare, files
 
 WHOLE = words(HERE, SETTINGS)
-"""A file is read in few blocks: a long line is gone through in each of them."""
+"""A file is read in few blocks, as every block scans a long line to its end."""
 HELD = 1 << 21
-"""The bytes of a line that Spark holds in these tests."""
+"""The maximum size of a line that Spark holds in these tests."""
 ZEROS = 1 << 23
-"""The bytes of a line that is longer."""
+"""The size of a longer line."""
 
 
 def _unreadable(path: Path) -> None:
@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "compressed fifo": ("b.jsonl.gz", HOSTILE["fifo"]),
     "table that is a fifo": ("b.parquet", HOSTILE["fifo"]),
 }
-"""Files that are refused before they are read, and so leave the same message in every engine."""
+"""Files that are refused before they are read, with the same message in every engine."""
 DAMAGED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "binary": ("b.jsonl", _unreadable),
     "no gzip": ("b.jsonl.gz", _no_gzip),
@@ -67,7 +67,7 @@ DAMAGED: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 
 
-def told(ran: Ran, name: str) -> list[str]:
+def messages(ran: Ran, name: str) -> list[str]:
     """The messages about a file."""
     return [line for line in ran.stderr.splitlines() if line.startswith("error") and name in line]
 
@@ -101,8 +101,8 @@ def test_a_file_that_is_damaged(name: str, tmp_path: Path, monkeypatch: pytest.M
     plain = run("conform", "map.fence", "a.jsonl", path, folder=folder)
     for ran in (plain, run("conform", "map.fence", "a.jsonl", path, *WHOLE, folder=folder)):
         assert ran.code == 151
-        assert all("error[F047]" in line for line in told(ran, path)), ran.stderr
-        assert told(ran, path)
+        assert all("error[F047]" in line for line in messages(ran, path)), ran.stderr
+        assert messages(ran, path)
         assert "Traceback" not in ran.stderr
 
 
@@ -127,6 +127,6 @@ def test_a_file_that_vanishes(
     monkeypatch.setattr(home, step, vanishing)
     ran = run("conform", "map.fence", "a.jsonl", name, *ON_SPARK, folder=folder)
     assert ran.code == 151
-    assert told(ran, name), ran.stderr
+    assert messages(ran, name), ran.stderr
     assert "error[F047]" in ran.stderr
     assert "Traceback" not in ran.stderr

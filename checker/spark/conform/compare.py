@@ -168,11 +168,11 @@ class _Comparison:
             read = [self._of_texts(texts)] if texts else []
             read += [self._of_tables(tables)] if tables else []
         except AnalysisException as error:
-            # A file that is gone by now; one that goes later is missed; see `files`.
+            # The file vanished after it was listed. `files` notices one that vanishes later.
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
             url = (error.getMessageParameters() or {})["path"]
-            label = next((one.label for one in there if one.url == url), url)
+            label = next((file.label for file in there if file.url == url), url)
             raise Rejected([unreadable(label, files.GONE)]) from None
         # Of a row for each line, to make Python objects of it would take as long as to read it.
         lines = [only_column(self._spark, one) for one in read]

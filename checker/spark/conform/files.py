@@ -1,10 +1,10 @@
 # pyright: basic
 """The files of a recording wherever Hadoop reaches them, and whether all of each has been read.
 
-Spark passes in silence over the rest of a compressed file that is broken, over a file that is gone,
-and over lines that are longer than a limit; so what was read is held against what is there. A file
-of this machine is opened once before Spark reads it, by the rules for recordings, as Spark would
-wait for a FIFO forever. It does not know what lines mean.
+Spark silently skips the rest of a broken compressed file, a file that has vanished, and lines that
+are longer than a limit; so the number of bytes read is compared with the number of bytes there.
+Files of this machine are opened once, by the rules for recordings, before Spark reads them, because
+Spark would wait for a FIFO forever. This module does not know what lines mean.
 """
 
 from __future__ import annotations
