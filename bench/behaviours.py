@@ -101,7 +101,7 @@ REFINEMENT = re.compile(r"^refinement .*\n(?:    .*\n)*", re.M)
 
 
 def text(case: Case, whole: bool) -> str:
-    """The spec of a case; ``whole`` includes what is to be decided."""
+    """The spec of a case; ``whole`` includes the property to decide."""
     spec = (CLASSICS / f"{case.model}.fence").read_text(encoding="utf-8")
     spec = spec[: spec.index("\ncheck ")]
     for old, new in [*case.both, *(case.more if whole else ())]:

@@ -20,7 +20,7 @@ def curves(title: str, across: str, series: Mapping[str, Points], limit: float =
     low, high = math.log10(min(xs)), math.log10(max(xs))
     span = max(high - low, 0.1)
 
-    def place(x: float, y: float) -> tuple[float, float]:
+    def point(x: float, y: float) -> tuple[float, float]:
         across_ = LEFT + (math.log10(x) - low) / span * (WIDTH - LEFT - RIGHT)
         return across_, HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM)
 
@@ -36,23 +36,23 @@ def curves(title: str, across: str, series: Mapping[str, Points], limit: float =
         for digit in (1, 2, 5):
             x = digit * 10.0**power
             if low - 1e-9 <= math.log10(x) <= high + 1e-9:
-                along, bottom = place(x, 0)
+                along, bottom = point(x, 0)
                 parts.append(_line(along, TOP, along, bottom, "#eeeeee"))
                 parts.append(_text(along, bottom + 16, _short(x), "middle"))
     step = _step(top)
     for number in range(int(top / step) + 1):
-        left, along = place(10**low, number * step)
+        left, along = point(10**low, number * step)
         parts.append(_line(left, along, WIDTH - RIGHT, along, "#dddddd"))
         parts.append(_text(left - 6, along + 4, f"{number * step:g}", "end"))
     if limit:
-        left, along = place(10**low, limit)
+        left, along = point(10**low, limit)
         parts.append(_line(left, along, WIDTH - RIGHT, along, "#888888", 'stroke-dasharray="5 4"'))
     names: list[tuple[float, str, str]] = []
     for (name, points), colour in zip(lines.items(), COLOURS, strict=False):
-        places = [place(x, y) for x, y in points]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        points = [point(x, y) for x, y in points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        names.append((places[-1][1] + 4, name, colour))
+        names.append((points[-1][1] + 4, name, colour))
     # From the top down, ordered by the end of the curve.
     least = 0.0
     for end, name, colour in sorted(names):

@@ -44,7 +44,7 @@ NO_DEADLOCK = (r"\Z", "\nCHECK_DEADLOCK FALSE\n")
 class Original:
     """A published spec: its folder, the module for TLC, and the configuration, which has the name
     of the module unless ``name`` is set. ``edits`` of the configuration are pairs of a pattern and
-    its replacement; they leave out what is not compared: liveness, symmetry, the search for
+    its replacement; they leave out parts that are not compared: liveness, symmetry, the search for
     deadlocks, and settings that this version of TLC does not support.
     """
 
@@ -118,7 +118,7 @@ ROWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Figures:
     """Counts, and processor seconds (user and system) of Fencepost and, if it ran, of TLC."""
 
     distinct: int
@@ -132,13 +132,13 @@ class Differs(Exception):
     """TLC's counts differ; the argument says how."""
 
 
-def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Measured:
+def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Figures:
     """Runs a check and its original. Raises `Differs`, `Failed`, `Broken`."""
     ours = fence.check(row.task, 1)
     counts = ours.distinct, ours.generated, ours.depth
     original = row.source
     if isinstance(original, str):
-        return Measured(*counts, _seconds(ours.ran), None)
+        return Figures(*counts, _seconds(ours.ran), None)
     folder = folders[original.checkout]
     if original.checkout == "examples":
         folder /= "specifications"
@@ -154,23 +154,21 @@ def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[
     )
     if (theirs.distinct, theirs.generated, theirs.depth) != counts:
         raise Differs(f"{row.key}: Fencepost {counts}, TLC {theirs}")
-    return Measured(*counts, _seconds(ours.ran), _seconds(ran))
+    return Figures(*counts, _seconds(ours.ran), _seconds(ran))
 
 
 def _seconds(ran: Ran) -> float:
     return round(ran.user + ran.system, 2)
 
 
-def kept() -> dict[str, Measured]:
+def kept() -> dict[str, Figures]:
     """The last measurements, by check."""
     if not KEPT.is_file():
         return {}
-    return {
-        key: Measured(**figures) for key, figures in json.loads(KEPT.read_text("utf-8")).items()
-    }
+    return {key: Figures(**figures) for key, figures in json.loads(KEPT.read_text("utf-8")).items()}
 
 
-def table(measurements: Mapping[str, Measured]) -> str:
+def table(measurements: Mapping[str, Figures]) -> str:
     """The table in Markdown; a row without a measurement has no figures."""
     lines = [line(HEAD), line(["---"] * 3 + ["---:"] * 5)]
     for row in ROWS:

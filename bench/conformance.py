@@ -106,7 +106,7 @@ def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurements:
     """The measurements, with date and machine; ``load`` is the load average before."""
 
     machine: Machine
@@ -145,19 +145,19 @@ HEAD = """\
 | --- | --- | --- | --- | --- | --- | --- |"""
 
 
-def kept() -> Measured:
+def kept() -> Measurements:
     """The last saved measurements."""
     values = json.loads(RESULTS.read_text(encoding="utf-8"))
     machine, rows = Machine(**values.pop("machine")), [Row(**row) for row in values.pop("rows")]
-    return Measured(machine=machine, rows=rows, **values)
+    return Measurements(machine=machine, rows=rows, **values)
 
 
-def page(text: str, measured: Measured) -> str:
+def page(text: str, measurements: Measurements) -> str:
     """The page with the measurements in the marked section."""
     before, _, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     assert end, f"{PAGE} has no place for it"
-    return f"{before}{BEGIN}\n{measured.text}{END}{after}"
+    return f"{before}{BEGIN}\n{measurements.text}{END}{after}"
 
 
 def _is_running(process: int) -> bool:
@@ -206,7 +206,7 @@ def main() -> None:
         if options.spark:
             words = ["day", "--engine", "spark", "--master", options.spark, "--results", "verdicts"]
             rows.append(compared(f"Spark, {options.spark}", folder, day, words))
-    measured = Measured(
+    measurements = Measurements(
         machine=this_machine(),
         when=when,
         load=load,
@@ -216,10 +216,10 @@ def main() -> None:
         processes=count,
         rows=rows,
     )
-    print(measured.text, end="")
+    print(measurements.text, end="")
     if options.write:
-        replace(RESULTS, json.dumps(asdict(measured), indent=1) + "\n")
-        replace(PAGE, page(PAGE.read_text(encoding="utf-8"), measured))
+        replace(RESULTS, json.dumps(asdict(measurements), indent=1) + "\n")
+        replace(PAGE, page(PAGE.read_text(encoding="utf-8"), measurements))
 
 
 if __name__ == "__main__":

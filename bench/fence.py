@@ -27,7 +27,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """The results in the report of a check."""
 
     ran: Ran
@@ -50,7 +50,7 @@ def check(
     program: Sequence[str] = PROGRAM,
     inconclusive: bool = False,
     checkout: Path = ROOT,
-) -> Checked:
+) -> CheckResult:
     """Runs a check with the modules of a checkout. Raises `Failed` if the result is not as
     expected, or if the check was cut short without ``inconclusive``.
     """
@@ -64,7 +64,7 @@ def check(
         )
     try:
         (report,) = json.loads(ran.output)["checks"]
-        return Checked(
+        return CheckResult(
             ran, report["verdict"], report["distinct"], report["generated"], report["depth"]
         )
     except (ValueError, KeyError) as error:

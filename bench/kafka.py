@@ -1,6 +1,6 @@
 """The tables of docs/kafka/: the bugs that the checks of the models find, and the number of steps.
 
-    python -m bench.kafka                      runs every check that is not slow, prints the table
+    python -m bench.kafka                      runs all quick checks, prints the table
     python -m bench.kafka txn_core_v1 --slow   one model, with its slow checks
     python -m bench.kafka --write              also saves the results and writes the pages
     python -m bench.kafka --pages              rewrites the pages from saved results, runs nothing
@@ -50,7 +50,9 @@ def main() -> int:
     kept = read(KEPT)
     failed = False
     if not options.pages:
-        paths = [path for path in sorted(MODELS.glob("*.fence")) if _wanted(path, options.models)]
+        paths = [
+            path for path in sorted(MODELS.glob("*.fence")) if _is_selected(path, options.models)
+        ]
         if not paths:
             print(f"there is no model {', '.join(options.models)}", file=sys.stderr)
             return 2
@@ -88,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _wanted(path: Path, names: Sequence[str]) -> bool:
+def _is_selected(path: Path, names: Sequence[str]) -> bool:
     if names:
         return path.stem in names
     # Mappings of recordings are not searched.
@@ -253,7 +255,7 @@ def _ignore(_: Progress) -> None:
     """These runs show no progress."""
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- saved results
 
 
 def dumps(results: Mapping[str, Results]) -> str:

@@ -60,7 +60,7 @@ SEED = 19
 PATIENCE = 300.0
 COMPARED = 20_000
 LIKENED = 300_000
-"""Limit of steps of a graph that is compared while ignoring a part of the state."""
+"""Limit of steps for comparing graphs without a part of the state."""
 TRANSLATION = 3.0
 """Approximate seconds that a check takes to compile before its first run."""
 
@@ -95,12 +95,12 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     text = page.digest(program)
     results = RESULTS / f"{path.stem}.jsonl"
     rows = _begun(results, len(every))
-    left = _wanted(path.stem, every, rows, text, options, first)
+    left = _keys_to_try(path.stem, every, rows, text, options, first)
     if not left:
         return
     _say(f"{path.stem}: {len(left)} of {len(every)} changes")
     differences = {key: rows[key]["parting"]["check"] for key in left if _parts(rows.get(key))}
-    ready = _asked(ready, checks, options)
+    ready = _selected_jobs(ready, checks, options)
     more: dict[str, Any] = {"more": True} if options.more else {}
     if options.check:
         ready = [job for job in ready if job.check.name in options.check]
@@ -126,7 +126,7 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
                 file.flush()
 
 
-def _wanted(
+def _keys_to_try(
     model: str,
     every: Mapping[str, Mutant],
     rows: Mapping[str, dict[str, Any]],
@@ -164,7 +164,9 @@ def _different(model: str) -> set[str]:
     return {row["key"] for row in left}
 
 
-def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace) -> list[Job]:
+def _selected_jobs(
+    ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace
+) -> list[Job]:
     """The checks to run, as far as this can be decided before they have run."""
     steps = {check.name: dict(check.counts).get("generated", 0) for check in checks}
     return [
@@ -176,12 +178,12 @@ def _asked(ready: Sequence[Job], checks: Sequence[Check], options: argparse.Name
 
 
 def _chance(change: tuple[str, Mutant]) -> str:
-    """A sort key for a pseudorandom order that is stable under other changes."""
+    """A sort key for a pseudorandom order, stable under other changes."""
     return hashlib.sha256(f"{SEED} {change[0]}".encode()).hexdigest()
 
 
 def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
-    """The changes, each with a key that is stable as long as the text of its declaration stays."""
+    """The changes, each with a key that depends only on the text of its declaration."""
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for mutant in every:
         identity = mutant.path.name, mutant.where, mutant.kind, mutant.change

@@ -238,7 +238,7 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
         yield ""
         yield "| in | change | models | where the graphs part | read |"
         yield "| --- | --- | --- | --- | --- |"
-        for models in sorted(changes.values(), key=_place):
+        for models in sorted(changes.values(), key=_position):
             first = models[0][1]
             change = first["change"].replace("|", "\\|")
             names = ", ".join(model for model, _ in models)
@@ -268,7 +268,7 @@ def unseen(results: Sequence[Results]) -> Iterator[str]:
         yield f"| {where} | {change} | {listing} | {', '.join(hidden_by[key])} |"
 
 
-def _place(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
+def _position(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
     row = rows[0][1]
     return row["line"], row["change"]
 

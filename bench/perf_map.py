@@ -67,7 +67,7 @@ def mapped(image: bytes, code: build.Code | build.SetCode) -> Iterator[tuple[int
 
 
 def install() -> None:
-    """Writes all code that is loaded from now on to the map of this process."""
+    """Writes all code loaded from now on to the map of this process."""
     load, number = build.load, 0
 
     def watched(image: bytes, target: Any, kind: Any) -> Any:

@@ -57,7 +57,7 @@ class Level:
 
 
 @dataclass(slots=True)
-class Seen:
+class Observations:
     """The output of a probe. The phases follow each other, in seconds; ``kernels`` are seconds of
     all workers together.
     """
@@ -102,7 +102,7 @@ class Probe:
     """Instruments the engine and records the observations."""
 
     def __init__(self, began: float) -> None:
-        self.seen = Seen()
+        self.seen = Observations()
         self.watch = Stopwatch()
         self._last = began
         self.phase("python", STARTED)

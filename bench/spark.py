@@ -26,7 +26,7 @@ from bench import spark_page
 from bench.machine import ROOT, this_machine
 from bench.process import family_seconds
 from bench.spark_costs import Costs, Events
-from bench.spark_page import Kept, Row
+from bench.spark_page import MemoryRow, Row
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Cluster, Engine, Progress, Request
@@ -123,7 +123,7 @@ def warm_up(where: Cluster) -> None:
     measured(Spark(where, lambda local: local.level > 3), SPEC, "six")
 
 
-def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
+def wide(options: argparse.Namespace, events: Events) -> Iterator[MemoryRow]:
     """The memory that executors use for models with wide states, on two partitions."""
     for path, name in WIDE:
         spec = MODELS / f"{path}.fence"
@@ -134,7 +134,7 @@ def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
         time.sleep(FLUSHED_SECONDS)
         events.take(costs)
         title = f"`{path.rpartition('/')[2]}` {name}"
-        yield Kept(title, run.words, run.states, alone.seconds, run.seconds, costs)
+        yield MemoryRow(title, run.words, run.states, alone.seconds, run.seconds, costs)
 
 
 def cluster(

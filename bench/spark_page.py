@@ -88,7 +88,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MemoryRow:
     """A run of a model with states of ``words`` words, and the memory it took on executors; seconds
     are those of the engines local and spark.
     """
@@ -160,12 +160,14 @@ def fit(rows: Sequence[Row]) -> Fitted | None:
     return Fitted(task, expand, merge, sent)
 
 
-def section(rows: Sequence[Row], kept: Sequence[Kept], where: str) -> str:
+def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
     """The table, the model, and its predictions for larger models, in Markdown."""
     lines = [f"Measured with {where}.", "", line(HEAD), line(["---"] * len(HEAD))]
     lines += [line(row.cells) for row in rows]
     small = [
-        Kept(f"two-phase commit, N = {row.size}", 1, row.states, row.local, row.seconds, row.costs)
+        MemoryRow(
+            f"two-phase commit, N = {row.size}", 1, row.states, row.local, row.seconds, row.costs
+        )
         for row in rows
         if row.costs.jobs and row.partitions == 2 and not row.shuffled
     ]

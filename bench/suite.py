@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from bench import fence, spin, tlc_search
-from bench.fence import Checked, Task
+from bench.fence import CheckResult, Task
 from bench.machine import ROOT, commit
 from bench.process import Failed, Ran, run
 from bench.promela import two_phase_commit
@@ -46,7 +46,7 @@ WIDE = [
 ]
 """Models with many words in a state."""
 MEMORY_THEN = "--memory=1G"
-"""Memory limit of a search that is to spill states, which begins at a sixteenth of the limit."""
+"""Memory limit of a search that must spill states; spilling begins at a sixteenth of the limit."""
 TEN_LINES = Task(OWN / "ten_lines.fence", "small", "ten lines")
 FOR_TLC = OWN / "TwoPhaseCommit.tla"
 FOR_TLC_TOO = """
@@ -205,7 +205,7 @@ def _cut(task: Task, workers: int, option: str) -> Figures:
     return _figures(fence.check(task, workers, option, inconclusive=True))
 
 
-def _figures(checked: Checked) -> Figures:
+def _figures(checked: CheckResult) -> Figures:
     return Figures(checked.ran, checked.distinct, checked.generated)
 
 

@@ -85,7 +85,7 @@ PROOFS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchTimes:
     """The result of a search. ``seconds`` are the times until all paths of 0, 1, 2, ... steps were
     decided; ``found`` is the problem with its number of steps, or empty.
     """
@@ -98,7 +98,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProofTime:
     """The result of the proof of a property; ``open`` is the reason for a failure, or empty."""
 
     spec: str
@@ -115,8 +115,8 @@ class Measurements:
     machine: str
     solver: str
     load: tuple[float, float]
-    searched: tuple[Searched, ...]
-    proved: tuple[Proved, ...]
+    searched: tuple[SearchTimes, ...]
+    proved: tuple[ProofTime, ...]
 
 
 # ---------------------------------------------------------------- measuring
@@ -140,7 +140,7 @@ class _Timed(BoundedSearch):
         return super().ask(question)
 
 
-def searched(case: Bound, patience: float) -> Searched:
+def searched(case: Bound, patience: float) -> SearchTimes:
     """One case of bounded model checking, with a timeout in seconds."""
     model, properties, deadlock = _model(case.spec, case.check, case.constants)
     terms.begin()
@@ -157,10 +157,10 @@ def searched(case: Bound, patience: float) -> Searched:
         problem = f"{subject} after {finding.depth - 1} steps"
     cut = "" if outcome.limit is None or outcome.limit.kind == "depth" else str(outcome.limit)
     seconds = tuple(round(mark, 2) for mark in search.marks)
-    return Searched(case.spec, case.name, problem, cut, seconds)
+    return SearchTimes(case.spec, case.name, problem, cut, seconds)
 
 
-def proved(case: Proof, patience: float) -> list[Proved]:
+def proved(case: Proof, patience: float) -> list[ProofTime]:
     """Proves the properties of a case together: each must follow from all of them in the previous
     state. ``patience`` is the timeout of each query in seconds; the first row is the time before
     them.
@@ -188,7 +188,7 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     otherwise = "if the others hold" if any(reasons) else ""
     reasons[0] = reasons[0] or "all hold at first"
     return [
-        Proved(case.spec, case.check, name, reason or otherwise, round(spent, 2))
+        ProofTime(case.spec, case.check, name, reason or otherwise, round(spent, 2))
         for name, reason, spent in zip(names, reasons, seconds, strict=True)
     ]
 
@@ -205,7 +205,7 @@ def _model(
     return model, select(model, chosen), chosen.verdict != "violated"
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- saved results
 
 
 def dumps(measurements: Measurements) -> str:
@@ -220,13 +220,13 @@ def read(path: Path) -> Measurements | None:
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     before, after = kept["load"]
     rows = tuple(_kept_row(row) for row in kept["searched"])
-    proofs = tuple(Proved(**row) for row in kept["proved"])
+    proofs = tuple(ProofTime(**row) for row in kept["proved"])
     return Measurements(kept["machine"], kept["solver"], (before, after), rows, proofs)
 
 
-def _kept_row(row: dict[str, Any]) -> Searched:
+def _kept_row(row: dict[str, Any]) -> SearchTimes:
     fields: dict[str, Any] = {**row, "seconds": tuple(row["seconds"])}
-    return Searched(**fields)
+    return SearchTimes(**fields)
 
 
 # ---------------------------------------------------------------- tables
@@ -298,20 +298,20 @@ def main() -> int:
 def measured(specs: Sequence[str], patience: float) -> Measurements:
     """Measures all cases, or those of some specs, given by the last part of their names."""
 
-    def wanted(case: Bound | Proof) -> bool:
+    def is_selected(case: Bound | Proof) -> bool:
         return not specs or case.spec.rpartition("/")[2] in specs
 
-    def tell(case: Bound | Proof) -> None:
+    def print_title(case: Bound | Proof) -> None:
         print(f"{case.spec} {case.check}", file=sys.stderr, flush=True)
 
     before = load()
-    rows: list[Searched] = []
-    proofs: list[Proved] = []
-    for bound in filter(wanted, BOUNDS):
-        tell(bound)
+    rows: list[SearchTimes] = []
+    proofs: list[ProofTime] = []
+    for bound in filter(is_selected, BOUNDS):
+        print_title(bound)
         rows.append(searched(bound, patience))
-    for proof in filter(wanted, PROOFS):
-        tell(proof)
+    for proof in filter(is_selected, PROOFS):
+        print_title(proof)
         proofs += proved(proof, patience)
     machine = this_machine()
     name = f"{machine.processor}, {machine.cores} cores"

@@ -255,7 +255,7 @@ def summary(results: Sequence[Row]) -> list[str]:
     ]
 
 
-# ---------------------------------------------------------------- what differs, made small
+# ---------------------------------------------------------------- shrinking differences
 
 
 def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:

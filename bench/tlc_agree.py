@@ -298,7 +298,7 @@ def ends(job: Job, outcome: Outcome) -> bool:
     return number is not None and job.model.properties[number].kind is PropertyKind.TERMINAL
 
 
-# ---------------------------------------------------------------- what they found, in words
+# ---------------------------------------------------------------- results in words
 
 
 def side_of(job: Job, outcome: Outcome) -> Side:

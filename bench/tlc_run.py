@@ -74,7 +74,7 @@ class Answer:
     constant: bool = False
 
 
-# ---------------------------------------------------------------- where it comes from
+# ---------------------------------------------------------------- installation
 
 
 def home() -> Path:
@@ -186,7 +186,7 @@ class Tlc:
         return ran.stdout.decode(errors="replace"), ran.returncode
 
 
-# ---------------------------------------------------------------- what it says
+# ---------------------------------------------------------------- messages
 
 
 @dataclass(slots=True)

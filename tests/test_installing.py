@@ -117,7 +117,7 @@ def test_what_works_and_what_does_not(name: str, tmp_path: Path) -> None:
         assert "internal error" not in whole
 
 
-# ---------------------------------------------------------------- what is installed
+# ---------------------------------------------------------------- dependencies
 
 
 def project() -> Any:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from bench import classics, places
-from bench.classics import COMMAND, KAFKA, NO_LIVENESS, PAGE, ROWS, STORE, Measured, Row
+from bench.classics import COMMAND, KAFKA, NO_LIVENESS, PAGE, ROWS, STORE, Figures, Row
 from tests.support.shipped import MODELS, checks
 
 EXPECTED = {str(check): check for path in MODELS for check in checks(path)}
@@ -39,7 +39,7 @@ def test_every_bug_of_the_page_is_a_check() -> None:
 
 
 def test_what_is_not_measured_has_no_figures() -> None:
-    row = classics.table({ROWS[0].key: Measured(12_345, 6, 7, 1.25, None)}).splitlines()[2]
+    row = classics.table({ROWS[0].key: Figures(12_345, 6, 7, 1.25, None)}).splitlines()[2]
     assert row.endswith("| 12,345 | 6 | 7 | 1.2 s |  |")
     assert all("," not in line.rpartition(".cfg |")[2] for line in classics.table({}).splitlines())
 

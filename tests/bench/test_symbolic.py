@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import symbolic
-from bench.symbolic import Bound, Measurements, Proof, Proved, Searched
+from bench.symbolic import Bound, Measurements, Proof, ProofTime, SearchTimes
 
 MEASUREMENTS = Measurements(
     "a machine",
     "z3 0",
     (0.5, 1.5),
-    (Searched("a", "b", "I after 1 step", "", (0.1, 2.04)), Searched("c", "d", "", "", (0.2,))),
-    (Proved("a", "b", "I", "", 3.0), Proved("a", "b", "J", "not inductive", 0.5)),
+    (
+        SearchTimes("a", "b", "I after 1 step", "", (0.1, 2.04)),
+        SearchTimes("c", "d", "", "", (0.2,)),
+    ),
+    (ProofTime("a", "b", "I", "", 3.0), ProofTime("a", "b", "J", "not inductive", 0.5)),
 )
 PAGE = """\
 # Page

@@ -160,7 +160,7 @@ def problems(path: Path) -> list[Problem]:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of the same width and capabilities everywhere, on a machine that is never slow."""
+    """The same terminal everywhere: width, capabilities, and a machine that is fast enough."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -254,11 +254,11 @@ def accepted(connection: Connection, request: Callable[[], Any]) -> Any:
     """
     answers: list[Any] = []
 
-    def asked() -> bool:
+    def is_accepted() -> bool:
         answers.append(connection.ask(request()))
         return connection.error(answers[-1]) == "NONE"
 
-    until(asked)
+    until(is_accepted)
     return answers[-1]
 
 

@@ -33,7 +33,7 @@ def name(row: list[str]) -> str:
     return row[0].removeprefix("★").strip().replace(" ", "_")
 
 
-def says(prop: str | None, wanted: str) -> bool:
+def belongs_to(prop: str | None, wanted: str) -> bool:
     """Whether a property belongs to an id, such as ``S15Gap`` and ``L4Alive``."""
     return prop is not None and re.fullmatch(rf"{wanted}([A-Z]\w*)?", prop) is not None
 
@@ -47,7 +47,7 @@ def test_issue_is_brought_back(row: list[str]) -> None:
         model, _, check_name = path.partition(".")
         check = text_of(model).check(check_name)
         assert check.verdict == "violated", path
-        broken |= {wanted for wanted in breaks.split(", ") if says(check.property, wanted)}
+        broken |= {wanted for wanted in breaks.split(", ") if belongs_to(check.property, wanted)}
         off = {
             constant.rpartition(".")[2]
             for constant, value in text_of(model).sets(check).items()

@@ -303,7 +303,7 @@ def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:
     assert judged(compared, other) == judged(compared, path)
 
 
-# ---------------------------------------------------------------- lines that are not whose they say
+# ---------------------------------------------------------------- lines of other histories
 
 
 def first(events: list[Event], fits: Callable[[Event], bool]) -> Event:

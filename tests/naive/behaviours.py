@@ -72,7 +72,7 @@ def graph_of(model: ir.Model) -> Graph:
     constraints = [prop.body for prop in model.properties if str(prop.kind) == "constraint"]
 
     def inside(state: State) -> bool:
-        return all(_place(model, state).truth(body) for body in constraints)
+        return all(_context(model, state).truth(body) for body in constraints)
 
     graph = Graph()
     nothing: State = (False,) * len(model.variables)
@@ -105,7 +105,7 @@ def graph_of(model: ir.Model) -> Graph:
     return graph
 
 
-def _place(model: ir.Model, state: State) -> Place:
+def _context(model: ir.Model, state: State) -> Place:
     return Place(model, state, enabled=is_enabled)
 
 
@@ -282,7 +282,7 @@ class Product:
 
     def true_in(self, state: State) -> frozenset[int]:
         """The predicates of the formula that are true in a state."""
-        context = _place(self.model, state)
+        context = _context(self.model, state)
         return frozenset(
             n for n in self._predicates if context.truth(self.model.properties[n].body)
         )

@@ -103,7 +103,7 @@ class Search:
                 if self.level:
                     self._expand(frontier, now)
                 else:
-                    self._begin(now)
+                    self._run_initial(now)
             except Full:
                 full = True
             ends = self.problems and self._ends()
@@ -113,14 +113,14 @@ class Search:
                 return f"--max-states {self.most_states}"
             if ends or not now.fresh:
                 return None
-            if self.most_states is not None and self._known() > self.most_states:
+            if self.most_states is not None and self._state_count() > self.most_states:
                 return f"--max-states {self.most_states}"
             if self.most_steps is not None and self.level >= self.most_steps:
                 return f"--depth {self.most_steps}"
             self.level += 1
             frontier = sorted(now.fresh)
 
-    def _known(self) -> int:
+    def _state_count(self) -> int:
         return sum(len(level.fresh) for level in self.counted)
 
     def _count(self, now: Counted) -> None:
@@ -132,7 +132,7 @@ class Search:
 
     # ------------------------------------------------------------ levels
 
-    def _begin(self, now: Counted) -> None:
+    def _run_initial(self, now: Counted) -> None:
         nothing: State = (False,) * len(self.model.variables)
         for course in courses(Course(Place(self.model, nothing)), self.model.initial):
             if course.failed is not None:
@@ -298,7 +298,7 @@ class Search:
         return tuple(steps)
 
     def _failing(self, problem: Problem) -> ObservedStep:
-        """The step that is not completed."""
+        """The incomplete step."""
         wanted = (problem.site, problem.rank == ASSERTION)
         if problem.index < 0:
             tried = self._successors(None)

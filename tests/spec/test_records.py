@@ -24,7 +24,7 @@ def classes(home: Any) -> SimpleNamespace:
 
     @dataclass(frozen=True, slots=True)
     class Empty:
-        """Nothing."""
+        """No fields."""
 
     @dataclass(frozen=True, slots=True)
     class Base:

@@ -83,6 +83,6 @@ class Drawing:
         return values
 
     def name(self, stem: str) -> str:
-        """A name that is unique in the spec."""
+        """A unique name in the spec."""
         count = self._names[stem] = self._names.get(stem, -1) + 1
         return f"{stem}{count}"

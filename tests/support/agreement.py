@@ -216,7 +216,7 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
         depth=finding.depth,
         site=None if finding.site is None else site_of(finding.site),
         instance=_choices(finding.instance),
-        failing=_place(finding.failing),
+        failing=_position(finding.failing),
         blocked=tuple((blocked.action, blocked.guards) for blocked in finding.blocked),
         trace=_trace(model, finding.trace),
     )
@@ -224,10 +224,15 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
 
 def site_of(site: Site) -> tuple[str, Place, tuple[Place, ...], str]:
     """A position where evaluation fails: code, position, calls, message."""
-    return site.code, _place(site.span), tuple(_place(call) for call in site.calls), site.message
+    return (
+        site.code,
+        _position(site.span),
+        tuple(_position(call) for call in site.calls),
+        site.message,
+    )
 
 
-def _place(span: Span | None) -> Place:
+def _position(span: Span | None) -> Place:
     return None if span is None else (span.start, span.end)
 
 

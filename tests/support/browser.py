@@ -66,11 +66,11 @@ class Browser:
         scheme.
         """
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.tell("Emulation.setDeviceMetricsOverride", **metrics)
+        self.send_command("Emulation.setDeviceMetricsOverride", **metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.tell("Emulation.setEmulatedMedia", features=[scheme])
+        self.send_command("Emulation.setEmulatedMedia", features=[scheme])
 
-    def tell(self, command: str, **parameters: Any) -> Any:
+    def send_command(self, command: str, **parameters: Any) -> Any:
         """Sends a command of Chromium's own protocol."""
         body = {"cmd": command, "params": parameters}
         return self.call("POST", "/goog/cdp/execute", body)

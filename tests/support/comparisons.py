@@ -150,7 +150,7 @@ def translated_once(better: bool) -> Generator[None]:
 
 
 class Kept(build.Compilation):
-    """Compiled code that is not optimized further."""
+    """Compiled code without further optimization."""
 
     def __init__(self, code: build.Code) -> None:
         super().__init__("")
@@ -292,7 +292,7 @@ def regions_agree(
     outcome = regions_of(run, engine)
     kind = run.model.symbols[0].type
     assert isinstance(kind, Int | Machine)
-    # The lifted model that is searched with terms is well formed.
+    # The lifted model, which is searched with terms, is well formed.
     lifted = lift(run.model, kind.high, run.properties)
     assert isinstance(lifted, Lifted)
     assert verify_model.problems(lifted.model) == []
@@ -497,8 +497,8 @@ def behaviour_run(text: str) -> Run:
 
 
 def random_behaviours(seed: int) -> Run:
-    """A random spec of this kind; every second one has a formula of up to 60 operators that is not
-    refused.
+    """A random spec of this kind; every second one has a formula of up to 60 operators without
+    refusal.
     """
     chance = Random(seed)
     if seed % 2 == 0:

@@ -20,21 +20,21 @@ def is_marker(event: Event) -> bool:
     return event.get("kind") in ("COMMIT", "ABORT")
 
 
-def some(rng: random.Random, events: list[Event], fits: Callable[[Event], bool]) -> int:
+def pick(rng: random.Random, events: list[Event], fits: Callable[[Event], bool]) -> int:
     return rng.choice([n for n, event in enumerate(events) if fits(event)])
 
 
 def marker_missing(rng: random.Random, events: list[Event]) -> None:
-    del events[some(rng, events, is_marker)]
+    del events[pick(rng, events, is_marker)]
 
 
 def marker_turned(rng: random.Random, events: list[Event]) -> None:
-    event = events[some(rng, events, is_marker)]
+    event = events[pick(rng, events, is_marker)]
     event["kind"] = "ABORT" if event["kind"] == "COMMIT" else "COMMIT"
 
 
 def marker_twice(rng: random.Random, events: list[Event]) -> None:
-    number = some(rng, events, is_marker)
+    number = pick(rng, events, is_marker)
     events.insert(number, dict(events[number]))
 
 
@@ -50,12 +50,12 @@ def batch_behind_its_marker(rng: random.Random, events: list[Event]) -> None:
 
 
 def epoch_off_by_one(rng: random.Random, events: list[Event]) -> None:
-    events[some(rng, events, lambda event: event.get("kind") == "DATA")]["epoch"] += 1
+    events[pick(rng, events, lambda event: event.get("kind") == "DATA")]["epoch"] += 1
 
 
 def partition_not_added(rng: random.Random, events: list[Event]) -> None:
     """The partition is in no record of the transaction."""
-    number = some(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
+    number = pick(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
     key, partition = events[number]["id"], events[number]["partitions"][0]
     while events[number].get("id") != key or events[number]["state"] in (
         "Ongoing",
@@ -70,11 +70,11 @@ def partition_not_added(rng: random.Random, events: list[Event]) -> None:
 
 def record_missing(rng: random.Random, events: list[Event]) -> None:
     prepared = ("PrepareCommit", "PrepareAbort")
-    del events[some(rng, events, lambda event: event.get("state") in prepared)]
+    del events[pick(rng, events, lambda event: event.get("state") in prepared)]
 
 
 def commit_recorded_as_abort(rng: random.Random, events: list[Event]) -> None:
-    number = some(rng, events, lambda event: event.get("state") == "PrepareCommit")
+    number = pick(rng, events, lambda event: event.get("state") == "PrepareCommit")
     events[number]["state"] = "PrepareAbort"
 
 
@@ -85,26 +85,26 @@ def is_batch_of_client(event: Event) -> bool:
 
 def batch_twice(rng: random.Random, events: list[Event]) -> None:
     """A batch of a client, since a group coordinator may write the same twice."""
-    number = some(rng, events, is_batch_of_client)
+    number = pick(rng, events, is_batch_of_client)
     events.insert(number, dict(events[number]))
 
 
 def first_batch_twice(rng: random.Random, events: list[Event]) -> None:
     """Only the source distinguishes it from offsets, which all have sequence 0."""
-    number = some(rng, events, lambda event: is_batch_of_client(event) and event["sequence"] == 0)
+    number = pick(rng, events, lambda event: is_batch_of_client(event) and event["sequence"] == 0)
     events.insert(number, dict(events[number]))
 
 
 def sequence_restarts(rng: random.Random, events: list[Event]) -> None:
     """Within an epoch."""
-    events[some(rng, events, lambda e: is_batch_of_client(e) and e["sequence"] > 0)]["sequence"] = 0
+    events[pick(rng, events, lambda e: is_batch_of_client(e) and e["sequence"] > 0)]["sequence"] = 0
 
 
 def id_begun_twice(rng: random.Random, events: list[Event]) -> None:
     """The first InitProducerId of an id is repeated, with an answer that its producer has not
     seen.
     """
-    number = some(rng, events, lambda event: event.get("state") == "Empty" and not event["epoch"])
+    number = pick(rng, events, lambda event: event.get("state") == "Empty" and not event["epoch"])
     events.insert(number, dict(events[number]))
 
 

@@ -24,7 +24,7 @@ from tests.support.paths import ROOT
 from fencepost.spec.syntax.tokens import BREAK, Token, scan, spelled
 
 ORDINARY_SIZE = 1_500
-"""Bytes of a spec that is chosen with normal frequency; larger ones are chosen less often."""
+"""Bytes of a spec chosen with normal frequency; larger ones are chosen less often."""
 MAX_TOKEN_CHANGES = 3
 KEYWORDS = frozenset(spelled().values())
 

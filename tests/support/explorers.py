@@ -59,7 +59,7 @@ class Answer:
         return json.loads(self.body)
 
 
-def said(
+def answer_to(
     server: Server, head: str, headers: Sequence[tuple[str, str]], body: bytes = b""
 ) -> Answer:
     """The answer to a request with exactly this first line, these headers and this body."""
@@ -84,7 +84,7 @@ def raw(server: Server, data: bytes) -> Answer:
     return Answer(int(first.split()[1]), {name: value for name, _, value in pairs}, rest)
 
 
-def asked(server: Server, **words: Any) -> Answer:
+def answer_to_page(server: Server, **words: Any) -> Answer:
     """The answer to a request of the page, with the headers of a browser."""
     body = json.dumps(words).encode()
     headers = [
@@ -94,4 +94,4 @@ def asked(server: Server, **words: Any) -> Answer:
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),
     ]
-    return said(server, f"POST /{server.gate.token}/do HTTP/1.1", headers, body)
+    return answer_to(server, f"POST /{server.gate.token}/do HTTP/1.1", headers, body)

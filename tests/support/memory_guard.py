@@ -305,7 +305,7 @@ class Guard:
                 builder.position_at_end(block)
                 if isinstance(item, instructions.AllocaInstr):
                     count = word(_bytes(item.allocated_type))
-                    rooms[id(item)] = builder.call(self._room, [count, self._place(item)])
+                    rooms[id(item)] = builder.call(self._room, [count, self._location(item)])
                     continue
                 self._check(builder, item)
                 if allocated and isinstance(item, instructions.Ret):
@@ -320,7 +320,7 @@ class Guard:
                     item.pointer = item.operands[0]
                 assert not isinstance(item, instructions.PhiInstr) or item.type != PTR, item
 
-    def _place(self, item: LLVM) -> LLVM:
+    def _location(self, item: LLVM) -> LLVM:
         parts: list[str] = []
         item.descr(parts)
         self._places.append((item.function.name, "".join(parts).strip()))
@@ -328,7 +328,7 @@ class Guard:
 
     def _check(self, builder: LLVM, item: LLVM) -> None:
         def checked(function: LLVM, operand: int, *arguments: LLVM) -> None:
-            checked_call = builder.call(function, [*arguments, self._place(item)])
+            checked_call = builder.call(function, [*arguments, self._location(item)])
             operands = list(item.operands)
             operands[operand] = checked_call
             item.operands = operands

@@ -52,7 +52,7 @@ def started(
     patience: float = PATIENCE,
     **variables: str,
 ) -> Generator[subprocess.Popen[str]]:
-    """A process that is ended with the block, and after ``patience`` seconds at the latest.
+    """A process that ends with the block, and after ``patience`` seconds at the latest.
 
     Its output is a pipe, and so are its errors by default.
     """

@@ -22,7 +22,7 @@ statements.
 N = TypeVar("N", bound=syntax.Node)
 
 OPAQUE = "opaque"
-"""A variable that is always true, which cannot be derived before the run."""
+"""A variable whose value, always true, cannot be derived before the run."""
 
 TYPES = ("bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map")
 

@@ -176,7 +176,7 @@ def _wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _small(tab: Browser) -> Generator[Browser]:
     """A tab with a small screen."""
     yield tab
-    tab.tell("Emulation.clearDeviceMetricsOverride")
+    tab.send_command("Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.mark.parametrize("width", [1400, 800, 390])

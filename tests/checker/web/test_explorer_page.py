@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.support.browser import Browser, browser
 from tests.support.command import run
-from tests.support.explorers import asked, serving
+from tests.support.explorers import answer_to_page, serving
 from tests.support.sample_traces import EVIL, FAULTS
 
 from fencepost.checker.tools.exploration import Exploration
@@ -80,7 +80,7 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
     """
     downloads = tmp_path / "downloads"
     downloads.mkdir()
-    tab.tell("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+    tab.send_command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
     with serving(tmp_path, FAULTS) as server:
         tab.open(server.gate.url)
         assert texts(tab, "#options h3") == ["Client"]
@@ -229,7 +229,7 @@ def test_another_origin_has_no_access(tab: Browser, tmp_path: Path) -> None:
             )
             until(lambda: tab.ask("location.href") == f"{url}do")
             assert tab.ask("document.body.textContent") == "Forbidden"
-            assert len(asked(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
+            assert len(answer_to_page(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
         finally:
             evil.shutdown()
         tab.log()
@@ -266,7 +266,7 @@ def test_two_hundred_steps_of_forty_variables(tab: Browser, tmp_path: Path) -> N
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_small_screens(tab: Browser, tmp_path: Path, width: int, dark: bool) -> None:
     with serving(tmp_path, FAULTS) as server:
-        asked(server, do="goto", at=0, text="len(net) == 2 and Server[1].seen == 1")
+        answer_to_page(server, do="goto", at=0, text="len(net) == 2 and Server[1].seen == 1")
         tab.screen(width, 844, dark=dark)
         try:
             tab.open(server.gate.url)
@@ -276,5 +276,5 @@ def test_it_fits_small_screens(tab: Browser, tmp_path: Path, width: int, dark: b
             heights = tab.ask("[...document.querySelectorAll('.take')].map(b => b.offsetHeight)")
             assert min(heights) >= 28
         finally:
-            tab.tell("Emulation.clearDeviceMetricsOverride")
-            tab.tell("Emulation.setEmulatedMedia", features=[])
+            tab.send_command("Emulation.clearDeviceMetricsOverride")
+            tab.send_command("Emulation.setEmulatedMedia", features=[])

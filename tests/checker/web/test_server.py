@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 from tests.support.command import run
-from tests.support.explorers import asked, raw, said, serving
+from tests.support.explorers import answer_to, answer_to_page, raw, serving
 from tests.support.processes import COMMAND, started
 from tests.support.sample_traces import FAULTS
 
@@ -28,7 +28,7 @@ def _server(tmp_path: Path) -> Generator[Server]:
 
 
 def test_the_content_security_policy_of_the_page(server: Server) -> None:
-    answer = said(server, f"GET /{server.gate.token}/ HTTP/1.1", [("Host", server.gate.host)])
+    answer = answer_to(server, f"GET /{server.gate.token}/ HTTP/1.1", [("Host", server.gate.host)])
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     policy = re.search(rb'Content-Security-Policy" content="([^"]*)"', answer.body)
@@ -47,7 +47,7 @@ def test_the_content_security_policy_of_the_page(server: Server) -> None:
 @pytest.mark.parametrize("path", ["/TOKEN/", "/TOKEN/do", "/nothing"])
 def test_headers_of_every_answer(server: Server, path: str) -> None:
     path = path.replace("TOKEN", server.gate.token)
-    answer = said(server, f"GET {path} HTTP/1.1", [("Host", server.gate.host)])
+    answer = answer_to(server, f"GET {path} HTTP/1.1", [("Host", server.gate.host)])
     for name, value in {
         "Cache-Control": "no-store",
         "Content-Security-Policy": "frame-ancestors 'none'",
@@ -100,8 +100,8 @@ def test_foreign_and_malformed_requests(server: Server, data: bytes, status: int
     ],
 )  # fmt: skip
 def test_invalid_commands(server: Server, words: dict[str, object]) -> None:
-    assert asked(server, **words).status == 400
-    assert len(asked(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
+    assert answer_to_page(server, **words).status == 400
+    assert len(answer_to_page(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -113,21 +113,21 @@ def test_bodies_that_are_not_an_object(server: Server, body: bytes) -> None:
         ("Host", gate.host), ("Origin", gate.origin), ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),
     ]  # fmt: skip
-    assert said(server, f"POST /{gate.token}/do HTTP/1.1", headers, body).status == 400
+    assert answer_to(server, f"POST /{gate.token}/do HTTP/1.1", headers, body).status == 400
 
 
 def test_a_stale_window_takes_no_step(server: Server) -> None:
-    first = asked(server, do="take", at=0, number=1).json
+    first = answer_to_page(server, do="take", at=0, number=1).json
     assert (first["at"], len(first["data"]["steps"]), first["said"]) == (1, 2, "")
-    stale = asked(server, do="take", at=0, number=1).json
+    stale = answer_to_page(server, do="take", at=0, number=1).json
     assert (stale["at"], len(stale["data"]["steps"])) == (1, 2)
     assert stale["said"] == "the walk has moved on in another window"
 
 
 def test_the_trace_is_the_current_path(server: Server) -> None:
-    asked(server, do="take", at=0, number=1)
+    answer_to_page(server, do="take", at=0, number=1)
     headers = [("Host", server.gate.host), ("Sec-Fetch-Site", "same-origin")]
-    answer = said(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
+    answer = answer_to(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
     assert [state["#meta"]["action"] for state in answer.json["states"]] == [None, "Client.ask"]
 
 
@@ -138,12 +138,12 @@ def test_a_search_is_stopped(tmp_path: Path) -> None:
         answers: list[str] = []
         search = Thread(
             target=lambda: answers.append(
-                asked(server, do="goto", at=0, text="x0 + x1 + x2 + x3 > 99").json["said"]
+                answer_to_page(server, do="goto", at=0, text="x0 + x1 + x2 + x3 > 99").json["said"]
             )
         )
         search.start()
         while search.is_alive():
-            assert asked(server, do="stop").json == {}
+            assert answer_to_page(server, do="stop").json == {}
             search.join(0.05)
         assert answers == ["the search was stopped"]
 
@@ -188,5 +188,5 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 
 def test_the_trace_names_no_file_but_the_spec(server: Server) -> None:
     headers = [("Host", server.gate.host), ("Sec-Fetch-Site", "same-origin")]
-    answer = said(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
+    answer = answer_to(server, f"GET /{server.gate.token}/trace.itf.json HTTP/1.1", headers)
     assert set(json.loads(answer.body)) == {"#meta", "vars", "states"}

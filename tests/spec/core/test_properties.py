@@ -100,22 +100,22 @@ def test_what_a_search_looks_at() -> None:
 
 
 def test_what_the_kinds_are() -> None:
-    def those(trait: str) -> set[str]:
+    def with_trait(trait: str) -> set[str]:
         return {str(kind) for kind in PropertyKind if getattr(kind, trait)}
 
-    assert those("of_steps") == {"step invariant", "refinement"}
-    assert those("of_initial_states") == {"refinement"}
-    assert those("of_behaviours") == {"property"}
-    assert those("of_states") == WORDS - {"step invariant", "refinement", "property"} | {
+    assert with_trait("of_steps") == {"step invariant", "refinement"}
+    assert with_trait("of_initial_states") == {"refinement"}
+    assert with_trait("of_behaviours") == {"property"}
+    assert with_trait("of_states") == WORDS - {"step invariant", "refinement", "property"} | {
         "predicate"
     }
-    assert those("must_hold") == {
+    assert with_trait("must_hold") == {
         "invariant", "lemma", "step invariant", "refinement", "property",
     }  # fmt: skip
-    assert those("selectable") == those("must_hold") | {"reachable"}
-    assert those("is_part") == {"predicate"}
-    assert those("shapes_search") == {"constraint", "terminal"}
-    assert those("supports_proofs") == {"lemma"}
+    assert with_trait("selectable") == with_trait("must_hold") | {"reachable"}
+    assert with_trait("is_part") == {"predicate"}
+    assert with_trait("shapes_search") == {"constraint", "terminal"}
+    assert with_trait("supports_proofs") == {"lemma"}
     ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
     assert sorted(ranks, key=ranks.__getitem__)[0] == "step invariant"
     assert ranks["invariant"] is ranks["lemma"] is Rank.INVARIANT

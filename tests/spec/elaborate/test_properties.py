@@ -102,18 +102,18 @@ def test_enabled_with_arguments() -> None:
         terminal: true
     """
 
-    def says(wrong: str) -> str:
+    def verdict_with(wrong: str) -> str:
         return verdict(spec.replace("{WRONG}", wrong))
 
     # The `where` of a choice is evaluated for all candidates.
-    assert says("not enabled(fails(1))") == "violated E"
-    assert says("enabled(fails(1)) and not enabled(fails(9))") == "error F904"
+    assert verdict_with("not enabled(fails(1))") == "violated E"
+    assert verdict_with("enabled(fails(1)) and not enabled(fails(9))") == "error F904"
     # A failing step counts, but only with the arguments that make it fail.
-    assert says("not enabled(late(1))") == "violated E"
-    assert says("enabled(late(0))") == "violated E"
-    assert says("enabled(late(7))") == "violated E"
+    assert verdict_with("not enabled(late(1))") == "violated E"
+    assert verdict_with("enabled(late(0))") == "violated E"
+    assert verdict_with("enabled(late(7))") == "violated E"
     # An argument is evaluated regardless of the others.
-    assert says("enabled(late(2 // int(w - 1)))") == "error F904"
+    assert verdict_with("enabled(late(2 // int(w - 1)))") == "error F904"
 
 
 @pytest.mark.parametrize(
