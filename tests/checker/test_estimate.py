@@ -96,7 +96,7 @@ TWO_PHASE_COMMIT = [
     1, 15, 105, 462, 1456, 3570, 7259, 12861, 20449, 29372, 37772, 42924, 42651, 36785, 27371,
     17447, 9436, 4277, 1603, 490, 119, 21, 2,
 ]  # fmt: skip
-"""The level sizes of its check "seven"."""
+"""The level sizes of the check "seven" of two_phase_commit."""
 
 PERCENTAGES = (10, 25, 50, 75, 90)
 NO_LIMIT = math.inf

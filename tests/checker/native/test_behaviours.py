@@ -75,7 +75,7 @@ def test_edges_are_generated_only_where_they_matter(
 
 
 FORMULAS = (
-    # More values than bits in a word, and more predicates than a table of columns holds.
+    # More automaton nodes than a word has bits, and more predicates than a table can hold.
     "forall n in 0..8, m in 0..3: at == n and laps == m leads to at == 6 and laps < 9",
     "exists n in 3..5: eventually always at != n",
     "(always eventually at == 4) implies eventually always laps < 3",
@@ -139,7 +139,7 @@ strongly fair action stop:
     [
         # Without the states where it can be stopped, no cycle remains.
         ("true", "eventually stopped", Verdict.OK),
-        # A cycle that avoids these states, and visits every unit and home.
+        # A cycle that avoids these states, takes every unit, and returns to its start.
         ("not Cycler[2].running", "eventually stopped", Verdict.VIOLATED),
         (
             "not Cycler[2].running",

@@ -146,8 +146,8 @@ def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int) -> No
 @pytest.mark.parametrize("owners", [1, 3])
 @pytest.mark.parametrize("words", [1, 2, 9])
 def test_states_outside_a_constraint_are_dropped(owners: int, words: int) -> None:
-    # 0 leads to 1..6000; the even ones are inside the constraint, and all lead to each other.
-    # States outside are only in the visited set when compression starts.
+    # 0 leads to 1..6000; only the even ones are inside the constraint. States outside are only
+    # in the visited set when compression starts.
     toy = fan(6_000, words, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     for early in (True, False):
         with canaries(), explored(toy, owners) as explorer:

@@ -125,7 +125,7 @@ def test_states_of_all_zeros_and_all_ones(words: int) -> None:
 
 @pytest.mark.parametrize("owners", [1, 2, 3])
 def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
-    # 0 leads to 1..100,000; the even ones are inside the constraint, and all lead to each other.
+    # 0 leads to 1..100,000; only the even ones are inside the constraint.
     toy = fan(100_000, 1, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     with explored(toy, owners) as explorer:
         explorer.begin()

@@ -66,7 +66,7 @@ constraint Small: n < 3 or 1 in chosen
 
 @pytest.fixture(autouse=True)
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These specs are small, but they should be searched by threads."""
+    """Makes even small searches use threads."""
     monkeypatch.setattr(explorer, "FEW", 0)
     monkeypatch.setattr(saver, "FEW", 0)
     monkeypatch.setattr(saver, "TOGETHER", 1)

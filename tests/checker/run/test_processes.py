@@ -117,7 +117,7 @@ def test_results_refer_to_the_models_of_this_process(jobs: tuple[Job, ...]) -> N
     crew = Crew(2, performed)
     try:
         crew.add(jobs)
-        # In any order.
+        # Results may be taken in any order.
         results = {job.check.name: crew.result(job, ignored) for job in reversed(jobs)}
     finally:
         crew.close()

@@ -272,7 +272,7 @@ def test_the_share_of_each_choice(
 def test_steps_of_one_action_are_alike() -> None:
     text = FORK.replace("action by_many(n in 1..3):", "action by_many(n in 1..1):")
     result = simulated(text, runs=3000, deadlock=False)
-    # The other runs cannot continue: two thirds of the half that took this action.
+    # Two thirds of the runs through `many`, which are half of all, cannot continue.
     assert result.outcome.coverage.taken[3] == pytest.approx(500, abs=70)
 
 

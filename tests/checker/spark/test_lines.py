@@ -19,7 +19,7 @@ from fencepost.spec.elaborate.claims.program import load, mapped
 
 @dataclass(eq=False)
 class Shipped:
-    """Stands in for a broadcast variable."""
+    """A substitute for a broadcast variable."""
 
     value: tasks.Task
 

@@ -88,7 +88,7 @@ def test_proofs_are_sound(name: str) -> None:
 
 
 def test_the_step_of_a_proof_reads_terminals_and_reachables() -> None:
-    """The step of a proof finds states without a value that the base case does not reach."""
+    """The step of a proof detects undefined properties in states beyond the base case."""
     text = "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\n"
     for last in ("terminal: 6 // (9 - x) > 0", "reachable R: 6 // (9 - x) == 6\nterminal: true"):
         outcome = prove(model_of(f"{text}{last}\n"))

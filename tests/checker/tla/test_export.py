@@ -1,6 +1,4 @@
-"""Checks exported as TLA+: the form of the modules, and refusals. That they have the same meaning
-is tested with TLC in test_tlc.
-"""
+"""Checks exported as TLA+: the form of the modules, and refusals. Their meaning is tested with TLC in test_tlc."""
 
 from __future__ import annotations
 
