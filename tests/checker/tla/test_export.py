@@ -1,4 +1,7 @@
-"""Checks exported as TLA+: the form of the modules, and refusals. Their meaning is tested with TLC in test_tlc."""
+"""Checks exported as TLA+: the form of the modules, and refusals.
+
+Their meaning is tested with TLC in test_tlc.
+"""
 
 from __future__ import annotations
 
