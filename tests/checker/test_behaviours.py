@@ -525,7 +525,7 @@ def test_a_lasso_within_a_limit_counts(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
-def test_other_problems_come_first(engine: str) -> None:
+def test_other_problems_take_precedence(engine: str) -> None:
     text = COUNTER.format("", "", "eventually x == 3") + "invariant I: x < 3\n"
     model, outcome = decided(text, engine, Limits(depth=9))
     (finding,) = outcome.findings

@@ -190,7 +190,7 @@ def test_the_part_covers_every_place_time_and_failure() -> None:
 
 @pytest.mark.parametrize("case", ORDERED, ids=lambda case: case.name)
 @pytest.mark.parametrize("engine", ["interpreter", "local", "bmc"])
-def test_which_of_several_problems_is_first(case: Ordered, engine: str) -> None:
+def test_the_first_of_several_problems(case: Ordered, engine: str) -> None:
     model = model_of(case.text)
     for keep_going in (False, True):
         findings = [f for f in ran(engine, case, keep_going).findings if not _unmet(f)]

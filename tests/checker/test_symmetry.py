@@ -36,7 +36,7 @@ def run_of(block: Block, symmetry: bool = True) -> Run:
 
 
 @pytest.mark.parametrize(("block", "engine"), CASES, ids=lambda part: getattr(part, "name", part))
-def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> None:
+def test_a_search_of_orbits_agrees_with_a_search_of_all_states(block: Block, engine: str) -> None:
     """The comparison, and the counts in the form ``verdict, D distinct in O orbits``."""
     run = run_of(block)
     every = replace(run, symmetry=False).outcome("interpreter")

@@ -190,7 +190,7 @@ def test_output_is_written_whole_or_not_at_all(fencepost_in: Fencepost, tmp_path
     ]  # fmt: skip
 
 
-def test_a_saved_trace_shows_as_it_was_printed(fencepost_in: Fencepost) -> None:
+def test_a_saved_trace_is_shown_like_the_printed_one(fencepost_in: Fencepost) -> None:
     ran = fencepost_in("check", "counter.fence", "-v", "--trace", "t.itf.json")
     assert "trace of small saved in t.itf.json" in ran.stderr
     shown = fencepost_in("trace", "show", "t.itf.json")
@@ -252,7 +252,7 @@ def test_workers_and_memory_are_repeated_in_the_foot(fencepost_in: Fencepost) ->
     assert ", engine interpreter; again: " in ran.stdout
 
 
-def test_a_share_of_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_of_the_available_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(units, "memory_bytes", lambda: 1 << 30)
     assert units.memory("25%") == 1 << 28
     assert units.memory(" 100% ") == 1 << 30
@@ -355,7 +355,7 @@ def test_output_to_a_device(fencepost_in: Fencepost) -> None:
 
 @pytest.mark.parametrize("engine", EXPLICIT)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_reports_what_was_covered(
+def test_an_interrupt_reports_the_coverage_so_far(
     engine: str, number: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
@@ -410,7 +410,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     assert not ours & {"spec.mutation", *(f"checker.{package}" for package in packages)}
 
 
-def test_the_process_waits_for_no_thread(tmp_path: Path) -> None:
+def test_the_process_does_not_wait_for_threads(tmp_path: Path) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (
         "import sys, threading, time, fencepost.checker.cli.main as cli\n"

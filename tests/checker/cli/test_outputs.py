@@ -231,7 +231,7 @@ def test_a_failed_write_keeps_the_old_file(folder: Path) -> None:
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_progress_that_cannot_be_shown_ends_no_search() -> None:
+def test_progress_that_cannot_be_shown_does_not_end_the_search() -> None:
     for live in (False, True):
         for outlet in REASONS:
             with ExitStack() as stack:

@@ -79,7 +79,7 @@ def test_formatting_never_changes_shipped_models(tmp_path: Path) -> None:
     assert "the model of that name comes with Fencepost, and is no file of yours" in done.stderr
 
 
-def test_a_new_spec_holds_and_breaks_as_it_says(tmp_path: Path) -> None:
+def test_the_checks_of_a_new_spec_are_as_expected(tmp_path: Path) -> None:
     assert run("new", "lease", folder=tmp_path).code == 0
     checked = run("check", "lease.fence", "--engine", "interpreter", folder=tmp_path)
     assert checked.code == 0, checked.stdout

@@ -84,7 +84,7 @@ def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> N
         assert again.stdout == first
 
 
-def test_the_report_says_what_is_next_and_what_the_model_shows(tmp_path: Path) -> None:
+def test_the_report_has_the_next_event_and_the_events_of_the_model(tmp_path: Path) -> None:
     ran = conform(folder_with(tmp_path), written({"f": HISTORIES["another client writes"][0]}))
     assert "f  not allowed   1 of 2 events can be read" in ran.stdout
     assert "server: all of 1 event" in ran.stdout
@@ -125,7 +125,7 @@ def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", ["text", "json", "junit", "sarif"])
 @pytest.mark.parametrize("text", ["", "\n \n"])
-def test_nothing_compared_is_no_pass(text: str, form: str, tmp_path: Path) -> None:
+def test_a_comparison_without_histories_does_not_pass(text: str, form: str, tmp_path: Path) -> None:
     ran = conform(folder_with(tmp_path), text, "--format", form)
     assert (ran.code, ran.stderr.count("error[F047]")) == (151, 1)
     assert "nothing was compared" in ran.stderr

@@ -76,7 +76,7 @@ def test_reading_and_judging_leave_no_reference_cycles(tmp_path: Path) -> None:
     assert gc.isenabled()
 
 
-def test_a_process_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(written({"f": [GRANT]}), encoding="utf-8")
 

@@ -38,7 +38,7 @@ shows paid on m.take
         (13, "unknown", ["item: 13 names, and 0..11 has 12 values"]),
     ],
 )
-def test_names_that_come_at_once(
+def test_many_names_in_one_event(
     names: int, verdict: str, cuts: list[str], engine: str, tmp_path: Path
 ) -> None:
     (tmp_path / "shelf.fence").write_text(MODEL, encoding="utf-8")

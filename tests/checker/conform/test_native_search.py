@@ -127,7 +127,7 @@ def test_branches_of_a_mapping_do_not_count_as_coverage(tmp_path: Path) -> None:
     assert result.verdict == "allowed"
 
 
-def test_many_messages_under_way(tmp_path: Path) -> None:
+def test_many_messages_in_flight(tmp_path: Path) -> None:
     model = (
         "union Msg:\n    V(x: 0..1)\n    W\nchannel net: Msg unordered capacity 130\n"
         "var n: 0..9 = 0\naction take on W from net:\n    n = 1\n"
@@ -156,7 +156,7 @@ def test_the_prefix_that_has_more_of_the_first_source_is_reported(tmp_path: Path
 
 
 @pytest.mark.parametrize(("x", "verdict", "read"), [(0, "allowed", 1), (1, "not allowed", 0)])
-def test_an_event_that_waits_for_its_answer_is_not_shown(
+def test_an_event_waiting_for_its_answer_is_not_shown(
     x: int, verdict: str, read: int, tmp_path: Path
 ) -> None:
     model = (

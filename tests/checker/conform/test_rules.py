@@ -122,7 +122,7 @@ def test_mistakes(name: str, tmp_path: Path) -> None:
     assert part in ran.stderr
 
 
-def test_four_under_way(tmp_path: Path) -> None:
+def test_four_messages_in_flight(tmp_path: Path) -> None:
     """Each of the thirty events needs four messages in flight while a fifth is sent."""
     (tmp_path / "map.fence").write_text(FOUR, encoding="utf-8")
     lines = [{"source": "log", "event": "done", "n": n} for n in range(1, 31)]

@@ -62,7 +62,9 @@ def test_a_correct_desk_is_always_allowed() -> None:
 
 @pytest.mark.parametrize("desk", [desks.Trusting, desks.Forgetful, desks.Eager])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_wrong_desk_is_found_and_its_history_shortened(desk: type[desks.Desk], seed: int) -> None:
+def test_a_faulty_desk_is_found_and_its_history_shortened(
+    desk: type[desks.Desk], seed: int
+) -> None:
     asking = driver(desk(), seed)
     episodes = [asking.walk(60, lambda: True)]
     while episodes[-1].agreed and len(episodes) < 5:
@@ -80,7 +82,7 @@ def test_a_wrong_desk_is_found_and_its_history_shortened(desk: type[desks.Desk],
 @pytest.mark.parametrize(
     "desk", [desks.Desk, desks.Trusting, desks.Forgetful, desks.Eager, desks.Large]
 )
-def test_the_states_kept_say_what_a_search_of_the_whole_history_says(
+def test_the_kept_states_agree_with_a_search_of_the_whole_history(
     desk: type[desks.Desk],
 ) -> None:
     for seed in range(6):
@@ -250,6 +252,6 @@ def test_mappings_that_cannot_be_driven(
     assert (code, why in report) == (151, True), report
 
 
-def test_a_run_that_is_over_at_once_has_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_an_immediate_timeout_has_a_request(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = run(capsys, "Desk", "--timeout", "0.000001s", "--seed", "2")
     assert (code, report.splitlines()[0]) == (0, "asked.fence  1 allowed   1 history, 1 event")

@@ -135,7 +135,7 @@ def test_a_transaction_that_makes_no_progress(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("level", "epoch", "long"), [(2, 0, 1), (2, 1, 0), (1, 1, 1), (1, 2, 0)])
-def test_how_long_a_transaction_is_waited_for(
+def test_the_wait_for_a_transaction(
     level: int, epoch: int, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Short if the partition has an epoch that prevents it from taking a marker: a larger one with
@@ -169,7 +169,7 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.parametrize(("dead", "started"), [(True, ["start"]), (False, [])])
-def test_a_kill_that_is_interrupted(
+def test_an_interrupted_kill(
     dead: bool, started: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A broker that was killed is restarted, and the level is restored."""
@@ -237,7 +237,7 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     ("state", "partitions", "begun"),
     [("PrepareAbort", [], True), ("Ongoing", [("t", 0)], True), ("CompleteAbort", [], False)],
 )
-def test_a_record_of_a_transaction_that_ends_says_when_it_began(
+def test_a_record_of_an_ending_transaction_has_its_start_time(
     state: str, partitions: list[tuple[str, int]], begun: bool
 ) -> None:
     """Brokers otherwise fail to load the log, and an abort of an empty transaction has no

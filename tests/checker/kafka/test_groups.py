@@ -35,9 +35,7 @@ def grouped(monkeypatch: pytest.MonkeyPatch, level: int = 2) -> tuple[Scripted, 
 
 
 @pytest.mark.parametrize(("level", "version"), [(1, 3), (2, 5)])
-def test_an_offset_that_is_committed(
-    level: int, version: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_committing_an_offset(level: int, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scripted, system = grouped(monkeypatch, level)
     scripted.answers["TxnOffsetCommit"] = lambda _: SimpleNamespace(error="ILLEGAL_GENERATION")
     assert system.send("txn_offset_commit", COMMIT) == {"error": "ILLEGAL_GENERATION"}

@@ -93,7 +93,7 @@ def around(before: tuple[int, int], data: tuple[int, int], after: tuple[int, int
 ONCE = ["a Empty", "a Ongoing", "a PrepareCommit", "a CompleteCommit"]
 
 
-def test_a_log_that_is_whole(tmp_path: Path) -> None:
+def test_a_complete_log(tmp_path: Path) -> None:
     cluster = Cluster()
     cluster.writes("a", 1, 0, EMPTY)
     cluster.commits("a", 1, 0)
@@ -102,7 +102,7 @@ def test_a_log_that_is_whole(tmp_path: Path) -> None:
     assert (result.histories, result.events, result.compacted) == (1, 6, 0)
 
 
-def test_producers_that_no_id_owns_are_left_out(tmp_path: Path) -> None:
+def test_producers_without_an_id_are_left_out(tmp_path: Path) -> None:
     cluster = Cluster(data=[by_hand.data(0, 77, 0, 0)])
     cluster.writes("a", 1, 0, EMPTY)
     _, lines = cluster.recorded(tmp_path)
@@ -310,7 +310,7 @@ DRIVE = ("drive", "kafka/conform_answers_v2", "--check", "r4_4_0", "--system", "
 
 
 @pytest.mark.parametrize("command", ["record", "drive"])
-def test_a_cluster_that_is_not_there(
+def test_an_unreachable_cluster(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as silent:
@@ -334,7 +334,7 @@ def _has_ipv6() -> bool:
 
 
 @pytest.mark.parametrize("command", ["record", "drive"])
-def test_a_broker_that_is_stopped(
+def test_a_broker_that_does_not_answer(
     command: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

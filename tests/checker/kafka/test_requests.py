@@ -81,7 +81,7 @@ def test_an_announced_size_beyond_the_limit_is_refused(size: int) -> None:
         connection.ask(requests.init_producer_id("a"))
 
 
-def test_memory_follows_what_arrives_and_not_what_is_announced() -> None:
+def test_memory_follows_the_received_and_not_the_announced_size() -> None:
     with answering([MAX_ANSWER.to_bytes(4, "big")]) as connection:
         tracemalloc.start()
         try:

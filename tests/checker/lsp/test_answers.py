@@ -170,7 +170,7 @@ def test_completion(tmp_path: Path, case: str) -> None:
         assert text.offset(item.text_edit.range.start) <= opened.offset
 
 
-def test_what_fits_comes_first(tmp_path: Path) -> None:
+def test_fitting_completions_come_first(tmp_path: Path) -> None:
     opened = Opened(tmp_path, COMPLETED["a member of the other side"][0])
     items = opened.asked(
         lambda _: completions(opened.desk, opened.path, Text(opened.text), opened.offset)

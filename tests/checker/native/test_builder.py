@@ -31,7 +31,7 @@ def normal(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("example", turn(EXAMPLES, 2, 5), ids=lambda example: example.name)
-def test_the_text_is_that_of_llvmlite(example: Example) -> None:
+def test_the_text_equals_that_of_llvmlite(example: Example) -> None:
     read = loaded(example.text)
     check = read.checks[0]
     model = program.build(read, check)

@@ -31,7 +31,7 @@ SPECS = blocks(Path(__file__).with_name("hostile_specs.txt"))
 
 
 @pytest.mark.parametrize("hostile", SPECS, ids=lambda hostile: hostile.name)
-def test_stays_inside_its_memory(hostile: Block) -> None:
+def test_machine_code_stays_inside_its_memory(hostile: Block) -> None:
     extent = Extent(*map(int, hostile.rest.split(", "))) if hostile.rest else SOME
     assert agree(probing(model_of(hostile.text)), extent, guarded=True) > 2
 

@@ -199,7 +199,7 @@ COUNT = "8,832 distinct, 58,146 generated, depth 17"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_process_that_is_ended(number: int, tmp_path: Path) -> None:
+def test_a_killed_process(number: int, tmp_path: Path) -> None:
     """The search continues from the files, wherever the signal arrived."""
     asked = (*COMMAND, "check", TWO_PHASES, "--check", "five", "--no-progress")
     with started(*asked, "--checkpoint", "saved", folder=tmp_path) as process:
@@ -465,7 +465,7 @@ def test_a_manifest_with_a_wrong_value(
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
-def test_a_manifest_that_is_damaged(content: bytes, copy: Path) -> None:
+def test_a_damaged_manifest(content: bytes, copy: Path) -> None:
     (inside(copy) / "manifest.json").write_bytes(content)
     assert_refused(resumed, copy, "its manifest is damaged")
 
@@ -511,7 +511,7 @@ REAL_ADD = blocks.Writer.add
 
 @pytest.mark.parametrize("room", [0, 100, 300])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
+def test_a_full_disk(room: int, workers: int, tmp_path: Path) -> None:
     """The search continues with a note, and keeps what was saved before."""
     run = whole(CONSTRAINED)
     full = Full(room)

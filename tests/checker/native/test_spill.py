@@ -101,7 +101,7 @@ def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[...
 
 
 @pytest.mark.parametrize("room", [0, 5_000, 12_000])
-def test_a_disk_that_is_full(room: int, tmp_path: Path) -> None:
+def test_a_full_disk(room: int, tmp_path: Path) -> None:
     """States without space on the disk stay in memory."""
     asked = whole(LATE, False)
     with translated_once(False):
@@ -126,7 +126,7 @@ def test_a_disk_that_corrupts_data(tmp_path: Path) -> None:
         outcome(asked, tmp_path, 1)
 
 
-def test_a_search_that_is_saved_meanwhile(tmp_path: Path) -> None:
+def test_a_search_that_is_also_saved(tmp_path: Path) -> None:
     asked = whole(LATE)
     (tmp_path / "spill").mkdir()
     with translated_once(False):

@@ -58,7 +58,7 @@ def test_antecedents_are_marked_by_properties() -> None:
     assert search(marked, deadlock=False).coverage.marks == {0}
 
 
-def test_asking_what_is_enabled_leaves_no_marks() -> None:
+def test_evaluating_enabled_leaves_no_marks() -> None:
     action = do(ir.Mark(0), ir.Mark(1), jump((0, 0)))
     asks = [("invariant", ir.Or((ir.Enabled(1), TRUE)))]
     asking = model(START, [SKIP, action], asks, marks=["branch", "guard"])

@@ -68,7 +68,7 @@ def test_order_of_problems_at_one_depth(
     assert (len(outcome.findings), outcome.findings[0].depth) == (1, 2)
 
 
-def test_a_deadlock_comes_before_what_is_found_one_step_deeper() -> None:
+def test_a_deadlock_comes_before_problems_one_step_deeper() -> None:
     # Level 2 is {1, 2}: 2 is a deadlock, the step from 1 fails at depth 3.
     fails = do(ir.Require(equals(1), 0), ERROR)
     outcome = search(model(START, [jump((0, 1)), jump((0, 2)), fails]))

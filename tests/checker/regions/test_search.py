@@ -47,7 +47,7 @@ def test_regions_agree_with_every_single_value(spec: RegionSpec, engine: str) ->
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=ids)
-def test_regions_hold_when_the_search_goes_on(spec: RegionSpec) -> None:
+def test_regions_agree_if_the_search_goes_on(spec: RegionSpec) -> None:
     regions_agree(run_of(spec.text, keep_going=True))
 
 
@@ -254,7 +254,7 @@ def test_the_timeout_covers_all_searches(engine: str) -> None:
     assert str(outcome.limit) == "--timeout 0"
 
 
-def test_a_bounded_search_of_one_value_says_nothing_of_the_others() -> None:
+def test_a_bounded_search_of_one_value_proves_nothing_for_the_others() -> None:
     text = "const E0: int[4] = any\nvar x: int[4] = 0\naction up: x += 1\nterminal: true\n"
     read = loaded(f"{text}check c:\n    expect ok within 2\n")
     job = prepare(read, read.checks[0], Settings(engine="interpreter"))
@@ -352,7 +352,7 @@ def _outcome(operator: str, left: Term, right: Term, value: int) -> bool:
     return {"==": a == b, "<": a < b, "<=": a <= b}[operator]
 
 
-def test_a_term_is_what_it_is_worth() -> None:
+def test_the_value_of_a_term() -> None:
     for pilot in range(-8, 8):
         for k in range(16):
             worth = facts.wrapped(pilot + k, 4)

@@ -183,7 +183,7 @@ def test_harmless(text: str, escaped: str) -> None:
 
 
 @pytest.mark.parametrize("paint", [plain, ansi])
-def test_pieces_make_no_command_together(paint: Callable[[str, str], str]) -> None:
+def test_adjacent_pieces_do_not_form_a_command(paint: Callable[[str, str], str]) -> None:
     page = Page(60, paint)
     page.line("  ", (":", "bad"), (":error::x", ""))
     page.line(("a #", "dim"), ("#[error]x", "bad"))
@@ -193,7 +193,7 @@ def test_pieces_make_no_command_together(paint: Callable[[str, str], str]) -> No
     assert shown.count("\\::error::x") == 2
 
 
-def test_problems_and_progress_are_no_commands() -> None:
+def test_problems_and_progress_are_not_commands() -> None:
     text = str(Rejected([Problem("F001", None, "a\n::error::x")]))
     assert COMMAND.search(text) is None
     stream = io.StringIO()

@@ -233,7 +233,7 @@ def test_sarif(fencepost_in: Fencepost, valid: Callable[[Any], None]) -> None:
         (["nowhere.fence"], 1),
     ],
 )
-def test_sarif_is_valid_whatever_happens(
+def test_sarif_is_always_valid(
     fencepost_in: Fencepost, valid: Callable[[Any], None], words: list[str], count: int
 ) -> None:
     log = json.loads(fencepost_in(*words, "--format", "sarif").stdout)
@@ -345,7 +345,9 @@ def test_several_formats_and_files_in_one_run(fencepost_in: Fencepost, tmp_path:
     assert (tmp_path / "out.txt").read_text("utf-8").splitlines() == lines[:-1]
 
 
-def test_files_alone_leave_the_text_where_it_is(fencepost_in: Fencepost, tmp_path: Path) -> None:
+def test_formats_in_files_keep_the_text_on_the_terminal(
+    fencepost_in: Fencepost, tmp_path: Path
+) -> None:
     ran = fencepost_in("good.fence", "--format", "junit=out.xml")
     assert "bug  violated Small, as expected" in ran.stdout
     assert (tmp_path / "out.xml").exists()

@@ -107,7 +107,7 @@ def test_values(value: Any) -> None:
     import_module("jsonschema").validate(value, part)
 
 
-def test_every_verdict_has_its_word() -> None:
+def test_the_schema_lists_every_verdict() -> None:
     assert SCHEMA["$defs"]["verdict"]["enum"] == [verdict.value for verdict in Verdict]
 
 

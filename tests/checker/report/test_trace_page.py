@@ -100,7 +100,7 @@ def test_the_diagram_follows_and_leads(tab: Browser, page: Path) -> None:
     assert current(tab) == "7"
 
 
-def test_state_and_source_are_beside_the_step(tab: Browser, page: Path) -> None:
+def test_state_and_source_are_next_to_the_step(tab: Browser, page: Path) -> None:
     tab.open(page)
     tab.click("#step-1 h2")
     assert shown(tab, "figure.source pre") == [

@@ -91,7 +91,7 @@ def unwanted(*_: object) -> None:
 @pytest.mark.parametrize(
     "path", ["models/kafka/txn_two_phase.fence", "models/classics/raft.fence"], ids=Path
 )
-def test_a_model_is_read_as_it_was_built(
+def test_a_cached_model_equals_the_built_one(
     path: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = load(ROOT / path)
@@ -172,7 +172,7 @@ def test_code_is_cached(compressed: bool, folder: Path, monkeypatch: pytest.Monk
     assert again.statistics.levels == first.statistics.levels
 
 
-def test_a_name_is_that_of_its_model_alone(folder: Path) -> None:
+def test_a_changed_model_loses_its_name(folder: Path) -> None:
     request = job(folder).request(ignored)
     assert request.model_name is not None
     ENGINE.run(request)
@@ -183,7 +183,7 @@ def test_a_name_is_that_of_its_model_alone(folder: Path) -> None:
     assert not ENGINE.run(changed).findings
 
 
-def test_code_depends_on_what_is_searched_for(folder: Path) -> None:
+def test_code_depends_on_the_properties(folder: Path) -> None:
     request = job(folder).request(ignored)
     assert ENGINE.run(request).findings
     assert not ENGINE.run(replace(request, properties=frozenset())).findings

@@ -173,7 +173,7 @@ def test_two_engines_are_compared(folder: Path) -> None:
     assert "Cross-check: local finds the same, and counts the same." in ran.stdout
 
 
-def test_its_trace_is_replayed_with_its_constants(tmp_path: Path) -> None:
+def test_the_trace_of_a_scenario_is_replayed_with_its_constants(tmp_path: Path) -> None:
     text = f"{SPEC}scenario s: const N = 1; tick; expect ticks == 2\n"
     (tmp_path / "m.fence").write_text(text, encoding="utf-8")
     assert check(tmp_path, "--check", "s", "--trace", "t.itf.json").code == 0
@@ -220,7 +220,7 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
     assert summary(played(read, "interpreter", "within")) == ("ok", "3")
 
 
-def test_steps_that_do_not_fit_are_outside_no_constraint(tmp_path: Path) -> None:
+def test_steps_that_do_not_fit_are_not_reported_as_outside_a_constraint(tmp_path: Path) -> None:
     """Actions that do not fit lead beyond the end only to evaluate `enabled`; no report mentions
     it.
     """

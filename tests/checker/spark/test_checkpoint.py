@@ -170,13 +170,13 @@ def test_a_pickle_in_a_record_of_any_kind(kind: int, padded: bool, copy: Path) -
     assert touched.exists(), "the payload would have made the file"
 
 
-def test_a_head_that_is_not_ours(copy: Path) -> None:
+def test_an_unknown_head(copy: Path) -> None:
     add(copy, records.HEAD.pack(Kind.STATES, 5, 1))
     assert_refused(resumed, copy, "is of kind 1, and holds no states")
 
 
 @pytest.mark.parametrize("record", [b"", b"\1\0", records.HEAD.pack(1, 5, 0) + bytes(7)])
-def test_a_record_that_is_cut(record: bytes, copy: Path) -> None:
+def test_a_truncated_record(record: bytes, copy: Path) -> None:
     add(copy, record)
     assert_refused(resumed, copy, "a record of the checkpoint ")
 

@@ -246,7 +246,7 @@ def test_a_malformed_account_of_a_task(payload: bytes) -> None:
         records.read(records.record(Kind.END, 2, 0, payload))
 
 
-def test_half_a_state_is_no_state() -> None:
+def test_half_a_state_is_refused() -> None:
     assert records.count(records.record(Kind.STATES, 1, 0, bytes(32)), 2) == 2
     for size in (1, 8, 31):
         with pytest.raises(Broken, match="does not hold states of 2 words"):

@@ -54,7 +54,7 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_what_is_written_is_read() -> None:
+def test_written_records_are_read() -> None:
     first, second, again = Parcels(PROGRAM, 1, 0), Parcels(PROGRAM, 1, 1), Parcels(PROGRAM, 1, 0)
     sent = [
         (written(by, *states), [*states])
@@ -165,9 +165,7 @@ def test_partial_writes_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("failures", [1, 3, 10**8])
-def test_a_disk_that_is_full(
-    failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left, real = [failures], Parcels.put
 
     def put(self: Parcels, level: int, owner: int, address: int, size: int) -> bytes:

@@ -181,7 +181,7 @@ def test_from_python(folder: Path) -> None:
         check(folder / "counter.fence", engine="local", solver_timeout=60)
 
 
-def test_without_the_solver_one_line_says_so(folder: Path) -> None:
+def test_without_the_solver_the_error_has_one_line(folder: Path) -> None:
     code = (
         "import sys, fencepost.checker.cli.main as cli\n"
         "sys.modules['z3'] = None\n"

@@ -156,7 +156,7 @@ def test_the_base_case_finds_real_problems() -> None:
     assert "base case" in deeper.notes[-1]
 
 
-def test_constraints_bound_what_is_proved() -> None:
+def test_constraints_bound_the_proof() -> None:
     text = "var n: 0..9 = 0\naction a: n += 1\nconstraint C: n < 5\ninvariant I: n < 6"
     assert prove(model_of(text)).verdict is Verdict.OK
     outcome = prove(model_of(text.replace("n < 6", "n < 5")))

@@ -107,7 +107,7 @@ def test_one_of_several_or_the_rest(taken: int | None) -> None:
 
 @pytest.mark.parametrize("a", [False, True])
 @pytest.mark.parametrize("b", [False, True])
-def test_known_truths(a: bool, b: bool) -> None:
+def test_constant_truths(a: bool, b: bool) -> None:
     assert terms.at_most_one([a, b]) == (not (a and b))
     if not (a and b):
         assert terms.one_of(a, b) == (a or b)

@@ -117,7 +117,7 @@ def test_large_models_are_refused(tmp_path: Path) -> None:
 if WANTED:
 
     @pytest.mark.parametrize("spec", [MARKED, FAULTS])
-    def test_graphviz_draws_it(spec: str, tmp_path: Path) -> None:
+    def test_graphviz_draws_the_file(spec: str, tmp_path: Path) -> None:
         program = shutil.which("dot")
         assert program is not None, "graphviz is installed together with the browser"
         text = graph(tmp_path, spec, "--max-states", "5000").stdout

@@ -386,7 +386,7 @@ def test_idle_changes_run_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch
         ("never take the branch `if x == 3`", None),
     ],
 )
-def test_where_graphs_part(folder: Path, change: str, parting: str | None) -> None:
+def test_the_first_difference_of_graphs(folder: Path, change: str, parting: str | None) -> None:
     spec = """\
 var x: 0..3 = 0
 var lamp: bool = false

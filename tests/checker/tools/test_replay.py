@@ -77,7 +77,7 @@ t.itf.json stops fitting now.fence, twice at 3 of 9
         ("var v: bool = true\nterminal: true\n", 1, "none of the variables of the trace"),
     ],
 )
-def test_where_it_stops(spec: str, step: int, reason: str, replay: Replay) -> None:
+def test_the_step_where_replay_stops(spec: str, step: int, reason: str, replay: Replay) -> None:
     ran = replay(spec)
     assert ran.code == 4
     assert f"at {step} of 9" in ran.stdout

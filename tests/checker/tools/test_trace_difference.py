@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Trace, Trace, tuple[int, str, list[tuple[str, str, str]]]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_where_they_part(name: str, tmp_path: Path) -> None:
+def test_the_first_difference(name: str, tmp_path: Path) -> None:
     trace_a, trace_b, expected = CASES[name]
     for left, right, turned in ((trace_a, trace_b, False), (trace_b, trace_a, True)):
         ran = diff(tmp_path, left, right, "--as", "json")
@@ -143,7 +143,7 @@ def test_files_that_cannot_be_compared(name: str, tmp_path: Path) -> None:
     assert message in ran.stderr
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     ran = run("trace", "diff", "a.json", "a.json", folder=tmp_path)
     assert (ran.code, "F026]: there is no file a.json" in ran.stderr) == (151, True)
 

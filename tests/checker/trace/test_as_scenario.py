@@ -27,7 +27,7 @@ MODELS = ALL if everything("SHIPPED") else FEW
 
 
 @pytest.mark.parametrize("path", MODELS, ids=[path.stem for path in MODELS])
-def test_shipped_traces_are_met(tmp_path: Path, path: Path) -> None:
+def test_shipped_traces_fit_their_specs(tmp_path: Path, path: Path) -> None:
     program, written, counts = load(path), path.read_text(encoding="utf-8"), list[int]()
     wanted = [chosen for chosen in program.checks if chosen.verdict != "ok" and not chosen.slow]
     for check in wanted if everything("SHIPPED") else wanted[:1]:

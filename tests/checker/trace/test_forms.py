@@ -359,7 +359,7 @@ def test_output_is_written_whole_or_not_at_all(faults: Path, tmp_path: Path) -> 
 if WANTED:
 
     @pytest.mark.parametrize("name", ["faults", "evil"])
-    def test_graphviz_draws_it(name: str, request: pytest.FixtureRequest) -> None:
+    def test_graphviz_draws_the_file(name: str, request: pytest.FixtureRequest) -> None:
         trace: Path = request.getfixturevalue(name)
         program = shutil.which("dot")
         assert program is not None, "graphviz is installed together with the browser"

@@ -236,7 +236,7 @@ def test_an_invalid_loop_is_ignored(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("name", FINDINGS)
-def test_a_trace_reads_the_same_as_a_result_and_from_its_file(name: str) -> None:
+def test_a_trace_from_a_file_equals_the_trace_of_the_result(name: str) -> None:
     """Every field of the document agrees: a report does not depend on the origin of a trace."""
     finding = FINDINGS[name]
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))

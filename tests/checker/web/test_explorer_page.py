@@ -264,7 +264,9 @@ def test_two_hundred_steps_of_forty_variables(tab: Browser, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("width", [390, 800])
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_small_screens(tab: Browser, tmp_path: Path, width: int, dark: bool) -> None:
+def test_the_explorer_fits_small_screens(
+    tab: Browser, tmp_path: Path, width: int, dark: bool
+) -> None:
     with serving(tmp_path, FAULTS) as server:
         answer_to_page(server, do="goto", at=0, text="len(net) == 2 and Server[1].seen == 1")
         tab.screen(width, 844, dark=dark)
