@@ -36,14 +36,14 @@ def _no_gzip(path: Path) -> None:
 
 
 def _broken_member(path: Path) -> None:
-    """The size of the last member, which is broken, is that of the first."""
+    """The broken last member has the size of the first."""
     member = gzip.compress(TEXT.encode())
     path.write_bytes(member + member[:10] + b"\xff" * 40 + member[50:])
 
 
 def _long_line(path: Path) -> None:
     path.touch()
-    # A sparse file takes no room.
+    # A sparse file occupies no disk blocks.
     os.truncate(path, ZEROS)
 
 
@@ -80,15 +80,15 @@ def test_a_file_that_is_refused(name: str, tmp_path: Path) -> None:
     path, make = REFUSED[name]
     make(folder / path)
     named = "logs" if path.startswith("logs") else path
-    plain, found = both(folder, "a.jsonl", named, "--format", "json")
+    plain, on_spark = both(folder, "a.jsonl", named, "--format", "json")
     assert plain.code == 151
     assert "error[F047]" in plain.stderr
-    assert found.code == plain.code
+    assert on_spark.code == plain.code
     if name == "folder":
-        # Spark has one kind of recording more.
-        assert "b.jsonl has no recording" in found.stderr
+        # Spark supports one more kind of recording.
+        assert "b.jsonl has no recording" in on_spark.stderr
     else:
-        assert found == plain
+        assert on_spark == plain
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -111,12 +111,12 @@ def test_a_file_that_is_damaged(name: str, tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_that_vanishes(
     name: str, late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After it was listed, or after Spark has planned to read it."""
+    """The file vanishes after listing, or after Spark has planned to read it."""
     folder = folder_with(tmp_path)
     (folder / "a.jsonl").write_text(TEXT, "utf-8")
     text = TEXT.encode()
     (folder / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    home, step = (compare, "only_column") if late else (files, "found")
+    home, step = (compare, "only_column") if late else (files, "on_spark")
     original = getattr(home, step)
 
     def vanishing(*words: object) -> object:

@@ -119,7 +119,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reading(
     folder: Path, name: str, *more: str
 ) -> Generator[tuple[subprocess.Popen[str], Reading]]:
-    """A process that is reading its slow file."""
+    """A process while it reads its slow file."""
     case = READINGS[name]
     words = (*SLOW, *case.words, *more)
     with started(*words, folder=folder, FENCEPOST_SLOW_FILE=case.file) as process:
@@ -130,7 +130,7 @@ def reading(
 
 
 def ended(process: subprocess.Popen[str], patience: float = PROMPT_SECONDS) -> tuple[int, str]:
-    """The exit code and both outputs of a process, which has to end soon."""
+    """The exit code and both outputs of a process, which must end soon."""
     output, errors = process.communicate(timeout=patience)
     assert "Traceback" not in errors
     return process.returncode, (output + errors).strip()
@@ -140,7 +140,7 @@ def ended(process: subprocess.Popen[str], patience: float = PROMPT_SECONDS) -> t
 def test_a_signal_while_a_file_is_read(name: str, prepared: Path) -> None:
     number = SIGNALS[list(READINGS).index(name) % len(SIGNALS)]
     with reading(prepared, name) as (process, case):
-        # The first reads are over, and more wait.
+        # The first blocks are read, and more wait.
         time.sleep(0.2)
         process.send_signal(number)
         code, text = ended(process)
@@ -150,7 +150,7 @@ def test_a_signal_while_a_file_is_read(name: str, prepared: Path) -> None:
 
 @pytest.fixture(scope="module")
 def seconds(prepared: Path) -> float:
-    """A limit on time that takes effect while a file is read."""
+    """A timeout takes effect while a file is read."""
     began = time.monotonic()
     with reading(prepared, "states"):
         return 2 * (time.monotonic() - began)
@@ -165,7 +165,7 @@ def test_a_deadline_while_a_file_is_read(name: str, seconds: float, prepared: Pa
 
 
 def test_a_signal_while_a_line_without_end_is_read(tmp_path: Path) -> None:
-    """A line of 1 TiB, which takes no room as a sparse file."""
+    """A line of 1 TiB, which is a sparse file without disk blocks."""
     folder = folder_with(tmp_path)
     (folder / "huge.jsonl").touch()
     os.truncate(folder / "huge.jsonl", HUGE)

@@ -130,7 +130,7 @@ def swapped_files(folder: Path) -> None:
 
 
 def with_another_state(folder: Path) -> None:
-    """Puts a lawful state that is not reachable in the place of the last one, in a file of the same
+    """Puts a lawful but unreachable state in the place of the last one, in a file of the same
     size; the manifest stays.
     """
     words = Layout(program.build(loaded(SPEC), None)).encode((40, 0))

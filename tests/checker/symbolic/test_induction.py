@@ -84,7 +84,7 @@ invariant Never: not (4 in at)
             },
             False,
         ),
-        # A step invariant, and an invariant that is inductive without a lemma.
+        # A step invariant, and an invariant inductive without a lemma.
         (
             "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\n"
             "step invariant S: next(n) >= n",
