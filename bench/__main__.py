@@ -95,36 +95,41 @@ def _measure(part: str, measurements: results.Results, settings: suite.Settings)
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m bench", description="Measures Fencepost, beside SPIN and TLC, on this machine."
+        "python -m bench",
+        description="Measures Fencepost, compared with SPIN and TLC, on this machine.",
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(suite.PARTS))
     parser.add_argument(
-        "--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10", help="of two-phase commit"
+        "--sizes",
+        type=_numbers,
+        default=[8, 9, 10],
+        metavar="8,9,10",
+        help="sizes of two-phase commit",
     )
     parser.add_argument(
-        "--workers", type=_numbers, default=[1, 2], metavar="1,2", help="of Fencepost"
+        "--workers", type=_numbers, default=[1, 2], metavar="1,2", help="workers of Fencepost"
     )
     parser.add_argument(
         "--spin-tables",
         type=_numbers,
         default=[*range(26, 31)],
         metavar="26,27,28,29,30",
-        help="hash tables (-w) of which SPIN gets the best",
+        help="hash tables (-w) for SPIN, whose best one counts",
     )
     parser.add_argument("--no-spin", dest="spin", action="store_false", help="without SPIN")
     parser.add_argument("--no-tlc", dest="tlc", action="store_false", help="without TLC")
     parser.add_argument(
         "--before", type=_checkout, metavar="FOLDER", help="a checkout of another version"
     )
-    parser.add_argument("--runs", type=int, default=5, help="of short cases")
+    parser.add_argument("--runs", type=int, default=5, help="runs of short cases")
     parser.add_argument(
         "--patience",
         type=float,
         default=120,
-        help="seconds for a case, after which it is not rerun",
+        help="seconds after which a case is not repeated",
     )
-    parser.add_argument("--write", action="store_true", help="keep results, and make the page")
-    parser.add_argument("--pages", action="store_true", help="only make the page anew")
+    parser.add_argument("--write", action="store_true", help="save the results and write the page")
+    parser.add_argument("--pages", action="store_true", help="only rewrite the page")
     parser.epilog = "A part is one of " + ", ".join(suite.PARTS) + "; all, if none is named."
     return parser
 

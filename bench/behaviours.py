@@ -181,11 +181,9 @@ def beside_tlc(folder: Path, turns: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(COMMAND, description=__doc__)
-    parser.add_argument(
-        "--turns", type=int, default=3, metavar="N", help="how often each pair runs"
-    )
-    parser.add_argument("--tlc", action="store_true", help="TLC, too")
-    parser.add_argument("--write", action="store_true", help="into docs/engines.md")
+    parser.add_argument("--turns", type=int, default=3, metavar="N", help="runs of each pair")
+    parser.add_argument("--tlc", action="store_true", help="also run TLC")
+    parser.add_argument("--write", action="store_true", help="write docs/engines.md")
     options = parser.parse_args()
     before = load()
     lines = [places.line(HEAD), places.line(["---"] * 3 + ["---:"] * 4)]

@@ -192,13 +192,13 @@ def table(measurements: Mapping[str, Figures]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(
         COMMAND,
-        description="Measures the classics, and the specs that they are ports of, by TLC.",
+        description="Measures the classics, and with TLC the specs that they are ported from.",
     )
     parser.add_argument("--examples", type=Path, metavar="FOLDER", help="tlaplus/Examples")
     parser.add_argument("--kafka", type=Path, metavar="FOLDER", help="Vanlightly/kafka-tlaplus")
     parser.add_argument("--modules", type=Path, action="append", default=[], metavar="FOLDER")
-    parser.add_argument("--models", default="", help="only these, with commas")
-    parser.add_argument("--page", action="store_true", help="only writes the table anew")
+    parser.add_argument("--models", default="", help="only these, separated by commas")
+    parser.add_argument("--page", action="store_true", help="only rewrites the table")
     options = parser.parse_args()
     measurements = kept()
     wrong = False

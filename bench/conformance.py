@@ -174,11 +174,11 @@ def main() -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--histories", type=int, default=1000, metavar="N")
     parser.add_argument(
-        "--sample", type=int, metavar="N", help="how many of them without Spark (default: all)"
+        "--sample", type=int, metavar="N", help="histories without Spark (default: all)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--spark", metavar="MASTER", help="also on Spark, for instance local[2]")
-    parser.add_argument("--write", action="store_true", help="keep it, and write the page")
+    parser.add_argument("--write", action="store_true", help="save the results and write the page")
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     options = parser.parse_args()
     load, when = os.getloadavg()[0], f"{datetime.now():%d %B %Y, %H:%M}"

@@ -83,9 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.kafka", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("models", nargs="*", metavar="MODEL", help="only these (default: all)")
-    parser.add_argument("--write", action="store_true", help="keep the results, write the pages")
+    parser.add_argument("--write", action="store_true", help="save the results and write the pages")
     parser.add_argument("--pages", action="store_true", help="write the pages, run nothing")
-    parser.add_argument("--slow", action="store_true", help="run slow checks too")
+    parser.add_argument("--slow", action="store_true", help="run slow checks as well")
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for a check")
     return parser
 

@@ -297,17 +297,21 @@ def _today(text: str) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("models", nargs="*", help="names of models (default: all)")
-    parser.add_argument("--until", type=_today, help="begin no trial after this time of today")
-    parser.add_argument("--quick", type=int, default=QUICK, help="steps of a quick check, at most")
-    parser.add_argument("--memory", type=int, default=2000, help="of a check, in megabytes")
-    parser.add_argument("--first", action="store_true", help=f"{FIRST} changes of each, no more")
-    parser.add_argument("--read", action="store_true", help="what was explained by reading")
-    parser.add_argument("--anew", action="store_true", help="what an earlier text was tried with")
-    parser.add_argument("--more", action="store_true", help="what survived, with all other checks")
+    parser.add_argument("--until", type=_today, help="start no trial after this time today")
+    parser.add_argument("--quick", type=int, default=QUICK, help="maximal steps of a quick check")
+    parser.add_argument("--memory", type=int, default=2000, help="memory of a check, in megabytes")
+    parser.add_argument(
+        "--first", action="store_true", help=f"{FIRST} changes of each model at most"
+    )
+    parser.add_argument("--read", action="store_true", help="changes explained by reading")
+    parser.add_argument("--anew", action="store_true", help="changes tried with an earlier text")
+    parser.add_argument("--more", action="store_true", help="survivors, with all other checks")
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
-    parser.add_argument("--open", action="store_true", help="what was different, not noticed")
+    parser.add_argument("--open", action="store_true", help="unnoticed differences")
     parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
-    parser.add_argument("--shared", action="store_true", help="what is left of other models")
+    parser.add_argument(
+        "--shared", action="store_true", help="unnoticed differences of other models"
+    )
     parser.add_argument(
         "--check", action="append", help="with --open: by this check, if it notices"
     )

@@ -147,7 +147,7 @@ def cluster(
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        "python -m bench.spark", description="Measures the engine spark beside the engine local."
+        "python -m bench.spark", description="Compares the engine spark with the engine local."
     )
     parser.add_argument("--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10")
     parser.add_argument("--partitions", type=_numbers, default=[2, 8, 32], metavar="2,8,32")

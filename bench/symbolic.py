@@ -323,11 +323,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("specs", nargs="*", metavar="SPEC", help="only these (default: all)")
     parser.add_argument(
-        "--patience", type=float, default=120.0, metavar="SECONDS", help="at most, for each case"
+        "--patience", type=float, default=120.0, metavar="SECONDS", help="timeout of each case"
     )
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--write", action="store_true", help="keep the results and fill the page")
-    chosen.add_argument("--pages", action="store_true", help="fill the page with what is kept")
+    chosen.add_argument("--write", action="store_true", help="save the results and fill the page")
+    chosen.add_argument("--pages", action="store_true", help="fill the page with saved results")
     return parser
 
 

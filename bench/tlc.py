@@ -1,7 +1,7 @@
 """TLC as the judge of `fencepost export`: each check is run by both.
 
     python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
-    python -m bench.tlc --seed 1 --behaviours         those with fairness and a formula
+    python -m bench.tlc --seed 1 --behaviours         random specs with fairness and a formula
     python -m bench.tlc --seed 1 --formulas 10       those with 10 formulas of up to 30 operators
     python -m bench.tlc --seed 1 --refinements        those that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
@@ -311,24 +311,36 @@ def _kind(run: Run) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m bench.tlc", description="Runs checks by Fencepost and, exported, by TLC."
+        "python -m bench.tlc", description="Runs checks in Fencepost and, after export, in TLC."
     )
-    parser.add_argument("--fetch", action="store_true", help="only bring TLC, and tell where it is")
+    parser.add_argument(
+        "--fetch", action="store_true", help="only download TLC, and print its path"
+    )
     parser.add_argument("--shipped", action="store_true", help="the shipped models")
-    parser.add_argument("--models", type=_words, default=[], help="of the shipped ones, only these")
+    parser.add_argument("--models", type=_words, default=[], help="only these shipped models")
     parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")
     parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
-    parser.add_argument("--behaviours", action="store_true", help="those with fairness")
-    parser.add_argument("--formulas", type=int, metavar="K", help="those with K formulas each")
-    parser.add_argument("--refinements", action="store_true", help="those that refine a module")
-    parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
-    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
+    parser.add_argument("--behaviours", action="store_true", help="random specs with fairness")
     parser.add_argument(
-        "--patience", type=float, default=PATIENCE, metavar="S", help="seconds of a run of TLC"
+        "--formulas", type=int, metavar="K", help="random specs with K formulas each"
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")
-    parser.add_argument("--failures", type=Path, metavar="FILE", help="keeps what differs")
-    parser.add_argument("--verbose", action="store_true", help="also what agrees")
+    parser.add_argument(
+        "--refinements", action="store_true", help="random specs that refine a module"
+    )
+    parser.add_argument(
+        "--count", type=int, default=100, metavar="K", help="number of random specs"
+    )
+    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="concurrent checks")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=PATIENCE,
+        metavar="S",
+        help="timeout of a run of TLC in seconds",
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="cache of TLC's answers")
+    parser.add_argument("--failures", type=Path, metavar="FILE", help="save differences in FILE")
+    parser.add_argument("--verbose", action="store_true", help="also print agreeing checks")
     return parser
 
 

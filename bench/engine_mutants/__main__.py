@@ -61,19 +61,19 @@ def main() -> None:
 
 @main.command()
 @click.option("--results", type=click.Path(path_type=Path), required=True)
-@click.option("--module", "modules", multiple=True, help="only modules whose names end so")
+@click.option("--module", "modules", multiple=True, help="only modules with this suffix")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="only this kind")
 @click.option("--function", "functions", multiple=True, help="only in this function")
-@click.option("--entry", "names", multiple=True, help="only entries whose names begin so")
-@click.option("--every", default=1, help="first every N-th mutant, then those beside them")
-@click.option("--rounds", default=0, help="the number of such rounds; all, if it is not given")
+@click.option("--entry", "names", multiple=True, help="only entries with this prefix")
+@click.option("--every", default=1, help="first every N-th mutant, then their successors")
+@click.option("--rounds", default=0, help="the number of such rounds (default: all)")
 @click.option("--again", is_flag=True, help="only the survivors of earlier runs, once more")
-@click.option("--seconds", default=SECONDS, help="how much is tried on a mutant that survives")
+@click.option("--seconds", default=SECONDS, help="seconds of trials for a surviving mutant")
 @click.option("--jobs", default=1, help="the number of processes")
 @click.option("--cores", default=CORES, help="the number of random models in core")
 @click.option("--random", default=RANDOM, help="the number of random specs")
-@click.option("--nice", default=0, help="by how much to give way to others, once all is measured")
-@click.option("--models/--no-models", default=True, help="whether shipped models are tried")
+@click.option("--nice", default=0, help="niceness after the measurements")
+@click.option("--models/--no-models", default=True, help="include shipped models")
 def run(
     results: Path,
     modules: tuple[str, ...],
@@ -126,7 +126,7 @@ def run(
 
 @main.command()
 @click.option("--most", default=2, help="at most N mutants of each module")
-@click.option("--controls", default=8, help="entries that the code as it is has to pass")
+@click.option("--controls", default=8, help="entries that unchanged code must pass")
 def sample(most: int, controls: int) -> None:
     """Tries a few mutants with the cheap part of the corpus; prints a line of JSON for each.
 

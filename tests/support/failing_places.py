@@ -113,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.support.failing_places", description=__doc__
     )
-    parser.add_argument("count", type=int, help="how many seeds, from 0")
+    parser.add_argument("count", type=int, help="number of seeds, from 0")
     count = int(parser.parse_args().count)
     for counted in growth(range(count)):
         for name, times in counted.most_common():
