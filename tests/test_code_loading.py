@@ -139,10 +139,10 @@ def test_every_use_has_a_reason() -> None:
         ("spark.pickleFile(path)", "pickleFile"),
     ],
 )
-def test_what_counts_as_a_use(text: str, use: str) -> None:
+def test_uses_that_count(text: str, use: str) -> None:
     assert use in [*uses(text)]
 
 
 @pytest.mark.parametrize("text", ["re.compile(x)", "model.eval(x)", "json.loads(x)", "'a pickle'"])
-def test_what_does_not(text: str) -> None:
+def test_uses_that_do_not_count(text: str) -> None:
     assert [*uses(text)] == []

@@ -104,7 +104,7 @@ MACHINES: dict[str, tuple[Machine, dict[str, tuple[int | None, str]]]] = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_what_works_and_what_does_not(name: str, tmp_path: Path) -> None:
+def test_commands_on_incomplete_machines(name: str, tmp_path: Path) -> None:
     machine, special = MACHINES[name]
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
     expected = [*PLAIN.items(), *special.items()]
@@ -140,7 +140,7 @@ KINDS: dict[str, tuple[dict[str, str], set[str]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_libraries_come_where_they_can(kind: str) -> None:
+def test_libraries_are_installed_on_supported_machines(kind: str) -> None:
     from packaging.requirements import Requirement
 
     environment, expected = KINDS[kind]

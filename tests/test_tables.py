@@ -91,7 +91,7 @@ def _below(kind: type[object]) -> Iterator[type[object]]:
         yield from _below(each)
 
 
-def test_every_kind_of_node_is_known_to_symmetry() -> None:
+def test_symmetry_classifies_every_kind_of_node() -> None:
     nodes = {*_below(ir.Node), *get_args(ir.Step)}
     assert set(symmetry.EXAMINED) | set(symmetry.INDIFFERENT) == nodes
     assert not set(symmetry.EXAMINED) & set(symmetry.INDIFFERENT)

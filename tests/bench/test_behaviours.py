@@ -14,7 +14,7 @@ from fencepost.spec.elaborate.claims.program import build, load
 @pytest.mark.parametrize(
     "case", [*CASES, TLC_CASE], ids=lambda case: f"{case.model}, {case.property}"
 )
-def test_one_of_a_pair_decides_something_more(case: Case, tmp_path: Path) -> None:
+def test_one_spec_of_a_pair_has_more_to_decide(case: Case, tmp_path: Path) -> None:
     alone, whole = (load(written(case, more, tmp_path)) for more in (False, True))
     kinds = [
         [prop.kind for prop in build(program, program.checks[0]).properties]

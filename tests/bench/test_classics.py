@@ -38,7 +38,7 @@ def test_every_bug_of_the_page_is_a_check() -> None:
     assert named <= EXPECTED.keys()
 
 
-def test_what_is_not_measured_has_no_figures() -> None:
+def test_rows_without_measurement_have_no_figures() -> None:
     row = classics.table({ROWS[0].key: Figures(12_345, 6, 7, 1.25, None)}).splitlines()[2]
     assert row.endswith("| 12,345 | 6 | 7 | 1.2 s |  |")
     assert all("," not in line.rpartition(".cfg |")[2] for line in classics.table({}).splitlines())
@@ -57,9 +57,7 @@ def test_what_is_not_measured_has_no_figures() -> None:
         (KAFKA.edits, "SPECIFICATION LivenessSpec", "SPECIFICATION Spec\nCHECK_DEADLOCK FALSE\n"),
     ],
 )
-def test_what_is_left_of_a_configuration(
-    edits: list[tuple[str, str]], text: str, left: str
-) -> None:
+def test_edits_of_a_configuration(edits: list[tuple[str, str]], text: str, left: str) -> None:
     for pattern, instead in edits:
         text = re.sub(pattern, instead, text, count=1)
     assert text == left

@@ -22,12 +22,12 @@ def mapping(**constants: str) -> Mapped:
     return Mapped(model, recording)
 
 
-def test_the_page_has_what_was_measured() -> None:
+def test_the_page_has_the_measurements() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert page(text, kept()) == text
 
 
-def test_what_is_damaged_is_found(tmp_path: Path) -> None:
+def test_damage_is_detected(tmp_path: Path) -> None:
     compared = mapping()
     # Every other history of a day of 40 is damaged; the first of them have each kind of damage.
     for first, count in ((0, 16), (100, 4)):
@@ -59,7 +59,7 @@ def test_four_under_way(tmp_path: Path) -> None:
     assert all(result.states < 5_000 for result in results)
 
 
-def test_a_day_is_made_again(tmp_path: Path) -> None:
+def test_a_day_is_reproducible(tmp_path: Path) -> None:
     """Independent of earlier runs and of their seeds."""
     paths = [write(tmp_path, 7, [history(n, 40, seed) for n in (7, 8)], 5) for seed in (3, 4)]
     (tmp_path / "again").mkdir()

@@ -70,7 +70,7 @@ def rows(folder: Path, model: str) -> dict[str, dict[str, Any]]:
     return model_mutants_page.rows_of(folder / "results" / f"{model}.jsonl")[1]
 
 
-def test_a_campaign_goes_on_and_says_what_became_of_each_change(
+def test_a_campaign_is_resumed_and_has_a_row_for_each_change(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_mutants, "FIRST", 4)
@@ -105,7 +105,7 @@ def test_a_campaign_goes_on_and_says_what_became_of_each_change(
     assert path.read_text(encoding="utf-8") == before
 
 
-def test_trials_of_an_earlier_text_are_counted_and_can_be_made_anew(folder: Path) -> None:
+def test_trials_of_an_earlier_text_are_counted_and_can_be_repeated(folder: Path) -> None:
     model_mutants.main(["gate"])
     path = folder / "gate.fence"
     path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
@@ -143,7 +143,7 @@ check live:
 """
 
 
-def test_what_is_owed_is_judged_by_behaviours(folder: Path) -> None:
+def test_fairness_is_judged_by_temporal_checks(folder: Path) -> None:
     (folder / "loop.fence").write_text(LOOP, encoding="utf-8")
     model_mutants.main(["loop"])
     checks = {row["check"] for row in rows(folder, "loop").values() if row["fate"] == "killed"}
@@ -169,7 +169,7 @@ check long slow:
 """
 
 
-def test_what_survives_is_tried_with_the_other_checks(folder: Path) -> None:
+def test_survivors_are_tried_with_the_other_checks(folder: Path) -> None:
     (folder / "tower.fence").write_text(TOWER, encoding="utf-8")
     model_mutants.main(["tower"])
     before = rows(folder, "tower")
@@ -186,7 +186,7 @@ def test_what_survives_is_tried_with_the_other_checks(folder: Path) -> None:
     assert len(text.splitlines()) == len(before) + 2
 
 
-def test_what_nothing_noticed_is_tried_with_a_new_text(folder: Path) -> None:
+def test_unnoticed_changes_are_tried_with_a_new_text(folder: Path) -> None:
     path = folder / "tower.fence"
     path.write_text(TOWER, encoding="utf-8")
     model_mutants.main(["tower"])
@@ -211,7 +211,7 @@ def test_what_nothing_noticed_is_tried_with_a_new_text(folder: Path) -> None:
     assert after == before
 
 
-def test_what_was_not_decided_is_tried_again_by_all_checks(folder: Path) -> None:
+def test_undecided_changes_are_tried_again_by_all_checks(folder: Path) -> None:
     (folder / "tower.fence").write_text(TOWER, encoding="utf-8")
     model_mutants.main(["tower"])
     key = next(key for key, row in rows(folder, "tower").items() if row["fate"] == "survived")
@@ -224,7 +224,7 @@ def test_what_was_not_decided_is_tried_again_by_all_checks(folder: Path) -> None
     assert rows(folder, "tower")[key]["fate"] == "survived"
 
 
-def test_what_nothing_noticed_is_tried_in_models_that_share_it(folder: Path) -> None:
+def test_unnoticed_changes_are_tried_in_models_that_share_them(folder: Path) -> None:
     model_mutants.main(["door"])
     results = model_mutants_page.read(folder / "results", ["door"])
     noticed = noticed_by(results)
@@ -286,7 +286,7 @@ def test_classes(trial: dict[str, Any], expected: str) -> None:
     assert class_of(trial, {"other": "gate c"}) == expected
 
 
-def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
+def test_changes_noticed_by_another_model_are_not_listed(tmp_path: Path) -> None:
     for name in model_mutants_page.READ:
         (tmp_path / f"{name}.md").write_text("", encoding="utf-8")
     page = tmp_path / "mutants_txn_core_v1.md"

@@ -17,7 +17,7 @@ from fencepost.checker.native.search import translated
 
 
 @pytest.mark.parametrize("better", [False, True])
-def test_functions_are_where_they_are_said_to_be(
+def test_addresses_of_functions(
     better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perf_map, "FOLDER", tmp_path)

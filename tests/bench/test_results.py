@@ -56,7 +56,7 @@ def test_a_case_that_is_measured_again_replaces_the_one_of_its_name_and_note() -
     assert len(results.searches) == 2
 
 
-def test_bytes_on_disk_stand_beside_those_of_the_usual_search() -> None:
+def test_bytes_on_disk_are_in_the_row_of_the_usual_search() -> None:
     results = Results(MACHINE)
     whole = search("N = 9", (MANY, FIXED_BYTES + 9.0 * MANY, 20.0))
     away = search("N = 9", (MANY, FIXED_BYTES + 3.0 * MANY, 10.0), note=SPILLED)
@@ -79,7 +79,7 @@ def test_the_version_before_may_have_failed(rows: list[Row], ratios: list[str]) 
     assert [cells[-1] for cells in comparison.rows] == ratios
 
 
-def test_names_stand_in_the_order_in_which_curves_end() -> None:
+def test_names_are_in_the_order_of_the_ends_of_curves() -> None:
     text = curves("t", "x", {"low": [(1, 1), (2, 1)], "high": [(1, 1), (2, 9)], "zero": [(1, 0.9)]})
     places = [float(y) for y in re.findall(r'<text x="618" y="([\d.]+)"', text)]
     assert re.findall(r">(low|high|zero)<", text) == ["high", "low", "zero"]

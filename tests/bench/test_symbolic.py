@@ -52,12 +52,12 @@ def test_each_property_is_proved() -> None:
     assert [row.property for row in rows[1:]] == ["invariant Consistent", "no evaluation error"]
 
 
-def test_what_is_not_inductive_is_told() -> None:
+def test_properties_that_are_not_inductive() -> None:
     rows = symbolic.proved(Proof("classics/two_phase_commit", "three"), 60.0)
     assert [row.open for row in rows[1:]] == ["not inductive", "if the others hold"]
 
 
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+def test_saved_results_are_read_again(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     assert symbolic.read(path) is None
     path.write_text(symbolic.dumps(MEASUREMENTS), encoding="utf-8")
@@ -73,7 +73,7 @@ def test_tables_go_to_their_places() -> None:
     assert symbolic.filled(page, MEASUREMENTS) == page
 
 
-def test_the_page_is_made_from_what_is_kept() -> None:
+def test_the_page_matches_the_saved_results() -> None:
     kept = symbolic.read(symbolic.KEPT)
     page = symbolic.PAGE.read_text(encoding="utf-8")
     assert kept is None or symbolic.filled(page, kept) == page

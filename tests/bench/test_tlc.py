@@ -160,11 +160,11 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
     ids=["ok", "invariant", "initial", "constant", "lazy", "step", "refined", "part", "start",
          "deadlock", "error", "nested"],
 )  # fmt: skip
-def test_what_tlc_says(output: str, code: int, expected: Answer) -> None:
+def test_results_of_tlc(output: str, code: int, expected: Answer) -> None:
     assert answer(output, code) == expected
 
 
-def test_what_an_assert_says() -> None:
+def test_the_message_of_an_assert() -> None:
     parsed = answer(output_of("computing", "assert", "behaviour", "one", "counts"), 14)
     assert (parsed.ended, parsed.asserted) == ("error", "evaluation error: too much")
 
@@ -187,7 +187,7 @@ def test_what_an_assert_says() -> None:
         (output_of("success") + "@!@!@ENDMSG 2193 @!@!@\n", 0, "not nested"),
     ],
 )
-def test_what_cannot_be_read_is_no_answer(output: str, code: int, reason: str) -> None:
+def test_unreadable_output(output: str, code: int, reason: str) -> None:
     with pytest.raises(Broken, match=reason):
         answer(output, code)
 
@@ -325,7 +325,7 @@ def test_formulas_are_compared_one_by_one_if_tlc_times_out() -> None:
     assert timed_out.refused == "TLC: no answer within 1 s"
 
 
-def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
+def test_answers_of_tlc_are_cached(tmp_path: Path) -> None:
     """An equal module runs only once; Java is not available here for a second run."""
     module = Exported("m", "module", "configuration")
     with pytest.raises(FileNotFoundError):
@@ -341,7 +341,7 @@ def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
 
 
-def test_what_the_system_killed_is_not_kept(tmp_path: Path) -> None:
+def test_a_killed_run_is_not_cached(tmp_path: Path) -> None:
     class Killed(Tlc):
         def _run(self, exported: Exported) -> tuple[str, int]:
             return "", -9

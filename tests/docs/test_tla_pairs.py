@@ -66,7 +66,7 @@ def pairs() -> list[Pair]:
 PAIRS = pairs()
 
 
-def test_every_module_has_a_spec_beside_it() -> None:
+def test_every_module_has_a_spec() -> None:
     assert len(PAIRS) == PAGE.read_text(encoding="utf-8").count("\n```tla") >= 7
 
 

@@ -52,7 +52,7 @@ ANSWERS = [
 ]  # fmt: skip
 
 
-def test_states_from_which_a_broker_goes_on(tmp_path: Path) -> None:
+def test_a_broker_continues_from_written_states(tmp_path: Path) -> None:
     wanted, saved = tmp_path / "wanted.jsonl", tmp_path / "saved.jsonl"
     rows = (
         json.dumps({"episode": number, "source": "requests", **line})

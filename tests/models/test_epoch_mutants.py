@@ -61,7 +61,7 @@ def test_the_model_as_it_is_violates_nothing(run: Run) -> None:
 
 
 @pytest.mark.parametrize("mutant", TRIED, ids=title)
-def test_a_mutant_is_noticed_or_told_why_not(mutant: Mutant) -> None:
+def test_a_mutant_is_noticed_or_has_a_reason(mutant: Mutant) -> None:
     # The interpreter needs no compilation; the other engine is for long searches.
     engine = "local" if mutant.finds is None or mutant.runs[0].depth else "interpreter"
     for run in mutant.runs:

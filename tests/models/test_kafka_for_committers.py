@@ -18,7 +18,7 @@ def test_the_table_is_there() -> None:
 
 
 @pytest.mark.parametrize("row", MAPPED, ids=lambda row: row[0].strip()[:40])
-def test_what_a_row_names_is_there(row: tuple[str, str, str, str]) -> None:
+def test_definitions_in_rows_exist(row: tuple[str, str, str, str]) -> None:
     files = re.findall(r"\]\(([^)]*)\)", row[3])
     texts = [(PAGE.parent / file).read_text(encoding="utf-8") for file in files]
     declared = {

@@ -96,7 +96,7 @@ def test_every_switch_has_a_row(model: str) -> None:
 
 
 @pytest.mark.parametrize("row", FOUND, ids=lambda row: quoted(row[3])[0])
-def test_what_is_found_breaks_and_its_control_does_not(row: list[str]) -> None:
+def test_a_finding_breaks_its_property_and_its_control_does_not(row: list[str]) -> None:
     """The control examines the property that the check breaks."""
     _, seen_on, switch, checks, controls = row
     assert RELEASE.search(seen_on), row

@@ -75,7 +75,7 @@ def test_every_check_without_a_promise_is_on_the_page() -> None:
                 assert f"{path.stem}.{check.name}" in listed
 
 
-def test_every_model_has_what_the_page_says() -> None:
+def test_every_model_has_the_properties_on_the_page() -> None:
     """Each model holds the property in a check that removes no promise."""
     text = (PAGES / "liveness.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (L\dEventually) \| .* \| ([^|]*) \|$", text, re.M)

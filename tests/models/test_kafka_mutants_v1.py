@@ -33,7 +33,7 @@ def test_each_change_has_a_reason() -> None:
     assert f"| explained below, one reason each | {sum(counts.values())} |" in text
 
 
-def test_what_is_changed_is_in_the_spec() -> None:
+def test_changed_texts_are_in_the_spec() -> None:
     """A cut quotation counts up to its cut."""
     specs = {path.name: _plain(path.read_text(encoding="utf-8")) for path in LIB.glob("*.fence")}
     gone = [

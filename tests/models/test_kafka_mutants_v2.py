@@ -46,12 +46,12 @@ def test_each_place_is_in_the_spec() -> None:
         assert re.search(rf"\b(const|def|action|procedure) {name}\b", text), (file, name)
 
 
-def test_no_change_is_told_twice() -> None:
+def test_no_change_is_listed_twice() -> None:
     assert len(set(CHANGES)) == len(CHANGES)
     assert len(set(UNTRIED)) == len(UNTRIED)
 
 
-def test_an_acknowledgement_of_what_is_not_in_the_log_is_noticed() -> None:
+def test_an_acknowledgement_without_a_log_entry_is_noticed() -> None:
     """A late batch of an earlier epoch is mistaken for a copy: its transaction is not committed, so
     among the properties of logs only S15 notices it. The answer itself is checked, too.
     """

@@ -62,7 +62,7 @@ def results(tmp_path: Path) -> Results:
     return results
 
 
-def test_what_a_spec_says_of_its_checks(results: Results) -> None:
+def test_rows_of_a_spec(results: Results) -> None:
     assert results.title == "A door with two locks."
     locked, unlocked, again, other = results.rows
     assert (locked.found, locked.steps, locked.distinct, locked.switches) == ("ok", None, 1, ())
@@ -84,7 +84,7 @@ def test_slow_checks_on_request(tmp_path: Path) -> None:
     assert [row.check for row in results.rows if row.slow] == ["long"]
 
 
-def test_what_is_not_as_expected_is_said(tmp_path: Path) -> None:
+def test_unexpected_results_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "door.fence"
     path.write_text(SPEC.replace("states == 1", "states == 2"), encoding="utf-8")
     results, wrong = kafka.run(path)
@@ -96,7 +96,7 @@ def test_what_is_not_as_expected_is_said(tmp_path: Path) -> None:
     assert "error[F" in wrong[0]
 
 
-def test_what_is_kept_can_be_read(results: Results, tmp_path: Path) -> None:
+def test_saved_results_can_be_read(results: Results, tmp_path: Path) -> None:
     path = tmp_path / "kafka.jsonl"
     assert kafka.read(path) == {}
     path.write_text(kafka.dumps({"door": results}), encoding="utf-8")
@@ -139,7 +139,7 @@ def test_places_are_filled(results: Results, tmp_path: Path) -> None:
     ) in trace
 
 
-def test_the_pages_of_the_repository_are_what_was_kept() -> None:
+def test_the_pages_of_the_repository_match_the_saved_results() -> None:
     """Tables are not edited by hand, and no page has a section for a model that was never run."""
     folder = ROOT / "docs" / "kafka"
     for path, text in kafka_pages.pages(folder, [*kafka.read(kafka.KEPT).values()]).items():

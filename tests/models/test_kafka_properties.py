@@ -46,7 +46,7 @@ def rests_on(text: Text, prop: str, definition: str) -> bool:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].replace(" ", "_"))
-def test_models_check_what_the_table_says(row: list[str]) -> None:
+def test_models_check_the_properties_in_the_table(row: list[str]) -> None:
     prop, [definition], models = row[0].split()[0], quoted(row[3]), row[4].split(", ")
     for model in models_of(models):
         text = text_of(model)
@@ -68,7 +68,7 @@ def test_table_has_every_model_that_checks_a_property(prop: str) -> None:
     assert having - listed <= {model for model, other in OWN_WORDS if other == prop}
 
 
-def test_every_definition_is_used_or_told() -> None:
+def test_every_definition_is_used() -> None:
     """Every definition is in the table, or another definition needs it."""
     listed = {quoted(row[3])[0] for row in ROWS}
     used: set[str] = set()

@@ -60,14 +60,14 @@ SEEDS = 5 if everything("RULES") else 2
 
 
 @pytest.mark.parametrize("recorded", ALL, ids=str)
-def test_what_brokers_did_is_allowed_by_the_rules_of_their_release(recorded: Recorded) -> None:
+def test_recordings_are_allowed_by_the_rules_of_their_release(recorded: Recorded) -> None:
     results = judged(mapping(recorded.spec, recorded.check), HERE / f"{recorded.file}.jsonl.gz")
     assert [key for key, result in results.items() if result.verdict != "allowed"] == []
     assert len(results) == recorded.histories
 
 
 @pytest.mark.parametrize("recorded", ALL[2:4], ids=str)
-def test_what_is_known_of_other_states_is_so(
+def test_caches_agree_with_a_plain_model(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps and their observations, compared with those of a model without caches and
@@ -202,7 +202,7 @@ CHANGED = {
         "coordinator_rules.RotateOnFence=false",
     ],
 )
-def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> None:
+def test_recorded_faults_notice_a_changed_rule(constant: str) -> None:
     name, _, value = constant.partition("=")
     compared = mapping("conform_answers_v2", "r4_4_0", ((name, value),))
     assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
@@ -219,9 +219,7 @@ def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
 @pytest.mark.parametrize(
     "kinds", [{"killed"}, {"put"}, {"stopped", "continued"}, {"level"}], ids=min
 )
-def test_what_befell_brokers_is_missed_where_it_is_left_out(
-    kinds: set[str], tmp_path: Path
-) -> None:
+def test_recorded_faults_are_needed(kinds: set[str], tmp_path: Path) -> None:
     """The answers depend on these events."""
     with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
         lines = [line for line in file if json.loads(line)["kind"] not in kinds]
@@ -266,7 +264,7 @@ def test_damage_is_not_allowed(
 
 @pytest.mark.parametrize("damage", DISORDER, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("version", [1, 2])
-def test_lines_in_another_order_are_not_allowed(
+def test_reordered_lines_are_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
     compared = mapping(f"conform_v{version}", "r4_4_0")
@@ -277,7 +275,7 @@ def test_lines_in_another_order_are_not_allowed(
         assert any(line.misplaced for lines in history.sources.values() for line in lines), seed
 
 
-def test_offsets_that_are_there_twice_are_allowed(tmp_path: Path) -> None:
+def test_duplicate_offsets_are_allowed(tmp_path: Path) -> None:
     """A client may commit the same offsets twice; their sequence numbers are ignored (B5.4)."""
     for version in (1, 2):
         compared = mapping(f"conform_v{version}", "r4_4_0")
@@ -291,7 +289,7 @@ def offsets_twice(rng: random.Random, events: list[Event]) -> None:
     events.insert(number, dict(events[number]))
 
 
-def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:
+def test_the_interleaving_is_irrelevant(tmp_path: Path) -> None:
     """Sources are unordered relative to each other, so only the order within each matters."""
     compared = mapping("conform_v2", "r4_2_0_outages")
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
@@ -346,7 +344,7 @@ def cut_short(events: list[Event]) -> set[str]:
     [another_producer_id, complete_record_twice, batch_of_nobody, cut_short],
     ids=lambda change: change.__name__,
 )
-def test_whose_lines_are(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
+def test_misattributed_lines(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
     """Exactly these histories are not allowed then."""
     with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
         events: list[Event] = [json.loads(line) for line in file]

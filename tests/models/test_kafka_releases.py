@@ -30,7 +30,7 @@ def by_release() -> dict[str, dict[str, int]]:
     return {release: switches("R" + release.replace(".", "_")) for release in RELEASES}
 
 
-def test_a_measured_cell_is_what_the_switch_is(by_release: dict[str, dict[str, int]]) -> None:
+def test_a_measured_cell_equals_the_switch(by_release: dict[str, dict[str, int]]) -> None:
     for _, switch, *cells in ROWS:
         [name] = quoted(switch)
         for release, cell in zip(RELEASES, cells, strict=True):

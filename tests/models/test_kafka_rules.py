@@ -36,7 +36,7 @@ def test_every_method_is_of_one_release() -> None:
     assert len(methods) == sum(len(row.get("code", ())) for row in rows.values())
 
 
-def test_every_line_that_is_known_is_used() -> None:
+def test_every_listed_line_is_used() -> None:
     data = tomllib.loads(rule_places.DATA.read_text(encoding="utf-8"))
     used = {method for row in data["rows"].values() for method in row.get("code", ())}
     assert data["lines"].keys() <= used
@@ -49,7 +49,7 @@ def test_every_line_that_is_known_is_used() -> None:
         ("client no_such", "B1: client.fence declares no no_such"),
     ],
 )
-def test_what_is_not_there(declaration: str, message: str) -> None:
+def test_missing_names(declaration: str, message: str) -> None:
     with pytest.raises(LookupError, match=re.escape(message)):
         rule_places.line(declaration, "B1")
 

@@ -12,7 +12,7 @@ HAPPENINGS = ("commit", "abort", "timeout", "fencing", "overflow", "retry", "fai
 
 
 @pytest.mark.parametrize("row", EVENTS, ids=lambda row: row[0])
-def test_what_happens_has_a_witness(row: list[str]) -> None:
+def test_every_event_has_a_witness(row: list[str]) -> None:
     """A checked `reachable` for each event, or a dash and the reason below the table."""
     text = text_of(*models_of([row[0]]))
     assert len(row) == 1 + len(HAPPENINGS)
@@ -30,7 +30,7 @@ def test_every_model_is_in_both_tables() -> None:
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_every_error_that_is_answered_is_met(name: str) -> None:
+def test_every_answered_error_is_reached(name: str) -> None:
     """The table has exactly the answers that the text of a model contains."""
     text = text_of(name)
     rows = {row[1].strip("`"): row[2] for row in ERRORS if row[0] == name}
@@ -56,7 +56,7 @@ def test_no_witness_is_left_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_what_never_happens_is_told(name: str) -> None:
+def test_unreached_events_are_on_the_page(name: str) -> None:
     """Anything unreached in the last run of all checks is on the model's page by name."""
     model = PLANNED[name]
     results = kafka.read(kafka.KEPT)[model]

@@ -170,7 +170,7 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_what_lines_say_beside(name: str, tmp_path: Path) -> None:
+def test_further_fields_of_lines(name: str, tmp_path: Path) -> None:
     """The previous and next ids in records, and the epochs of coordinators."""
     path = tmp_path / "r.jsonl"
     check, lines, verdict = BESIDE[name]

@@ -63,7 +63,7 @@ def test_checks_of_a_shipped_model(path: Path, engine: str) -> None:
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_model_says_what_is_expected_of_it(path: Path) -> None:
+def test_a_model_states_its_expectations(path: Path) -> None:
     tree, problems = parse(read(path))
     assert not problems, "\n".join(map(str, problems))
     assert tree.docstring is not None
@@ -174,7 +174,7 @@ def test_spec_of_page_one_gives_its_figures(page_one: Path, name: str) -> None:
     assert states == (0 if name == "fixed" else result.depth)
 
 
-def test_race_is_found_by_the_shortest_trace() -> None:
+def test_the_race_has_the_shortest_trace() -> None:
     """The actions of KAFKA-14884, in the only order of the last steps in shortest traces."""
     result = fencepost.check(
         ROOT / "models/kafka/verification_race.fence", checks=["unchecked_s1t"]

@@ -49,7 +49,7 @@ property P: {3}
         (("", "", ""), "(always eventually x == 1) implies eventually x == 1", "ok"),
     ],
 )
-def test_what_the_oracle_says(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
+def test_answers_of_the_oracle(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
     """Answers worked out by hand."""
     assert truth_of(behaviour_run(LOOP.format(*fairness, formula))) == verdict
 

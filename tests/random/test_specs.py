@@ -153,7 +153,7 @@ def assert_all_needed(finding: Finding, why: Causes) -> None:
 
 @random
 @given(specs())
-def test_a_step_needs_only_what_it_is_said_to_need(text: str) -> None:
+def test_the_causes_of_a_step_suffice(text: str) -> None:
     """The causes of a step, direct and indirect, suffice to reach it, and it has the same effect
     then. Channels are excluded, because leaving out a receive may leave too little room.
     """

@@ -219,5 +219,5 @@ def test_habits_of_other_languages(line: str, code: str, phrase: str) -> None:
         "invariant I: (x == 1\n    or x == 0)",
     ],
 )
-def test_what_is_suggested_is_a_spec(line: str) -> None:
+def test_suggested_texts_are_specs(line: str) -> None:
     assert checked(f"{STATE}action go: send Ask to c\n{line}\nterminal: true\n") == ()

@@ -164,7 +164,7 @@ def seen(case: Case, namespace: Any) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.text for case in CASES])
-def test_it_is_what_the_library_makes(case: Case) -> None:
+def test_classes_equal_those_of_the_library(case: Case) -> None:
     expected = seen(case, THEIRS)
     # The second evaluation uses functions that the first has generated.
     assert [seen(case, OURS), seen(case, OURS)] == [expected, expected]
@@ -187,7 +187,7 @@ def test_copies_are_whole() -> None:
     assert copy.copy(Pair("a")) == Pair("a")
 
 
-def test_frozen_classes_are_made_here() -> None:
+def test_frozen_classes_use_our_decorator() -> None:
     """The library takes ten times as long, at every start."""
     frozen = re.compile(r"^ *@dataclass\(frozen=True, slots=True", re.MULTILINE)
     texts = {

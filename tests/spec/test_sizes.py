@@ -223,7 +223,7 @@ def problems(text: str, path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", LISTS | NESTS)
-def test_every_text_is_what_it_says(name: str, tmp_path: Path) -> None:
+def test_every_text_has_its_expected_syntax(name: str, tmp_path: Path) -> None:
     codes = problems((LISTS | NESTS)[name](10), tmp_path / "s.fence")
     assert any(code.startswith("F1") for code in codes) == (name in WRONG), codes
 

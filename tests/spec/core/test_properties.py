@@ -58,7 +58,7 @@ def members(tree: ast.AST) -> Iterator[str]:
         ('"an invariant"', 0),
     ],
 )
-def test_what_counts_as_a_use_of_a_kind_by_name(code: str, count: int) -> None:
+def test_uses_of_kinds_by_name(code: str, count: int) -> None:
     tree = ast.parse(code)
     assert len([*literals(tree), *members(tree)]) == count
 
@@ -87,7 +87,7 @@ def test_a_kind_is_declared_by_its_words(kind: PropertyKind) -> None:
     assert PropertyKind.declared_by(declared.kind) is kind
 
 
-def test_what_a_search_looks_at() -> None:
+def test_searched_properties() -> None:
     kinds = ["constraint", "lemma", "step invariant", "reachable", "invariant", "terminal"]
     core = model(SKIP, [SKIP], [(kind, TRUE) for kind in [*kinds, *kinds]], variables=[])
     assert core.searched({1, 2, 3, 10}) == SearchedProperties((1, 10), (2,), (3,), (0, 6), (5, 11))
@@ -99,7 +99,7 @@ def test_what_a_search_looks_at() -> None:
     assert sorted(searched.every) == [*range(12)]
 
 
-def test_what_the_kinds_are() -> None:
+def test_traits_of_kinds() -> None:
     def with_trait(trait: str) -> set[str]:
         return {str(kind) for kind in PropertyKind if getattr(kind, trait)}
 

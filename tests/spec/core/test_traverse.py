@@ -16,7 +16,7 @@ STATEMENTS: tuple[type, ...] = get_args(ir.Statement)
 
 
 @pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
-def test_they_are_those_of_all_nodes(example: Example) -> None:
+def test_all_statements_are_visited(example: Example) -> None:
     model = model_of(example.text)
     bodies = (model.initial, *(action.body for action in model.actions))
     expected = [node for node in walk(bodies) if isinstance(node, STATEMENTS)]
@@ -25,7 +25,7 @@ def test_they_are_those_of_all_nodes(example: Example) -> None:
     assert all(first is second for first, second in zip(visited, expected, strict=True))
 
 
-def test_they_stand_in_statements_alone() -> None:
+def test_only_statements_contain_statements() -> None:
     kinds = [kind for kind in vars(ir).values() if isinstance(kind, type)]
     nodes = [kind for kind in kinds if issubclass(kind, ir.Node) and kind is not ir.Node]
     holding = {kind for kind in nodes for item in fields(kind) if "Statement" in str(item.type)}

@@ -146,5 +146,5 @@ def test_every_value_of_a_type_is_one(kind: Type) -> None:
         ((1, 2, 3), Seq(DIGIT, 2)), ((2, 1), Bag(DIGIT, 2)), ((1,), Map(BOOL, DIGIT)),
     ],
 )  # fmt: skip
-def test_what_is_no_value(value: Value, kind: Type) -> None:
+def test_values_of_other_types(value: Value, kind: Type) -> None:
     assert not is_value(value, kind)

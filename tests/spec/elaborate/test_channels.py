@@ -72,7 +72,7 @@ def test_distinct_is_a_set_that_is_consumed() -> None:
 @pytest.mark.parametrize(
     ("options", "content", "value"), TABLES["what_is_in_a_channel_at_the_start"]
 )
-def test_what_is_in_a_channel_at_the_start(options: str, content: str, value: str) -> None:
+def test_initial_content_of_channels(options: str, content: str, value: str) -> None:
     prelude = f"""
         enum M: A, B, C
         const One: bool = true
@@ -285,7 +285,7 @@ def test_sending(body: str, code: str, phrase: str) -> None:
     refused(f"{prelude}action go:\n    {body}\n", code, phrase)
 
 
-def test_a_message_that_nobody_receives_is_a_warning() -> None:
+def test_a_message_without_receiver_is_a_warning() -> None:
     spec = "union M: P(n: 0..3), Q\nchannel net: M capacity 2\naction go: send Q to net\n"
     spec += "action take on P(_) from net: skip\n{}"
     warnings = problems(spec.format(""))

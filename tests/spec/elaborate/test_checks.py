@@ -38,7 +38,7 @@ def test_a_file_without_checks_has_one_without_a_name(tmp_path: Path) -> None:
     assert read.checks == (program.Check(""),)
 
 
-def test_what_a_check_says(tmp_path: Path) -> None:
+def test_lines_of_a_check(tmp_path: Path) -> None:
     text = (
         SPEC
         + """

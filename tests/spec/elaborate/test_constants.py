@@ -80,12 +80,12 @@ def test_a_check_turns_the_arm() -> None:
         assert (result.verdict, result.marks) == ("ok", [])
 
 
-def test_behind_an_assertion_that_constants_break_is_nothing() -> None:
+def test_statements_after_a_constant_false_assertion_are_removed() -> None:
     assert verdict(switched("assert N > 2\nx = 10")) == "assertion F908"
     refused(switched("assert N > 1\nx = 10"), "F701", "x holds 0..9")
 
 
-def test_what_is_not_taken_is_checked_all_the_same() -> None:
+def test_removed_arms_are_still_checked() -> None:
     for body in (
         "if Verify: x = 1\nelse: y = 2",
         "if Verify: return\ny = 2",
@@ -131,7 +131,7 @@ def test_the_outermost_implication_of_a_property_stays() -> None:
     )
 
 
-def test_messages_of_a_gone_arm_are_not_missed() -> None:
+def test_messages_of_a_removed_arm_need_no_receiver() -> None:
     spec = "const Old: bool = {}\nenum M: A, B\nchannel net: M capacity 1\naction go:\n"
     spec += "    if Old: send A to net\n    else: send B to net\naction take on B from net: skip\n"
     assert problems(spec.format("false")) == ()

@@ -48,7 +48,7 @@ def test_worth(expression: str, expected: str) -> None:
     assert worth(expression, PRELUDE) == expected
 
 
-def test_a_finite_type_stands_where_a_set_is_expected() -> None:
+def test_a_finite_type_is_a_set() -> None:
     spec = """
         enum Color: Red, Green
         var seen: set[Color] = {}

@@ -65,7 +65,7 @@ def test_allowed(body: str) -> None:
     assert codes(action(body.replace("; ", "\n")) + heard) == []
 
 
-def test_a_quantifier_over_a_bag_must_not_look_at_the_ghosts_in_it() -> None:
+def test_a_quantifier_over_a_bag_must_not_read_its_ghosts() -> None:
     refused(action("flag = exists m in pool: m.owner == 1"), "F501")
     refused(action("require forall m in net: m is Write implies m.owner == 1"), "F501")
 
@@ -91,7 +91,7 @@ def test_ghosts_are_part_of_the_state_and_its_counts() -> None:
     assert ran(messages).states == 3
 
 
-def test_the_message_says_why() -> None:
+def test_the_message_gives_the_reason() -> None:
     refused(action("let y = last + 1\nx = y"), "F501", "x, which is no ghost,")
     refused(action("require meta.owner == 0"), "F501", "a guard", '"owner" is a ghost field')
     refused(action("if last == 0: skip"), "F501", "a branch", '"last" is a ghost variable')

@@ -174,7 +174,7 @@ def test_a_channel_of_another_message_type() -> None:
     assert [problem.code for problem in reported] == ["F607"]
 
 
-def test_problems_in_a_module_are_told_with_its_place() -> None:
+def test_problems_in_a_module_have_its_position() -> None:
     files = {"bad.fence": "var x: 0..1 = true\ndef f(n: int): bool = n\n"}
     reported = problems("import bad\naction a: bad.x = 1\n", files)
     assert [problem.code for problem in reported] == ["F301"]
@@ -197,7 +197,7 @@ def test_imports_stay_inside_their_roots(tmp_path: Path) -> None:
     assert [problem.code for problem in caught.value.problems] == ["F601"]
 
 
-def test_where_modules_are_looked_for(tmp_path: Path) -> None:
+def test_search_path_of_modules(tmp_path: Path) -> None:
     """Next to the importing file, then on the path, then in the shipped library."""
     here, there = tmp_path / "here", tmp_path / "there"
     for folder, value in ((here, 1), (there, 2)):
@@ -216,7 +216,7 @@ def test_where_modules_are_looked_for(tmp_path: Path) -> None:
     assert "invariants/transaction_log.fence" in names
 
 
-def test_a_diamond_of_instances_is_found_fast() -> None:
+def test_a_diamond_of_instances_is_resolved_fast() -> None:
     files = {
         f"m{i}.fence": f"import m{i - 1} with N = N + 1\nconst N: int = 0\n" for i in range(1, 20)
     }

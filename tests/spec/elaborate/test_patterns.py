@@ -143,7 +143,7 @@ def test_misuse(body: str, code: str, phrase: str) -> None:
     refused(spec(body), code, phrase)
 
 
-def test_all_mistakes_of_a_match_are_told() -> None:
+def test_all_mistakes_of_a_match_are_reported() -> None:
     reported = problems(
         spec("match reply:\n    case Acepted(n, _): x = n + y\n    case Refused: z = 1")
     )
@@ -174,7 +174,7 @@ def test_not_established(body: str) -> None:
         ("Never", {"K is Late and K.n == 2": False, "K is not Late or K.n == 1": True}),
     ],
 )
-def test_the_variant_of_a_constant_is_known(value: str, reads: dict[str, bool]) -> None:
+def test_the_variant_of_a_constant_is_established(value: str, reads: dict[str, bool]) -> None:
     """Code that the constant disables may read fields of the other variant."""
     text = f"union U: Never, Late(n: 0..3)\nconst K: U = {value}\nvar x: 0..3 = 0\n"
     text += "action go:\n    let k = K\n    if k is Late: x = k.n\n"

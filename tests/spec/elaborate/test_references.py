@@ -181,7 +181,7 @@ HOVERED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), HOVERED)
-def test_what_is_said_of_a_name(tmp_path: Path, text: str, expected: str) -> None:
+def test_hover_texts_of_names(tmp_path: Path, text: str, expected: str) -> None:
     analysis = _surveyed(tmp_path, text.replace("‸", ""))
     source = analysis.files.files[analysis.files.root].source
     shown = [
@@ -282,7 +282,7 @@ def _names(files: Files) -> Iterator[syntax.Name]:
 @pytest.mark.parametrize(
     "path", MODELS if everything("SHIPPED") else SOME, ids=lambda path: path.stem
 )
-def test_every_name_of_the_models_is_known(path: Path) -> None:
+def test_every_name_of_the_models_is_resolved(path: Path) -> None:
     analysis = survey(path)
     assert [problem for problem in analysis.problems if not problem.warning] == []
     references = analysis.references

@@ -104,7 +104,7 @@ def test_a_comment_that_is_an_operand(text: str, operand: str | None) -> None:
         ("invariant I: done # true\ninvariant J: = 1", ["F101", "F126"]),
     ],
 )
-def test_it_is_told_beside_errors(text: str, codes: list[str]) -> None:
+def test_the_warning_accompanies_errors(text: str, codes: list[str]) -> None:
     assert sorted(problem.code for problem in problems(f"{STATE}{text}\n")) == codes
 
 
@@ -118,7 +118,7 @@ def test_it_is_told_beside_errors(text: str, codes: list[str]) -> None:
         ("invariant I: forall y in s # {}: done", "F101"),
     ],
 )
-def test_what_a_comment_swallowed_is_told_where_something_is_missing(text: str, code: str) -> None:
+def test_a_swallowed_operand_is_a_note_of_syntax_errors(text: str, code: str) -> None:
     (problem,) = problems(f"{STATE}{text}\n")
     assert problem.code == code
     assert any(

@@ -19,7 +19,7 @@ def test_misuse(steps: str, code: str, phrase: str) -> None:
     refused(f"{SPEC}scenario s: {steps}\n", code, phrase)
 
 
-def test_every_mistake_of_a_scenario_is_told() -> None:
+def test_every_mistake_of_a_scenario_is_reported() -> None:
     assert codes(f"{SPEC}scenario s: tik; Client[a].asc; expect y\n") == ["F322", "F322", "F201"]
 
 
@@ -32,7 +32,7 @@ def test_checks_and_scenarios_have_names_of_one_kind() -> None:
     "text",
     ["invariant I: f(...) == 1\n", "action act: x = f(...)\n", "def g(): int = f(...)\n"],
 )
-def test_dots_stand_for_values_in_scenarios_only(text: str) -> None:
+def test_dots_are_arguments_in_scenarios_only(text: str) -> None:
     refused(SPEC + text, "F849", "in the steps of a scenario, and nowhere else")
 
 

@@ -42,7 +42,7 @@ def test_misuse(expression: str, code: str, phrase: str) -> None:
     refused(f"{PRELUDE}\ninvariant I: {expression}\n", code, phrase)
 
 
-def test_a_let_keeps_what_stands_behind_it() -> None:
+def test_a_let_preserves_its_body() -> None:
     """An implication is still the outermost one, and a constant still a constant."""
     vacuous = "var x: 0..1 = 0\ninvariant I: let y = x + 1: y > 1 implies x == 1\nterminal: true\n"
     assert ran(vacuous).unmet == ["y > 1"]

@@ -52,7 +52,7 @@ def test_evaluation_errors(body: str, code: str) -> None:
     assert becomes(body, "true") == f"error {code}"
 
 
-def test_the_failing_step_is_told_and_not_counted() -> None:
+def test_the_failing_step_is_reported_but_not_counted() -> None:
     result = ran("var x: 0..1 = 0\naction up(d in 0..1): x += d\nterminal: true")
     assert result.verdict == "error F901"
     assert (result.states, result.generated, result.depth) == (2, 4, 3)
@@ -81,7 +81,7 @@ def test_require_undoes_everything() -> None:
     assert (result.states, result.generated, result.never) == (2, 2, ["take"])
 
 
-def test_assert_tells_why() -> None:
+def test_assert_shows_its_message() -> None:
     result = ran('var x: 0..1 = 0\naction go:\n    x = 1\n    assert x == 0, "never"\n')
     assert result.verdict == "assertion F908"
     site = result.outcome.findings[0].site
@@ -93,7 +93,7 @@ def test_assert_tells_why() -> None:
 # ---------------------------------------------------------------- choices
 
 
-def test_parameters_and_picks_are_choices_from_the_left() -> None:
+def test_parameters_and_picks_are_choices_in_order() -> None:
     spec = """
         var x: 0..9 = 0
         var y: 0..9 = 0
@@ -151,7 +151,7 @@ def test_from_an_empty_set_the_action_is_not_enabled() -> None:
     assert result.states == 2
 
 
-def test_a_pick_sees_what_was_assigned_before_it() -> None:
+def test_a_pick_sees_earlier_assignments() -> None:
     spec = """
         var x: 0..3 = 0
         var y: 0..3 = 0

@@ -127,7 +127,7 @@ def test_nothing_shows_an_order(declaration: str, code: str, phrase: str) -> Non
         ("require level[c] == 0; level[c] = 1 // level[c]", "more than one thing"),
     ],
 )
-def test_rounds_come_to_the_same_in_any_order(body: str, phrase: str) -> None:
+def test_the_order_of_rounds_is_irrelevant(body: str, phrase: str) -> None:
     lines = "".join(f"        {line}\n" for line in body.split("; "))
     text = f"{CLIENTS}{PROCEDURES}action loop:\n    for c in C:\n{lines}"
     if phrase:

@@ -193,7 +193,7 @@ def test_changes(name: str, tmp_path: Path) -> None:
         assert mutant.where
 
 
-def test_a_change_is_made_and_the_program_stays(tmp_path: Path) -> None:
+def test_a_change_leaves_the_original_program(tmp_path: Path) -> None:
     read = program(tmp_path, HEAD + "action a:\n    require x < 3\n    x = 1\n")
     before = build(read, None)
     guard, boundary, update = mutants_of(read)
@@ -213,7 +213,7 @@ def test_a_change_of_nothing_is_the_same_model(tmp_path: Path) -> None:
     assert not same(build(mutated(read, never), None), before)
 
 
-def test_a_switch_is_the_default_and_not_what_a_check_says(tmp_path: Path) -> None:
+def test_a_switch_changes_the_default_not_a_check(tmp_path: Path) -> None:
     text = (
         "const On: bool = true\naction a:\n    require On\n    x = 1\n"
         "check default:\n    expect ok\ncheck given:\n    const On = true\n    expect ok\n"

@@ -82,7 +82,7 @@ def matters(text: str, folder: Path) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_never_matters_changes_nothing(name: str, tmp_path: Path) -> None:
+def test_irrelevant_changes_have_no_effect(name: str, tmp_path: Path) -> None:
     answers = matters(TEXTS[name], tmp_path)
     if name in NEVER:
         assert {change for change, may in answers.items() if not may} == NEVER[name][1]
@@ -107,7 +107,7 @@ def test_the_beginning_counts(tmp_path: Path) -> None:
         "terminal: true\nreachable R: x == 2 and low(x)\n",
     ],
 )
-def test_what_a_property_evaluates_counts(more: str, tmp_path: Path) -> None:
+def test_evaluations_of_properties_count(more: str, tmp_path: Path) -> None:
     """The action evaluates it for x = 0 and x = 1, the property also for x = 2."""
     text = "def low(n: int): bool = n < 5 and n != 2\nvar x: 0..9 = 0\n"
     text += "action a:\n    require x < 2 and low(x)\n    x += 1\n"

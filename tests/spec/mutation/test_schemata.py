@@ -105,7 +105,7 @@ def test_every_statement_is_tried(tmp_path: Path) -> None:
     assert used >= {*get_args(Statement)}
 
 
-def test_what_cannot_wait(tmp_path: Path) -> None:
+def test_changes_that_cannot_be_woven_in(tmp_path: Path) -> None:
     text = """\
 const On: bool = true
 var m: Message = Ping(0)

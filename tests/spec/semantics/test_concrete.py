@@ -129,7 +129,7 @@ def test_choices_know_their_label_and_type() -> None:
         ((3, 7), [[3]]),
     ],
 )
-def test_the_first_choices_can_be_given(wanted: tuple[int, ...], expected: list[list[int]]) -> None:
+def test_the_first_choices_can_be_fixed(wanted: tuple[int, ...], expected: list[list[int]]) -> None:
     domain = ConcreteDomain(())
     code = execute(domain, {}, pick(0, among(1, 2, 3), pick(1, among(1, 2), SKIP)))
     run = Run()
@@ -176,7 +176,7 @@ def test_a_witness_is_set_when_its_condition_is_true() -> None:
     assert (code([True, run]), run.seen) == (True, [0])
 
 
-def test_what_is_bound_is_evaluated_once() -> None:
+def test_bound_values_are_evaluated_once() -> None:
     domain = ConcreteDomain((BOOL,), marks=marks("branch"))
     twice = ir.And((local(0, BOOL), local(0, BOOL), local(0, BOOL)))
     code = evaluate(domain, {}, ir.Let(BOOL, 0, ir.Witness(0, var(0, BOOL)), twice))
@@ -185,7 +185,7 @@ def test_what_is_bound_is_evaluated_once() -> None:
     assert run.seen == [0]
 
 
-def test_next_reads_the_state_behind_the_step() -> None:
+def test_next_reads_the_successor_state() -> None:
     domain = ConcreteDomain((DIGIT, DIGIT), steps=True)
     code = evaluate(domain, {}, less(var(1), var(1, next=True)))
     assert code([0, 3, 0, 4, Run()]) is True
@@ -205,7 +205,7 @@ def test_nested_binders_keep_apart() -> None:
     assert evaluate_constant(table) == ((0, 7), (1, 1))
 
 
-def test_an_undefined_operation_behind_a_false_condition_is_no_error() -> None:
+def test_an_undefined_operation_after_a_false_condition_is_not_evaluated() -> None:
     outside = ir.At(DIGIT, lit((), Seq(DIGIT, 1)), lit(3))
     with pytest.raises(EvaluationError):
         evaluate_constant(ir.Demand(DIGIT, FALSE, 0, outside))

@@ -120,7 +120,7 @@ def test_shipped_specs(path: Path) -> None:
     assert formatted(source(text)) == text, "run fencepost fmt"
 
 
-def test_syntax_errors_are_told() -> None:
+def test_syntax_errors_are_reported() -> None:
     with pytest.raises(Rejected) as caught:
         formatted(source("var x = 1\nvar y: T = 1\nvar z = 2\n"))
     assert len(caught.value.problems) == 2

@@ -83,7 +83,7 @@ def test_let_lines_take_in_the_rest_of_the_block() -> None:
     assert body(both) == "LetIn(x a Conjunction([LetIn(y x y) b]))"
 
 
-def test_a_quantifier_opens_a_block_wherever_its_line_ends() -> None:
+def test_a_quantifier_at_the_end_of_a_line_opens_a_block() -> None:
     nested = "    p(x)\n    exists y in T:\n      q\n      r\n"
     text = f"invariant I:\n  a implies forall x in S:\n{nested}  c"
     inner = "Quantifier(exists [Binder(y T)] - Conjunction([q r]))"
@@ -253,7 +253,7 @@ def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
     assert parse_table.prepared() == without
 
 
-def test_lark_loads_what_it_made() -> None:
+def test_lark_loads_its_own_table() -> None:
     """The only private function of Lark that we use reproduces Lark's own parser."""
     text = "action a: x = y[1] + forall z in S: z"
     compiled: Any = parse_table.compiled()
@@ -318,7 +318,7 @@ def test_every_shipped_spec_parses() -> None:
         ("not " * 200 + "b", "what begins here is nested more than 120 levels deep"),
     ],
 )
-def test_what_is_too_deep_is_named(text: str, message: str | None) -> None:
+def test_excessive_depth_is_named(text: str, message: str | None) -> None:
     _, problems = parse(Source("s.fence", f"var x: int = 0\ninvariant I: {text}\n"))
     assert [problem.code for problem in problems] == ([] if message is None else ["F122"])
     assert all(problem.message.startswith(message or "") for problem in problems)

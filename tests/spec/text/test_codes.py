@@ -28,7 +28,7 @@ def test_every_code_of_the_program_is_in_the_table() -> None:
     assert used == set(codes())
 
 
-def test_codes_stand_in_their_order() -> None:
+def test_codes_are_sorted() -> None:
     assert list(codes()) == sorted(codes())
 
 
