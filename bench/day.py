@@ -46,7 +46,7 @@ PORTION = 250
 """Number of histories in a portion."""
 INSTEAD = 1 << 32
 """Added to the number of a run to get a replacement."""
-AT_ONCE = 10
+BATCH = 10
 """Number of entries of a history that are written in succession."""
 WEIGHTS = {
     "logged_one": 1 << 31, "answered": 1 << 10, "begin": 4, "produce": 200, "produce_late": 16,
@@ -192,11 +192,11 @@ def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> 
     with packed[0] as coordinator, packed[1] as partitions:
         while queues:
             number = chance.randrange(len(queues))
-            events = list(islice(queues[number], AT_ONCE))
+            events = list(islice(queues[number], BATCH))
             for event in events:
                 file = coordinator if "state" in event else partitions
                 file.write(json.dumps(event).encode() + b"\n")
-            if len(events) < AT_ONCE:
+            if len(events) < BATCH:
                 queues[number] = queues[-1]
                 queues.pop()
     return paths

@@ -21,8 +21,8 @@ resumed. A trial with an earlier text of the model counts, and the page marks it
 
 A check is quick if it is not slow, decides no temporal property and makes at most `QUICK` steps; a
 model without a quick check is tried with all checks that are not slow. Changes of fairness are
-judged by temporal checks. A change that makes a check exceed `PATIENCE` seconds or its memory is
-not decided.
+judged by temporal checks. A change that makes a check exceed `TIMEOUT_SECONDS` seconds or its
+memory is not decided.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ RESULTS = ROOT / "bench" / "results" / "mutants"
 FIRST = 60
 QUICK = 700_000
 SEED = 19
-PATIENCE = 300.0
+TIMEOUT_SECONDS = 300.0
 COMPARED = 20_000
 LIKENED = 300_000
 """Limit of steps for comparing graphs without a part of the state."""
@@ -265,7 +265,9 @@ def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[
         result = perform(job, ignored)
         if not result.as_expected:
             continue
-        result = replace(result, job=replace(job, limits=replace(job.limits, timeout=PATIENCE)))
+        result = replace(
+            result, job=replace(job, limits=replace(job.limits, timeout=TIMEOUT_SECONDS))
+        )
         small = (owed or not heavy) and result.outcome.statistics.generated <= quick
         (asked if small is not more else left).append(result)
     return asked or left

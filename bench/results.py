@@ -20,7 +20,7 @@ FIXED_BYTES = 32 << 20
 """Memory that a search may take regardless of the number of its states."""
 SPILLED = "expanded states on disk"
 """The note of searches with ``--spill``."""
-MANY = 4_000_000
+MANY_STATES = 4_000_000
 """Minimal number of states for a bound of bytes per state at every level."""
 
 
@@ -104,7 +104,7 @@ class Search:
             (
                 max(0.0, level["most"] - FIXED_BYTES / level["distinct"])
                 for level in self.levels
-                if level["distinct"] >= MANY
+                if level["distinct"] >= MANY_STATES
             ),
             default=0.0,
         )

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fencepost.checker.spark.records import Merged
+from fencepost.checker.spark.records import MergeResult
 
-FEW = 100_000
+SMALL_LEVEL = 100_000
 """Smaller levels do not show how evenly states are distributed."""
 
 
@@ -45,7 +45,7 @@ class Costs:
     table_bytes: int = 0
     blocks: dict[str, int] = field(default_factory=dict[str, int])
 
-    def add(self, partitions: Sequence[Merged]) -> None:
+    def add(self, partitions: Sequence[MergeResult]) -> None:
         """Adds a level, as reported by Fencepost's tasks."""
         expanded = [part.expanded for part in partitions if part.expanded is not None]
         self.jobs += 1
@@ -56,7 +56,7 @@ class Costs:
         self.merge += sum(part.native for part in partitions)
         self.table_bytes = sum(part.table_bytes for part in partitions)
         kept = [part.kept for part in partitions]
-        if sum(kept) > FEW:
+        if sum(kept) > SMALL_LEVEL:
             self.skew = max(self.skew, max(kept) * len(kept) / sum(kept))
 
     def read(self, event: dict[str, Any]) -> None:

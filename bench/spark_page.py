@@ -116,7 +116,7 @@ class MemoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fit:
     """Seconds of a slot: for each task, successor, new state, and transferred successor."""
 
     task: float
@@ -136,7 +136,7 @@ class Fitted:
         return row.before + slots / row.cores
 
 
-def fit(rows: Sequence[Row]) -> Fitted | None:
+def fit(rows: Sequence[Row]) -> Fit | None:
     """The model of runs through the shuffle, or None with too few runs. The time in machine code is
     measured; the rest is divided between tasks and bytes, by least squares of relative errors.
     """
@@ -157,7 +157,7 @@ def fit(rows: Sequence[Row]) -> Fitted | None:
     )
     target = np.array([r * w for r, w in zip(rest, weights, strict=True)])
     task, sent = (float(value) for value in np.linalg.lstsq(columns, target, rcond=None)[0])
-    return Fitted(task, expand, merge, sent)
+    return Fit(task, expand, merge, sent)
 
 
 def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
@@ -180,7 +180,7 @@ def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _prediction(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
+def _prediction(model: Fit, rows: Sequence[Row]) -> Iterator[str]:
     yield (
         f"The model, in seconds of a slot: {model.task:.3f} for each task, "
         f"{1e9 * model.successor:.0f} ns for each successor (expanding), "

@@ -33,7 +33,7 @@ class Verifiers:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """A completed search without errors. SPIN prints eight digits of large numbers."""
 
     ran: Ran
@@ -56,12 +56,12 @@ def build(text: str, folder: Path) -> Verifiers:
     return Verifiers(folder / "pan", folder / "panb", generated.wall + usual.wall)
 
 
-def depth_first(verifiers: Verifiers, table: int) -> Verified:
+def depth_first(verifiers: Verifiers, table: int) -> Verification:
     """SPIN's usual search, with a hash table of 2**table slots."""
     return _verified(run([str(verifiers.depth_first), f"-w{table}", DEPTH]))
 
 
-def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verified:
+def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verification:
     """SPIN's parallel breadth-first search."""
     folder = verifiers.breadth_first.parent
     before = _shared_memory()
@@ -82,11 +82,11 @@ def _shared_memory() -> frozenset[str]:
     return frozenset(line.split()[1] for line in lines)
 
 
-def _verified(ran: Ran) -> Verified:
+def _verified(ran: Ran) -> Verification:
     stored, steps = STORED.search(ran.output), TRANSITIONS.search(ran.output)
     errors = ERRORS.search(ran.output)
     exact = "Hash-Compact" not in ran.output and "hash-compact" not in ran.output
     empty = stored is not None and stored[1] == "0"
     if stored is None or empty or steps is None or errors is None or errors[1] != "0" or not exact:
         raise Failed(f"{' '.join(ran.command)}\n{ran.output[-2000:]}{ran.errors[-500:]}")
-    return Verified(ran, int(float(stored[1])), int(float(steps[1])))
+    return Verification(ran, int(float(stored[1])), int(float(steps[1])))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bench.results import MANY, SPILLED, Results, Row, Search
+from bench.results import MANY_STATES, SPILLED, Results, Row, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _compressed(results: Results) -> Table:
     rows: list[list[str]] = []
     for search in results.searches:
         alone = search.workers == max(s.workers for s in results.searches if s.case == search.case)
-        if search.note or not alone or search.distinct < MANY:
+        if search.note or not alone or search.distinct < MANY_STATES:
             continue
         away = results.search(search.case, search.workers, SPILLED)
         rows.append(

@@ -37,7 +37,7 @@ from tests.support.shipped import MODELS
 from bench import places, tlc_page
 from bench.machine import ROOT, load
 from bench.tlc_agree import NAME, Comparison, Run, Side, compare, compare_formulas
-from bench.tlc_run import PATIENCE, NoTlc, Tlc
+from bench.tlc_run import TIMEOUT_SECONDS, NoTlc, Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla.module import exported
@@ -334,7 +334,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--patience",
         type=float,
-        default=PATIENCE,
+        default=TIMEOUT_SECONDS,
         metavar="S",
         help="timeout of a run of TLC in seconds",
     )

@@ -25,7 +25,7 @@ from fencepost.checker.request import Limits, Progress, Request, Unsupported
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.module import Export, exported
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
@@ -233,7 +233,7 @@ class _Pair:
             )
         )
 
-    def runs(self, export: Exported, outcome: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
+    def runs(self, export: Export, outcome: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
         job = self.job
         yield self.run("the check", export, job, outcome)
         if outcome.verdict in PROBLEMS:
@@ -279,7 +279,7 @@ class _Pair:
         export = replace(export, configuration=text)
         return self.run(prop.title, export, replace(job, model=model), outcome)
 
-    def run(self, subject: str, export: Exported, job: Job, outcome: Outcome) -> Run:
+    def run(self, subject: str, export: Export, job: Job, outcome: Outcome) -> Run:
         ours = side_of(job, outcome)
         try:
             answer = self.tlc.run(export)
@@ -344,7 +344,7 @@ def _states(finding: Finding) -> int:
 # ---------------------------------------------------------------- whether it is the same
 
 
-def difference(job: Job, outcome: Outcome, answer: Answer, export: Exported) -> str | None:
+def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> str | None:
     """The difference of the results in a few words, or None if they agree."""
     if outcome.verdict not in PROBLEMS:
         return _counts_differ(outcome, answer)
@@ -391,7 +391,7 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Exported) -> 
     return None if answer.length == first[0].depth else "lengths of the traces"
 
 
-def _same(finding: Finding, answer: Answer, export: Exported) -> bool:
+def _same(finding: Finding, answer: Answer, export: Export) -> bool:
     """Whether a problem is the one that TLC names."""
     if answer.ended == "deadlock" or answer.name == export.deadlock:
         return finding.verdict is Verdict.DEADLOCK

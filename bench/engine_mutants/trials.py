@@ -43,7 +43,7 @@ RELOADED = (
 """The modules that a child reloads, in this order, and the modules that use them."""
 SECONDS = 10
 """Processor seconds after which a mutant has survived."""
-NEAR = 25
+NEAR_LINES = 25
 """An entry that noticed a mutant within this number of lines is likely to notice this one."""
 MEMORY = 4 << 30
 DEEP = 3_000
@@ -74,7 +74,7 @@ class Order:
 
     def near(self, entry: Entry, line: int) -> int:
         """The number of nearby mutants that an entry noticed."""
-        return sum(abs(line - other) <= NEAR for other in self._killers[entry.name])
+        return sum(abs(line - other) <= NEAR_LINES for other in self._killers[entry.name])
 
     def sorted(self, entries: Iterable[Entry], line: int) -> list[Entry]:
         """The entries in the order to try them on a mutant of this line."""

@@ -17,7 +17,7 @@ from fencepost.spec.text.library import is_file, is_folder, read, shipped, specs
 from fencepost.spec.text.problem import Rejected
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
-MOST = 100
+MAX_SPECS = 100
 """Maximum number of specs in a folder that are read for names."""
 
 
@@ -57,7 +57,7 @@ def _beginning(words: Iterable[str], begun: str) -> list[str]:
 
 def _declarations(ctx: click.Context) -> Iterable[syntax.Declaration]:
     """The top-level declarations of the specs on the command line."""
-    for path in _specs(ctx)[:MOST]:
+    for path in _specs(ctx)[:MAX_SPECS]:
         try:
             yield from parse(read(path))[0].declarations
         except (Rejected, OSError):

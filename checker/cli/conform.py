@@ -218,7 +218,7 @@ def _with_shortage(findings: Findings, expected: int) -> Findings:
 
 def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
     """Returns what judges histories with this total number of events. Raises `Rejected`."""
-    if engine == "interpreter" or (engine is None and events < many.WORTH_EVENTS):
+    if engine == "interpreter" or (engine is None and events < many.MIN_EVENTS):
         return Interpreted(compared)
     try:
         engines.load("local")

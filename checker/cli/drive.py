@@ -33,7 +33,7 @@ from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.of_trace import requests_in
 from fencepost.checker.drive.requests import Kind, Request, kinds
-from fencepost.checker.drive.system import Guarded, system
+from fencepost.checker.drive.system import GuardedSystem, system
 from fencepost.checker.options import constant
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
@@ -148,7 +148,7 @@ def drive(
     def going_on() -> bool:
         return end is None or time.monotonic() < end
 
-    with closing(Guarded(system(where, dict(options)))) as real:
+    with closing(GuardedSystem(system(where, dict(options)))) as real:
         driver = Driver(compared, real, wanted, seed)
         if followed:
             episodes = _following(driver, dict(zip(traces, followed, strict=True)), going_on)

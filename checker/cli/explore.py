@@ -18,7 +18,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.exploration import MOST, NO_VALUE, Exploration
+from fencepost.checker.tools.exploration import MAX_STATES, NO_VALUE, Exploration
 from fencepost.checker.trace.itf import dumps
 from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
@@ -84,7 +84,7 @@ def explore(
     model = concrete(program, check, overrides)
     if (code := broken(model)) is not None:
         return code
-    exploration = Exploration(program, check, overrides, model, max_states or MOST)
+    exploration = Exploration(program, check, overrides, model, max_states or MAX_STATES)
     if web:
         return serve(exploration, port or 0)
     terminal = _Terminal(exploration)

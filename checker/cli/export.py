@@ -14,7 +14,7 @@ from fencepost.checker.run.check import prepare
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import unknown_checks
 from fencepost.checker.run.settings import Request, Settings
-from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.module import Export, exported
 from fencepost.checker.tla.names import Names, names_of
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.text.problem import Problem, Rejected, printable
@@ -53,7 +53,7 @@ def export(
     names = names_of(program.name, [check.name for check in chosen], taken)
     # No engine runs; this one is always installed.
     settings = Settings(dict(constants), (), "interpreter")
-    exports: list[Exported] = []
+    exports: list[Export] = []
     problems: list[Problem] = []
     for check in chosen:
         try:
@@ -72,7 +72,7 @@ def export(
     return Exit.OK
 
 
-def _write(exports: list[Exported], folder: Path) -> None:
+def _write(exports: list[Export], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:

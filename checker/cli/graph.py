@@ -24,7 +24,7 @@ from fencepost.checker.search.state_graph import TooLarge
 from fencepost.checker.tools.state_graph import state_graph
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST = 500
+DEFAULT_STATES = 500
 """The default maximum number of states."""
 MAX_DRAWN = 5000
 FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
@@ -57,7 +57,7 @@ def graph(
     program = loaded(spec, search)
     check = check_named(program, name)
     model = concrete(program, check, dict(constants))
-    limit = max_states or MOST
+    limit = max_states or DEFAULT_STATES
     if (code := broken(model)) is not None:
         return code
     try:

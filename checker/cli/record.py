@@ -19,7 +19,7 @@ from fencepost.checker.kafka import recorder, segments
 from fencepost.checker.kafka.batches import Undecodable
 from fencepost.checker.kafka.cluster import Cluster, ClusterLog, Unreachable
 from fencepost.checker.kafka.events import TRANSACTION_LOG
-from fencepost.checker.kafka.recorder import Recorded
+from fencepost.checker.kafka.recorder import RecordingResult
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
 from fencepost.spec.text import inputs
@@ -98,7 +98,7 @@ def kafka(
     return Exit.OK
 
 
-def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -> Recorded:
+def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -> RecordingResult:
     logs = segments.logs(segment_folder, topics)
     topics_found = {log.source.rpartition("-")[0] for log in logs}
     if TRANSACTION_LOG not in topics_found:
@@ -116,7 +116,7 @@ def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -
 
 def _from_cluster(
     bootstrap: str, topics: frozenset[str], settings: dict[str, str], rounds: int, folder: Path
-) -> Recorded:
+) -> RecordingResult:
     if not topics:
         raise Rejected([Problem("F021", None, "--topics says which partitions are read")])
     needs_client()
@@ -183,7 +183,7 @@ def _appearing(out: Path) -> Generator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _tell(result: Recorded, out: Path) -> None:
+def _tell(result: RecordingResult, out: Path) -> None:
     events = plural(result.events, "event")
     histories = f"{result.histories:,} histor{'y' if result.histories == 1 else 'ies'}"
     say(printable(f"recorded {histories}, {events} in {out}") + "\n")

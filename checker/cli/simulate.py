@@ -48,7 +48,7 @@ from fencepost.checker.simulate.runs import (
     MAX_WEIGHT,
     Choosing,
     Plan,
-    Simulated,
+    SimulationResult,
 )
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
@@ -219,14 +219,14 @@ def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...
     return tuple(weights)
 
 
-def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
+def _made(job: Job, plan: Plan, quiet: bool) -> SimulationResult:
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     reporter.start(job.title)
     # Imported here, since other commands need no compiler.
     with deferred():
         runs = import_module(_RUNS)
     try:
-        simulated: Simulated = runs.simulate(job.request(reporter), plan)
+        simulated: SimulationResult = runs.simulate(job.request(reporter), plan)
         return simulated
     except Unsupported as unsupported:
         instead = '"fencepost check --engine interpreter" searches it'
@@ -238,7 +238,9 @@ def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
         reporter.stop()
 
 
-def _tell(result: CheckResult, simulated: Simulated, as_json: bool, output: Path | None) -> None:
+def _tell(
+    result: CheckResult, simulated: SimulationResult, as_json: bool, output: Path | None
+) -> None:
     if as_json:
         text = json.dumps(simulation_object(result, simulated, __version__))
     else:

@@ -32,10 +32,10 @@ from fencepost.checker.resources import (
 )
 from fencepost.checker.search.interrupts import SIGNALS, deferred
 
-WORTH_EVENTS = 5_000
+MIN_EVENTS = 5_000
 """With fewer events, processes and machine code take longer to begin than they save."""
 IN_MACHINE_CODE = "fencepost.checker.conform.native_search"
-AT_ONCE = 16
+BATCH = 16
 """So many histories are given to a process at a time."""
 JOIN_SECONDS = 5.0
 """Maximum time to wait for each process of a broken pool."""
@@ -49,7 +49,7 @@ def most(workers: int | None, events: int) -> int:
         return 1
     if workers is not None:
         return workers
-    return processors() if events >= WORTH_EVENTS else 1
+    return processors() if events >= MIN_EVENTS else 1
 
 
 def _possible() -> bool:
@@ -85,7 +85,7 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
         with deferred(), warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
-            found = crew.map(_next, range(count), chunksize=AT_ONCE)
+            found = crew.map(_next, range(count), chunksize=BATCH)
         yield from found
     except BrokenProcessPool:
         # The pool waits for its processes in a thread: of two that wait, one gets no exit code.

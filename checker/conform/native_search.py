@@ -21,7 +21,7 @@ from fencepost.checker.conform.verdicts import Did, Effort, Events, Judged, unre
 from fencepost.checker.layout import least
 from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
-from fencepost.checker.native.follower import Followed, Follower
+from fencepost.checker.native.follower import Follower, FollowerCode
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import Choice
@@ -119,7 +119,7 @@ class PackedMapping:
         called = [one for one in numbers if one is not None]
         passing = [copy for _, copy in made.kept]
         passing += [*made.chosen.values(), made.event, made.ahead]
-        self.followed = Followed(made.model, made.own, called, passing, self.count)
+        self.followed = FollowerCode(made.model, made.own, called, passing, self.count)
         if self.followed.rows.words > MAX_WORDS:
             raise Unsupported(f"it does not keep states of more than {MAX_WORDS} words here")
         read = read_by_shown(recording.shows, self.count) or set()

@@ -20,7 +20,7 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.drive.of_trace import requests_of
 from fencepost.checker.drive.possible import Possible, Source
 from fencepost.checker.drive.requests import Kind, Request, proposed
-from fencepost.checker.drive.system import Guarded
+from fencepost.checker.drive.system import GuardedSystem
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.spec.core.spelling import show
@@ -67,7 +67,9 @@ class Episode:
 class Driver:
     """Drives one system. ``answers`` counts the answers by request, ``sent`` the requests."""
 
-    def __init__(self, mapped: Mapped, system: Guarded, kinds: Sequence[Kind], seed: int) -> None:
+    def __init__(
+        self, mapped: Mapped, system: GuardedSystem, kinds: Sequence[Kind], seed: int
+    ) -> None:
         self.mapped = mapped
         self.possible = Possible(mapped)
         self.kinds = kinds

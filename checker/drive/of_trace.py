@@ -30,7 +30,7 @@ from fencepost.spec.core.types import (
     values,
 )
 
-FEW = 64
+MAX_ENUMERATED = 64
 """Of a type with at most this many values all are tried; of another, those that are mentioned."""
 MAX_TRIED = 20_000
 """Requests that are tried for one message."""
@@ -146,10 +146,10 @@ def _candidates(kind: Type, numbers: Sequence[int]) -> Iterator[Value]:
         case Record(fields=fields):
             yield from product(*(list(_candidates(one.type, numbers)) for one in fields))
         case Integer():
-            if kind.high - kind.low < FEW:
+            if kind.high - kind.low < MAX_ENUMERATED:
                 yield from range(kind.low, kind.high + 1)
             else:
                 yield from (one for one in numbers if kind.low <= one <= kind.high)
         case _:
-            if cardinality(kind) <= FEW:
+            if cardinality(kind) <= MAX_ENUMERATED:
                 yield from values(kind)

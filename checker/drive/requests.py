@@ -31,9 +31,9 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
-FEW = 8
+MAX_ENUMERATED = 8
 """All values of a type are tried if there are at most this many."""
-OFTEN, SELDOM = 6, 1
+LIKELY, UNLIKELY = 6, 1
 """The weights of values that occur in the state, and of others."""
 
 
@@ -147,16 +147,16 @@ def _plain(kind: Type, occurring: Sequence[Value], numbers: Sequence[int], rando
         for candidate in (*(v for v in occurring if isinstance(v, int)), *numbers):
             for neighbour in (candidate - 1, candidate + 1):
                 if low <= neighbour <= high:
-                    weights.setdefault(neighbour, SELDOM)
+                    weights.setdefault(neighbour, UNLIKELY)
             if low <= candidate <= high:
-                weights[candidate] = OFTEN
-        weights.setdefault(low, SELDOM)
-        if not weights or cardinality(kind) <= FEW:
+                weights[candidate] = LIKELY
+        weights.setdefault(low, UNLIKELY)
+        if not weights or cardinality(kind) <= MAX_ENUMERATED:
             weights = {
-                candidate: weights.get(candidate, SELDOM) for candidate in range(low, high + 1)
+                candidate: weights.get(candidate, UNLIKELY) for candidate in range(low, high + 1)
             }
     else:
         weights = {
-            candidate: OFTEN if candidate in occurring else SELDOM for candidate in values(kind)
+            candidate: LIKELY if candidate in occurring else UNLIKELY for candidate in values(kind)
         }
     return random.choices(list(weights), list(weights.values()))[0]

@@ -97,7 +97,7 @@ def _kinds(signature: inspect.Signature) -> set[object]:
     return {parameter.kind for parameter in signature.parameters.values()}
 
 
-class Guarded:
+class GuardedSystem:
     """A system whose errors are reported as F853. If it has a method ``close``, it is closed; if it
     has a method ``weight``, this gives the frequency of each request.
     """

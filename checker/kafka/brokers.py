@@ -19,7 +19,7 @@ from fencepost.checker.kafka.coordinators import Coordinator, Identities
 from fencepost.checker.kafka.events import OFFSETS, TRANSACTION_LOG
 from fencepost.checker.kafka.groups import Group
 from fencepost.checker.kafka.nodes import Nodes, check, plainly, until
-from fencepost.checker.kafka.outages import OFTEN, Outages, run, whole, yes
+from fencepost.checker.kafka.outages import DEFAULT_PROBABILITY, Outages, run, whole, yes
 from fencepost.checker.kafka.requests import ADMINISTRATOR, Connection
 from fencepost.checker.kafka.transaction_log import written
 from fencepost.checker.printing.json_values import Json
@@ -32,7 +32,7 @@ REST, LONG = 3.0, 30.0
 """Seconds after which an incomplete transaction is considered settled: if a partition may have
 refused its marker, and in all cases.
 """
-AT_ONCE = 200
+MAX_PIPELINED = 200
 """Maximum number of pipelined requests whose answers are independent."""
 LEVELS = {"V1": 1, "V2": 2}
 """``transaction.version`` for each protocol of the models."""
@@ -75,7 +75,7 @@ class Brokers:
         pause: str = "",
         resume: str = "",
         levels: str = "no",
-        outages: str = OFTEN,
+        outages: str = DEFAULT_PROBABILITY,
         groups: str = "no",
         moves: str = "no",
     ) -> None:
@@ -126,8 +126,8 @@ class Brokers:
                 coordinator, lambda: requests.init_producer_id(self._name, timeout=_TIMEOUT)
             )
             self._ids = Identities(self._stranger, self._first_epoch, init_answer.producer_id)
-            for first in range(0, self._first_epoch, AT_ONCE):
-                epochs = range(first, min(first + AT_ONCE, self._first_epoch))
+            for first in range(0, self._first_epoch, MAX_PIPELINED):
+                epochs = range(first, min(first + MAX_PIPELINED, self._first_epoch))
                 for epoch in epochs:
                     coordinator.send(
                         requests.init_producer_id(

@@ -15,7 +15,7 @@ from fencepost.checker.kafka.cluster import GREETING, Unreachable, address
 from fencepost.checker.kafka.requests import Connection
 from fencepost.spec.text.problem import Problem, Rejected
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds for retriable errors."""
 PAUSE = 0.02
 _KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
@@ -74,7 +74,7 @@ class Nodes:
         except BaseException:
             connection.close()
             raise
-        connection.wait(requests.PATIENCE)
+        connection.wait(requests.TIMEOUT_SECONDS)
         return connection, answer
 
     def to(self, node: int, who: str) -> Connection:
@@ -126,7 +126,7 @@ class Nodes:
         """Repeats a request until its error is accepted: a starting broker returns retriable
         errors.
         """
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_SECONDS
         while True:
             answer = where.ask(request())
             error = where.error(answer)
@@ -155,8 +155,8 @@ def check(connection: Connection, answer: Any) -> None:
 
 def until(holds: Callable[[], bool], condition: str) -> None:
     """Waits until a condition holds. Raises `Unreachable`."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not holds():
         if time.monotonic() > end:
-            raise Unreachable(f"not within {PATIENCE:.0f} s: {condition}")
+            raise Unreachable(f"not within {TIMEOUT_SECONDS:.0f} s: {condition}")
         time.sleep(PAUSE)

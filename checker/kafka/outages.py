@@ -6,9 +6,9 @@ import subprocess
 import tempfile
 
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.nodes import PATIENCE
+from fencepost.checker.kafka.nodes import TIMEOUT_SECONDS
 
-OFTEN = "0.02"
+DEFAULT_PROBABILITY = "0.02"
 _MOVES = 0.3
 """Relative frequency of moving the coordinator, which takes a second."""
 
@@ -68,10 +68,10 @@ def run(command: str) -> None:
         try:
             done = subprocess.run(
                 command, shell=True, check=False, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=errors, timeout=PATIENCE,
+                stdout=subprocess.DEVNULL, stderr=errors, timeout=TIMEOUT_SECONDS,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise Unreachable(f"`{command}` has not ended within {PATIENCE:.0f} s") from None
+            raise Unreachable(f"`{command}` has not ended within {TIMEOUT_SECONDS:.0f} s") from None
         errors.seek(0)
         output = errors.read().decode(errors="replace").strip().splitlines()
     if done.returncode:

@@ -54,7 +54,7 @@ class Round:
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordingResult:
     """The result of a recording.
 
     Of the histories with a compacted beginning, ``late`` ones begin with an InitProducerId, and
@@ -116,13 +116,13 @@ class _History:
         return sources
 
 
-def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Recorded:
+def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> RecordingResult:
     """Writes the recording of logs into a folder, one file per source. Without ``rounds`` the logs
     are complete and static.
 
     Raises `Undecodable`, and the errors of reading and writing.
     """
-    result = Recorded()
+    result = RecordingResult()
     histories: dict[str, _History] = {}
     for log in logs:
         if of_transactions(log.source):

@@ -12,7 +12,7 @@ from typing import Any
 
 from fencepost.checker.kafka.cluster import MAX_ANSWER, Unreachable, silent
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Response timeout in seconds."""
 ADMINISTRATOR = "__admin_client"
 """The client id that may write to internal topics."""
@@ -28,7 +28,7 @@ def _transactions() -> Any:
 class Connection:
     """A socket to a broker. Requests may be pipelined."""
 
-    def __init__(self, host: str, port: int, patience: float = PATIENCE) -> None:
+    def __init__(self, host: str, port: int, patience: float = TIMEOUT_SECONDS) -> None:
         """``patience`` is the response timeout in seconds."""
         self._registry: Any = import_module("kafka.protocol.api_header").ResponseClassRegistry
         self._errors: Any = import_module("kafka.errors")

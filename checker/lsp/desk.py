@@ -20,7 +20,7 @@ from fencepost.checker.engines import COUNTING
 from fencepost.checker.lsp.places import Text
 from fencepost.spec.elaborate.base.files import read_files
 from fencepost.spec.elaborate.ide.references import Declaration, References
-from fencepost.spec.elaborate.ide.survey import Kept, Survey, survey
+from fencepost.spec.elaborate.ide.survey import Survey, SurveyCache, survey
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text import inputs
@@ -29,7 +29,7 @@ from fencepost.spec.text.library import package_root, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
-LONGEST = 20.0
+TIMEOUT_SECONDS = 20.0
 """The seconds after which a survey is given up."""
 MAX_FILES = 2_000
 """The number of specs in the open folders that are searched for uses of a name."""
@@ -137,7 +137,7 @@ class Desk:
     encoding: str = "utf-16"
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
     _known: dict[Path, View] = field(default_factory=dict[Path, View])
-    _kept: Kept = field(default_factory=Kept)
+    _kept: SurveyCache = field(default_factory=SurveyCache)
     _under_way: dict[Path, _Work] = field(default_factory=dict[Path, "_Work"])
     _thread: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="survey")
@@ -277,20 +277,20 @@ def surveyed(
     path: Path,
     search: tuple[Path, ...],
     texts: Mapping[Path, str],
-    kept: Kept,
+    kept: SurveyCache,
     encoding: str,
     unwanted: Event,
 ) -> View | None:
     """A survey of a file, with other texts for some files; None if it became unwanted."""
     try:
-        with limited(LONGEST, unwanted.is_set):
+        with limited(TIMEOUT_SECONDS, unwanted.is_set):
             result = survey(path, search, texts, COUNTING, kept)
     except Rejected as rejected:
         problems = rejected.problems
     except TimeUp:
         if unwanted.is_set():
             return None
-        message = f"this spec could not be read and checked within {LONGEST:g} s"
+        message = f"this spec could not be read and checked within {TIMEOUT_SECONDS:g} s"
         problems = (Problem("F046", None, message),)
     else:
         return _view(path, texts, encoding, result)

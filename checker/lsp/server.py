@@ -38,7 +38,7 @@ _REFUSED = -32803
 """The protocol's RequestFailed: a valid request that cannot be fulfilled."""
 _CHANGED = -32801
 """The protocol's ContentModified: the text has changed since the request."""
-SELDOM = 1_000
+OLD_GENERATION_THRESHOLD = 1_000
 """Collections of the oldest generation are made when the user pauses; see `Watch`."""
 
 
@@ -48,7 +48,7 @@ def serve() -> None:
     # standard output, between messages. would be written on standard output, in between messages.
     logging.basicConfig(level=logging.ERROR)
     young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, SELDOM)
+    gc.set_threshold(young, middle, OLD_GENERATION_THRESHOLD)
     output = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(os.dup(0), "rb") as input_stream, os.fdopen(output, "wb") as output_stream:

@@ -24,9 +24,9 @@ from fencepost.checker.lsp.places import uri_of
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Rejected
 
-DELAY = 0.15
+DELAY_SECONDS = 0.15
 """The seconds without a change after which a text is surveyed, unless a request needs it sooner."""
-REST = 1.5
+PAUSE_SECONDS = 1.5
 """The seconds without a change after which other specs are surveyed."""
 MAX_EXAMINED = 60
 """The number of specs that are surveyed before they are requested."""
@@ -43,7 +43,7 @@ class Watch:
 
     desk: Desk
     publish: Callable[[lsp.PublishDiagnosticsParams], None]
-    delay: float = DELAY
+    delay: float = DELAY_SECONDS
     every_check: bool = True
     _timers: Tasks = field(default_factory=Tasks)
     _thorough: Tasks = field(default_factory=Tasks)
@@ -144,7 +144,7 @@ class Watch:
         self._resting = asyncio.ensure_future(self._rested())
 
     async def _rested(self) -> None:
-        await asyncio.sleep(REST)
+        await asyncio.sleep(PAUSE_SECONDS)
         # The server never collects old garbage otherwise: this could happen within an answer, and
         # make it half as slow again. an answer, which then takes half as long again.
         gc.collect()

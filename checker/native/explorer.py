@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.spill import Spill
-from fencepost.checker.native.machine.worker_context import Mark, Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Mark, Packed, Sizes, SlotReport
 from fencepost.checker.native.visited.plan import Plan, Salts
 from fencepost.checker.native.visited.store import Piece, parts
 from fencepost.checker.native.worker import SLICE, Worker
@@ -26,12 +26,12 @@ PORTION = 2048
 """The number of states that a worker expands before it takes another portion."""
 SAMPLE = 1 << 17
 """The number of states in the sample that decides on compression."""
-FEW = 2000
+MIN_PARALLEL = 2000
 """Smaller levels are not worth waking other threads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """A finding in a slot: the site of a failed evaluation, the least state that shows it, and the
     state before it if that matters.
     """
@@ -103,7 +103,7 @@ class Explorer:
         """Examines the new states, and drops those outside the constraints. Another call resumes an
         interrupted one.
         """
-        self._crew.run(Worker.examine, self.size(self.level) >= FEW)
+        self._crew.run(Worker.examine, self.size(self.level) >= MIN_PARALLEL)
 
     def settle(self) -> None:
         """Keeps the new states that were not examined, without examining them."""
@@ -112,7 +112,7 @@ class Explorer:
 
     def expand(self) -> None:
         """Finds the successors of the last level, which form the next level."""
-        few = self.size(self.level) < FEW
+        few = self.size(self.level) < MIN_PARALLEL
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
             entry_bytes = worker.store.entry_bytes
@@ -336,7 +336,7 @@ class Explorer:
         """The current tallies, for `worker_context.totals`. Taken often, read once."""
         return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[Finding]:
         """The findings since the last call, at most one per slot, ordered by slot. They belong to
         the last level begun, so they must be read before the next level begins.
         """
@@ -355,7 +355,7 @@ class Explorer:
         try:
             for worker, targets in zip(self._workers, tables, strict=True):
                 worker.aim(ctypes.addressof(targets), len(states))
-            self._crew.run(lambda worker: worker.search(level), self.size(level) >= FEW)
+            self._crew.run(lambda worker: worker.search(level), self.size(level) >= MIN_PARALLEL)
         finally:
             for worker in self._workers:
                 worker.aim(0, 0)
@@ -369,12 +369,12 @@ class Explorer:
         return least_predecessors
 
 
-def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> list[Found]:
+def least(reported: Iterable[SlotReport], decode: Callable[[Packed], State]) -> list[Finding]:
     """The least finding of each slot, over the slots of all workers, ordered by slot."""
-    best: dict[int, Found] = {}
+    best: dict[int, Finding] = {}
     for slot, site, *states in reported:
         state, before = (None if packed is None else decode(packed) for packed in states)
-        finding = Found(slot, site, state, before)
+        finding = Finding(slot, site, state, before)
         current = best.get(slot)
         if current is None or finding.order < current.order:
             best[slot] = finding

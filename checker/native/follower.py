@@ -25,12 +25,12 @@ from fencepost.checker.native.machine.worker_context import Context, Sizes
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, Value
 
-ROOM = 1 << 20
+INITIAL_BYTES = 1 << 20
 """The initial bytes for rows."""
 NEXT, END, LACKING = map(int, (Follow.NEXT, Follow.END, Follow.LACKING))
 
 
-class Followed:
+class FollowerCode:
     """The machine code of a model, loaded by each process.
 
     The first ``own`` actions of the model run by themselves, the actions ``called`` by number. The
@@ -103,7 +103,7 @@ class Followed:
 class Follower:
     """The machine code of a model, loaded by this process."""
 
-    def __init__(self, followed: Followed, room: int = ROOM) -> None:
+    def __init__(self, followed: FollowerCode, room: int = INITIAL_BYTES) -> None:
         self._memory = Memory()
         # The blocks for states are not used.
         self._context = Context(self._memory, followed.sizes, 1, lambda _: None)

@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 CHUNK = 2048
 """The number of states per call of machine code."""
-AT_ONCE = 1 << 14
+STEP_BATCH = 1 << 14
 """The same for calls that follow steps."""
 MIN_ROOM = 1 << 16
 """The initial bytes for steps."""
@@ -177,7 +177,7 @@ class StateGraph:
         if not self._kept:
             self._make_room()
         self._all_numbered = wanted is None
-        chunks = deque(self._chunks(AT_ONCE))
+        chunks = deque(self._chunks(STEP_BATCH))
 
         def note(worker: Worker) -> None:
             for address, count, first in taken(chunks):
@@ -372,9 +372,9 @@ class Rows:
         )
 
     def _parts(self, states: Ids) -> Iterator[slice]:
-        for start in range(0, len(states), AT_ONCE):
+        for start in range(0, len(states), STEP_BATCH):
             self._explorer.pause()
-            yield slice(start, min(len(states), start + AT_ONCE))
+            yield slice(start, min(len(states), start + STEP_BATCH))
 
     def _call(
         self, kernel: str, states: Ids, *arrays: npt.NDArray[Any], number: int | None = None

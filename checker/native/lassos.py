@@ -19,7 +19,7 @@ from fencepost.checker.native.product import COLUMN_BYTES, Product, Round
 from fencepost.checker.native.streett import Fair, Flags, filled
 from fencepost.checker.temporal.decide import unrepeated
 from fencepost.checker.temporal.lasso import Lasso
-from fencepost.checker.temporal.paths import Owed
+from fencepost.checker.temporal.paths import Obligations
 from fencepost.checker.temporal.paths import Round as Way
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -27,7 +27,7 @@ from fencepost.spec.records import dataclass
 Spot: TypeAlias = tuple[int, int]
 """The number of a state, and a node."""
 
-AT_ONCE = 1 << 14
+BATCH = 1 << 14
 """The number of states whose steps are read at a time."""
 ROUND_BYTES, MARK_BYTES = 16, 40
 """The bytes per state of a layer, and per pair that is being marked."""
@@ -110,8 +110,8 @@ def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | Non
         return None
     packed, position = of.graph.copied(states), 0
     worker = of.graph.explorer.workers[0]
-    for start in range(1, len(states), AT_ONCE):
-        count = min(AT_ONCE, len(states) - start)
+    for start in range(1, len(states), BATCH):
+        count = min(BATCH, len(states) - start)
         position = worker.call("least", packed.ctypes.data, position, start, count)
     return int(states[position]), next(n for n in product.bound if product.has(bits, position, n))
 
@@ -255,7 +255,7 @@ class _Component:
         _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
         return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
 
-    def nearest(self, start: Spot, owed: Owed[int]) -> Sequence[Spot]:
+    def nearest(self, start: Spot, owed: Obligations[int]) -> Sequence[Spot]:
         """The shortest path from ``start`` (excluded) to a pair or step that meets something
         owed.
         """
@@ -303,7 +303,7 @@ class _Component:
     def _key(self, pair: Spot) -> tuple[State, int]:
         return self._of.state(pair[0]), pair[1]
 
-    def _serving(self, pairs: Round, owed: Owed[int]) -> Words:
+    def _serving(self, pairs: Round, owed: Obligations[int]) -> Words:
         """The pairs of a layer that meet something owed by themselves, without a step."""
         nodes = self._product.nodes
         meeting = self._product.mask(
@@ -330,8 +330,8 @@ class _Component:
         product = self._product
         ends, sources, reached = list[Ids](), list[Ids](), list[Words]()
         only = None if target is None else product.mask([target[1]])
-        for begin in range(0, len(pairs.states), AT_ONCE):
-            part = slice(begin, begin + AT_ONCE)
+        for begin in range(0, len(pairs.states), BATCH):
+            part = slice(begin, begin + BATCH)
             leaving, reaching, units = self._of.rows.inside(pairs.states[part], self._places)
             kept = units > 0 if wanted is None else wanted[units]
             if target is not None:

@@ -32,7 +32,7 @@ from fencepost.checker.temporal.lasso import Logic, holds
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.records import dataclass
 
-AT_ONCE = 1 << 15
+BATCH = 1 << 15
 """The number of states in a batch."""
 ROUND_WORDS = 6
 """The temporary words of a round, per state and word of its nodes."""
@@ -44,7 +44,7 @@ PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
 """The number of bits that index one table. A function of more than `MAX_TABLED` bits uses smaller
 tables, since it needs many.
 """
-WORTH = 20
+MIN_CHANGE = 20
 """Pairs are dropped in another pass if the last one changed at least one state in this many."""
 
 
@@ -171,8 +171,8 @@ class Product:
     def _allowed(self) -> Iterator[tuple[slice, Words]]:
         """Batches of states, and the nodes that each state fits."""
         everything = bit_words((1 << len(self.bound)) - 1, self.width)
-        for start in range(0, self.graph.states, AT_ONCE):
-            part = slice(start, min(self.graph.states, start + AT_ONCE))
+        for start in range(0, self.graph.states, BATCH):
+            part = slice(start, min(self.graph.states, start + BATCH))
             labels = self._labels[part]
             allowed = np.tile(everything, (len(labels), 1))
             for piece, table in enumerate(self._fitting):
@@ -365,7 +365,7 @@ class Product:
         states = states[::-1]
         while len(states):
             changed = rows.trim(states, alive)
-            if changed * WORTH < len(states):
+            if changed * MIN_CHANGE < len(states):
                 break
             states = states[filled(alive[states])]
         alive[resting] |= rests

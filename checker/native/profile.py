@@ -29,7 +29,7 @@ MIN_TIMED = 20_000
 """Smaller sets of states are repeated up to this number."""
 LONG_SECONDS = 0.2
 """Timing an action ends after so many seconds."""
-AT_ONCE = 1000
+CALL_STATES = 1000
 """The number of states per call, between two checks whether to continue."""
 ROWS = 1 << 18
 """The number of states read between two checks whether to continue."""
@@ -138,5 +138,5 @@ def _time(explorer: Explorer, worker: Worker, action: int, states: Any) -> float
         worker.call("apart", action, now.ctypes.data, len(now))
         spent += time.thread_time() - began
         done += len(now)
-        some = min(2 * some, AT_ONCE)
+        some = min(2 * some, CALL_STATES)
     return spent / done

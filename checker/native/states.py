@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.explorer import Explorer, Finding
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse, digest
 from fencepost.checker.native.machine.memory import Memory
@@ -35,7 +35,7 @@ class PackedStates:
         self.sizes = sizes
         self.first_stuck: tuple[State, int] | None = None
 
-    def offer(self, findings: Sequence[Found], depth: int) -> None:
+    def offer(self, findings: Sequence[Finding], depth: int) -> None:
         """Offers the findings from expanding the states of level ``depth`` to the account."""
         for finding in findings:
             if finding.slot != self.sizes.slots.stuck:
@@ -45,7 +45,7 @@ class PackedStates:
                 if current is None or (current[1], current[0]) > (depth, finding.state):
                     self.first_stuck = here
 
-    def _candidate(self, finding: Found, depth: int) -> Candidate:
+    def _candidate(self, finding: Finding, depth: int) -> Candidate:
         slots, state = self.sizes.slots, finding.state
         if finding.slot < slots.property_error(0):
             rank = Rank.ASSERTION if finding.slot % 2 else Rank.ERROR

@@ -23,7 +23,7 @@ from fencepost.checker.native.kernels import calls, walks
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.memory import Memory, words
-from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Context, Packed, Sizes, SlotReport
 from fencepost.spec.core.ir import Model
 from fencepost.spec.records import dataclass
 
@@ -49,7 +49,7 @@ def translated(
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class WalkResult:
     """The result of some runs: ``runs`` were completed, ``left`` of them before the maximal length,
     with ``steps`` steps in all.
 
@@ -65,7 +65,7 @@ class Walked:
     stuck: int
     tally: bytes
     sketch: bytes
-    problems: tuple[Reported, ...]
+    problems: tuple[SlotReport, ...]
     path: tuple[Packed, ...]
 
 
@@ -109,7 +109,7 @@ class Walker:
 
     # ------------------------------------------------------------ initial states
 
-    def initial(self, code: Code) -> tuple[list[Reported], bytes]:
+    def initial(self, code: Code) -> tuple[list[SlotReport], bytes]:
         """The findings in initial states, and the distinct initial states inside the
         constraints.
         """
@@ -142,7 +142,7 @@ class Walker:
 
     # ------------------------------------------------------------ runs
 
-    def run(self, code: Code, first: int, count: int, path: bool = False) -> Walked:
+    def run(self, code: Code, first: int, count: int, path: bool = False) -> WalkResult:
         """Runs walks from number ``first`` on, up to the first with a finding. With ``path`` the
         states of the last walk are returned in any case.
         """
@@ -152,7 +152,7 @@ class Walker:
         walk[Walk.STEPS] = walk[Walk.LEFT] = 0
         code.walk(context.address, first, count, self._depth)
         problems = tuple(context.take_reports())
-        return Walked(
+        return WalkResult(
             self._ctx[Word.DONE],
             walk[Walk.LEFT],
             walk[Walk.STEPS],

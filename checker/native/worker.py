@@ -18,12 +18,12 @@ from typing import Protocol
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
-from fencepost.checker.native.machine.worker_context import Context, Mark, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Context, Mark, Sizes, SlotReport
 from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
 from fencepost.checker.native.visited.plan import Plan, Salts, chosen
 from fencepost.checker.native.visited.store import (
-    TOGETHER,
-    Dropped,
+    PIECE_STATES,
+    DroppedStates,
     Piece,
     SeenStates,
     Store,
@@ -33,7 +33,7 @@ from fencepost.checker.native.visited.store import (
 from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
-SLICE = TOGETHER
+SLICE = PIECE_STATES
 """The number of states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
 """After a call that took longer, fewer states are passed."""
@@ -103,7 +103,7 @@ class Worker:
         self.context = self._share.address
         self._ctx = self._share.words
         self.tally, self.tally_size = self._share.tally, self._share.tally_size
-        self.dropped = Dropped(self._share, self.state_bytes)
+        self.dropped = DroppedStates(self._share, self.state_bytes)
         self.weights = Weights(self._share, memory)
 
         tables = max(MIN_TABLES, TABLES // owners)
@@ -291,7 +291,7 @@ class Worker:
         """See `Context.stand_for`."""
         return self._share.stand_for
 
-    def reports(self) -> list[Reported]:
+    def reports(self) -> list[SlotReport]:
         """Returns the findings in the slots, and empties these."""
         return self._share.take_reports()
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, Named, Shape
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, NamedShape, Shape
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.signatures import bound, operands
@@ -164,7 +164,7 @@ class Collecting:
 
     def key(self, part: Part, table: MapShape, span: Span | None) -> Make:
         """A key, which must be constant."""
-        if not isinstance(part.shape, Leaf | Named):
+        if not isinstance(part.shape, Leaf | NamedShape):
             self.shapes.join(table.key, part.shape)
         return self.bench.forbid(part, "a key", span)
 

@@ -4,12 +4,12 @@ A term is a constant, or E0 + k. In a run it is identified by its value and by w
 E0: k is its value minus E0's value in this run, the *pilot*. In a machine type of w bits E0 + k
 wraps modulo 2^w; in a range it does not.
 
-Four kinds of facts are recorded. A comparison or range check keeps its outcome (`Compared`). Terms
-that meet in one field remain different, so that equal states, messages and elements remain equal
-(`Met`); if the language exposes their order (`Met.ordered`), that remains as well. A term that is
-converted to a wider type remains in the same turn of the narrow one (`Widened`). All values of E0
-that satisfy these facts have the same state graph, with other numbers in it. A fact that holds only
-for the pilot creates a region of one value.
+Four kinds of facts are recorded. A comparison or range check keeps its outcome (`Comparison`).
+Terms that meet in one field remain different, so that equal states, messages and elements remain
+equal (`Meeting`); if the language exposes their order (`Meeting.ordered`), that remains as well. A
+term that is converted to a wider type remains in the same turn of the narrow one (`Widening`). All
+values of E0 that satisfy these facts have the same state graph, with other numbers in it. A fact
+that holds only for the pilot creates a region of one value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fencepost.spec.text.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """A comparison of two integers by ``operator``: ``==``, ``<`` or ``<=``. Observed: the value of
     the left one, whether it moves, and the same for the right one.
     """
@@ -34,7 +34,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class Meeting:
     """An integer stored in a field. Observed: its value, and whether it moves."""
 
     field: int
@@ -43,7 +43,7 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
-class Widened:
+class Widening:
     """A term of ``bits`` bits converted to a wider type. Observed: its value."""
 
     bits: int
@@ -56,7 +56,7 @@ class Refused:
     problem: Problem
 
 
-Seen: TypeAlias = Compared | Met | Widened | Refused
+Seen: TypeAlias = Comparison | Meeting | Widening | Refused
 Observed: TypeAlias = Mapping[int, Iterable[tuple[int, ...]]]
 """The observed values, by the number of the kind of observation."""
 
@@ -123,17 +123,17 @@ def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high:
     ranges: Ranges = ((low, high),)
     for number, values in observed.items():
         match seen[number]:
-            case Compared(operator, bits):
+            case Comparison(operator, bits):
                 for x, x_moves, y, y_moves in values:
                     left = term_of(x, bool(x_moves), pilot, bits)
                     right = term_of(y, bool(y_moves), pilot, bits)
                     ranges = common(ranges, comparison(operator, left, right, pilot, low, high))
-            case Met(bits=bits, ordered=ordered):
+            case Meeting(bits=bits, ordered=ordered):
                 terms = {term_of(worth, bool(moves), pilot, bits) for worth, moves in values}
                 ranges = apart(ranges, terms, pilot, low, high)
                 if ordered:
                     ranges = in_order(ranges, terms, pilot, low, high)
-            case Widened(bits):
+            case Widening(bits):
                 for (worth,) in values:
                     ranges = common(ranges, same_turn(worth, bits, pilot, low, high))
             case Refused():

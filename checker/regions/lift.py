@@ -15,7 +15,7 @@ from fencepost.checker.regions.collections import given, has_bit_set
 from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
-from fencepost.checker.regions.shapes import Holder, MapShape, Named, Shape, Shapes
+from fencepost.checker.regions.shapes import Holder, MapShape, NamedShape, Shape, Shapes
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
@@ -25,7 +25,7 @@ from fencepost.spec.text.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Lifted:
+class LiftedModel:
     """The model to run, the kinds of observations by number, and the constants that always meet
     terms in a field: number of the kind, and value.
     """
@@ -35,7 +35,7 @@ class Lifted:
     constants: frozenset[tuple[int, int]]
 
 
-def lift(model: ir.Model, pilot: Value, properties: Collection[int]) -> Lifted | list[Problem]:
+def lift(model: ir.Model, pilot: Value, properties: Collection[int]) -> LiftedModel | list[Problem]:
     """The model for a run with ``pilot`` as the value of its only symbolic constant, an integer; or
     all reasons why it cannot be run for all values at once. Properties that are not searched for
     are omitted.
@@ -53,7 +53,7 @@ class _Lifting:
         self.variables = [self.shapes.fresh(variable.type) for variable in model.variables]
         self.expressions = Expressions(bench, self.variables)
 
-    def run(self) -> Lifted | list[Problem]:
+    def run(self) -> LiftedModel | list[Problem]:
         model, bench = self.model, self.bench
         self.expressions.choices.append([])
         initial = self.statement(model.initial, {})
@@ -88,7 +88,7 @@ class _Lifting:
         )
         if bench.problems:
             return bench.problems
-        return Lifted(lifted, tuple(bench.seen), frozenset(bench.constants))
+        return LiftedModel(lifted, tuple(bench.seen), frozenset(bench.constants))
 
     def variable(self, variable: ir.StateVariable, shape: Shape) -> ir.StateVariable:
         kind = self.shapes.type_of(variable.type, shape)
@@ -111,7 +111,7 @@ class _Lifting:
                 self.keys(value, span, seen)
             case Holder(element):
                 self.keys(element, span, seen)
-            case Named(kind) if kind not in seen:
+            case NamedShape(kind) if kind not in seen:
                 seen.add(kind)
                 for tag in range(1 if isinstance(kind, Record) else len(kind.variants)):
                     for part in self.shapes.fields(kind, tag):
@@ -174,7 +174,7 @@ class _Lifting:
         steps: list[Callable[[], ir.Step | ir.Expr]] = []
         for step in path:
             match step, shape:
-                case ir.FieldStep(index), Named(Record() as kind):
+                case ir.FieldStep(index), NamedShape(Record() as kind):
                     steps.append(_same(step))
                     shape = self.shapes.fields(kind)[index]
                 case ir.KeyStep(key), MapShape(_, inner):

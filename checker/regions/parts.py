@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
-from fencepost.checker.regions.facts import Compared, Met, Refused, Seen, Widened
+from fencepost.checker.regions.facts import Comparison, Meeting, Refused, Seen, Widening
 from fencepost.checker.regions.shapes import PLAIN, Leaf, Plain, Shape, Shapes, term
 from fencepost.spec.core import ir
 from fencepost.spec.core.ir import BOOL
@@ -113,7 +113,7 @@ class Bench:
         root = leaf.root
         if root.number is None:
             root.number = len(self.seen)
-            self.seen.append(Met(root.number, _width(root.type), root.ordered))
+            self.seen.append(Meeting(root.number, _width(root.type), root.ordered))
         return root.number
 
     # ------------------------------------------------------------ terms
@@ -232,7 +232,7 @@ class Bench:
         moving = [tag for tag in tags if tag is not FALSE]
         if not moving:
             return test
-        number = self.number(Compared(operator, _width(left.type)))
+        number = self.number(Comparison(operator, _width(left.type)))
         condition = moving[0] if len(moving) == 1 else ir.Or(tuple(moving))
         return ir.Observe(BOOL, number, condition, (x, tags[0], y, tags[1]), test, span=span)
 
@@ -263,7 +263,7 @@ class Bench:
         """``body`` with a term of a machine type converted to a wider type."""
         bits = _width(part.type)
         assert bits is not None
-        number = self.number(Widened(bits))
+        number = self.number(Widening(bits))
         condition = self.symbolic(part, made)
         return ir.Observe(body.type, number, condition, (self.value(part, made),), body)
 

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Protocol
 
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Region
-from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
-from fencepost.checker.regions.lift import Lifted, lift
+from fencepost.checker.regions.facts import Coincidence, Meeting, Refused, Seen, region
+from fencepost.checker.regions.lift import LiftedModel, lift
 from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Engine, Request
@@ -85,7 +85,7 @@ def example(model: Model, properties: frozenset[int]) -> Model:
     if isinstance(kind, Bool | Nominal):
         return instance(model, (next(iter(values(kind))),))
     lifted = lift(model, least(kind), properties)
-    assert isinstance(lifted, Lifted)
+    assert isinstance(lifted, LiftedModel)
     return lifted.model
 
 
@@ -268,12 +268,12 @@ class Notes:
     operation ends it with `Rejected`.
     """
 
-    def __init__(self, lifted: Lifted) -> None:
+    def __init__(self, lifted: LiftedModel) -> None:
         self._seen: Sequence[Seen] = lifted.seen
         self._constants = lifted.constants
         self._found: list[set[tuple[int, ...]]] = [set() for _ in lifted.seen]
         self._worth: list[dict[int, bool] | None] = [
-            {} if isinstance(seen, Met) else None for seen in lifted.seen
+            {} if isinstance(seen, Meeting) else None for seen in lifted.seen
         ]
 
     def begin(self) -> None:

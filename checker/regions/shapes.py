@@ -64,7 +64,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedShape:
     """A declared record or union; its fields are the same wherever it occurs."""
 
     type: Record | Union
@@ -85,7 +85,7 @@ class MapShape:
     value: Shape
 
 
-Shape: TypeAlias = Plain | Leaf | Named | Holder | MapShape
+Shape: TypeAlias = Plain | Leaf | NamedShape | Holder | MapShape
 PLAIN = Plain()
 
 
@@ -128,7 +128,7 @@ class Shapes:
             case Integer():
                 return self.leaf(kind)
             case Record() | Union():
-                return Named(kind)
+                return NamedShape(kind)
             case Option(element) | Set(element) | Seq(element) | Bag(element):
                 return Holder(self.fresh(element))
             case Map(key, value):
@@ -194,7 +194,7 @@ class Shapes:
         match shape:
             case Leaf():
                 yield shape.root
-            case Named(kind):
+            case NamedShape(kind):
                 if kind not in seen:
                     seen.add(kind)
                     for tag in range(1 if isinstance(kind, Record) else len(kind.variants)):
@@ -250,7 +250,7 @@ class Shapes:
 
     def _named(self, kind: Record | Union) -> Record | Union:
         if kind not in self._types:
-            if not self.symbolic(Named(kind)):
+            if not self.symbolic(NamedShape(kind)):
                 self._types[kind] = kind
             elif isinstance(kind, Record):
                 self._types[kind] = Record(
@@ -294,7 +294,7 @@ class Shapes:
         """The direct parts of a value, with their types and shapes."""
         tag, parts = opened(kind, value)
         match shape:
-            case Named(declared):
+            case NamedShape(declared):
                 shapes = self.fields(declared, tag)
             case Holder(inner) | MapShape(value=inner):
                 shapes = (inner,) * len(parts)

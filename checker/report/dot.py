@@ -12,7 +12,7 @@ from fencepost.checker.report.labels import change_labels, closing, cut, message
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.spec.text.problem import printable
 
-MOST = 60
+MAX_LINE = 60
 """Maximum number of characters per line of a label."""
 
 
@@ -37,7 +37,7 @@ def dot(document: TraceDocument) -> str:
             continue
         column = lanes.index(step.act.lifeline or SYSTEM)
         columns[column].append(f"s{position}")
-        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
+        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MAX_LINE)]
         if step.state is None:
             texts.append("this step fails")
         style = ', color=gray, fontcolor=gray, tooltip="not needed"' if step.act.spare else ""
@@ -73,7 +73,7 @@ def _messages(document: TraceDocument) -> Iterable[str]:
     for number, flight in enumerate(flights):
         if flight.sent == 0 and flight.ended is None:
             continue
-        label = quoted([message_label(flight.message, MOST // 2)])
+        label = quoted([message_label(flight.message, MAX_LINE // 2)])
         copied = ", style=dashed" if flight.copied else ""
         match flight.end:
             case "flying":
@@ -91,6 +91,6 @@ def _messages(document: TraceDocument) -> Iterable[str]:
 
 def quoted(lines: Iterable[str]) -> str:
     """A DOT string of centred lines."""
-    safe = [cut(printable(line).replace("\n", " "), 4 * MOST) for line in lines]
+    safe = [cut(printable(line).replace("\n", " "), 4 * MAX_LINE) for line in lines]
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in safe)
     return '"' + "\\n".join(escaped) + '"'

@@ -12,7 +12,7 @@ from fencepost.checker.report.whole_run import Whole, place, property_name, sent
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span
 
-MOST = 1000
+MAX_MESSAGE = 1000
 """GitHub truncates longer messages."""
 
 
@@ -50,7 +50,7 @@ def _command(kind: str, span: Span | None, title: str, message: str) -> str:
             fields |= {"col": str(column), "endColumn": str(max(end_column - 1, column))}
     fields["title"] = title
     parts = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
-    return f"::{kind} {parts}::{_data(printable(message)[:MOST])}"
+    return f"::{kind} {parts}::{_data(printable(message)[:MAX_MESSAGE])}"
 
 
 def _data(text: str) -> str:

@@ -25,7 +25,7 @@ from fencepost.checker.trace.value_tree import ValueTree
 from fencepost.spec.text.problem import printable
 
 PLAIN = re.compile(r"[^A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]")
-MOST = 60
+MAX_CHARACTERS = 60
 """Maximum number of characters per label."""
 
 
@@ -36,7 +36,7 @@ def mermaid(document: TraceDocument) -> str:
     flights = document.flights()
     lines = ["sequenceDiagram"]
     if document.caption:
-        lines.append(f"    title {escaped(cut(document.caption, 2 * MOST))}")
+        lines.append(f"    title {escaped(cut(document.caption, 2 * MAX_CHARACTERS))}")
     lines += [f"    participant {name} as {escaped(lane)}" for lane, name in names.items()]
     first = max(1, document.loop or 0) if document.goes_round else None
     for position, step in enumerate(document.steps):
@@ -47,11 +47,14 @@ def mermaid(document: TraceDocument) -> str:
             lines.append(f"    loop {escaped(again)}, for ever")
         lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
-        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
+        texts = [
+            f"{position + 1} {step_label(step)}",
+            *change_labels(document, position, MAX_CHARACTERS),
+        ]
         for flight in flights:
             became = fate(flight, endless=document.loop is not None)
             if flight.sent == position and not flight.copied and became:
-                message = message_label(flight.message, MOST // 2)
+                message = message_label(flight.message, MAX_CHARACTERS // 2)
                 texts.append(f"sends {message}, {became}")
         if step.state is None:
             texts.append("this step fails")
@@ -83,7 +86,7 @@ def _arrows(
             continue
         sent = flight.sent
         source = names[steps[sent].act.lifeline or SYSTEM] if sent else target
-        label = message_label(flight.message, MOST)
+        label = message_label(flight.message, MAX_CHARACTERS)
         if sent == 0:
             label += " (there at the start)"
         elif sent is not None and sent != position - 1:
@@ -94,7 +97,7 @@ def _arrows(
 
 
 def _lines(texts: list[str]) -> str:
-    return "<br/>".join(escaped(cut(line, 2 * MOST)) for line in texts)
+    return "<br/>".join(escaped(cut(line, 2 * MAX_CHARACTERS)) for line in texts)
 
 
 def escaped(label: str) -> str:

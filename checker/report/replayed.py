@@ -7,7 +7,7 @@ from typing import assert_never
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.replay import Misfit, Replayed
+from fencepost.checker.tools.replay import Misfit, ReplayResult
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.itf import tree_of
 from fencepost.checker.trace.steps import (
@@ -52,7 +52,7 @@ def write_document(page: Page, document: TraceDocument) -> None:
 
 
 def write_replayed(
-    page: Page, titles: tuple[str, str], model: Model, document: TraceDocument, done: Replayed
+    page: Page, titles: tuple[str, str], model: Model, document: TraceDocument, done: ReplayResult
 ) -> None:
     """Writes whether the trace fits the spec, and if not, where and why. ``titles`` are those of
     the file and of the spec.
@@ -77,7 +77,7 @@ def write_replayed(
             page.words("  ", f"not compared, {noun}: {', '.join(names)}", 4, "warn", by=", ")
 
 
-def _write_property(page: Page, model: Model, document: TraceDocument, done: Replayed) -> None:
+def _write_property(page: Page, model: Model, document: TraceDocument, done: ReplayResult) -> None:
     name = document.property_name
     if not name:
         return

@@ -56,7 +56,7 @@ class _Scale:
 
 
 WIDE = _Scale(lane=236, margin=128, label=27, message=36, note=33)
-FEW = 3
+MAX_WIDE = 3
 """Maximum number of lifelines at the wide distance."""
 FITTING = 750
 """The width for a diagram on a page of 800 pixels."""
@@ -65,7 +65,7 @@ CLOSEST = 140
 
 def _scale(lanes: int) -> _Scale:
     """Five lifelines fit a page of 800 pixels; more have the same distance."""
-    if lanes <= FEW:
+    if lanes <= MAX_WIDE:
         return WIDE
     margin = 92
     lane = max(CLOSEST, (FITTING - 2 * margin) // (lanes - 1))

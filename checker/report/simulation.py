@@ -12,7 +12,7 @@ from fencepost.checker.report.json import check_object
 from fencepost.checker.report.text import took, write_finding, write_remarks
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
-from fencepost.checker.simulate.runs import Choosing, Simulated
+from fencepost.checker.simulate.runs import Choosing, SimulationResult
 
 HOW: dict[Choosing, str] = {
     "actions": "an action by its weight, then any of its steps",
@@ -21,7 +21,7 @@ HOW: dict[Choosing, str] = {
 }
 
 
-def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> None:
+def write_simulation(page: Page, result: CheckResult, simulated: SimulationResult) -> None:
     """Writes the runs of one check."""
     outcome, model = simulated.outcome, result.job.model
     seconds = took(outcome.statistics)
@@ -39,7 +39,7 @@ def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> N
     write_remarks(page, [*_of_walks(simulated), *of_runs(result)])
 
 
-def _of_walks(simulated: Simulated) -> Iterator[Remark]:
+def _of_walks(simulated: SimulationResult) -> Iterator[Remark]:
     """The amount examined, and the choice of runs."""
     outcome, plan = simulated.outcome, simulated.plan
     statistics = outcome.statistics
@@ -73,7 +73,9 @@ def _of_walks(simulated: Simulated) -> Iterator[Remark]:
         yield Remark("shortened", f"the run met it after {steps}", routine=True)
 
 
-def simulation_object(result: CheckResult, simulated: Simulated, version: str) -> dict[str, Json]:
+def simulation_object(
+    result: CheckResult, simulated: SimulationResult, version: str
+) -> dict[str, Json]:
     """The JSON report: fields shared with checks, and those of the runs."""
     plan, statistics = simulated.plan, simulated.outcome.statistics
     whole = check_object(result)

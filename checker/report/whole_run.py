@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import UNCHECKED, CheckResult, verdict_met
-from fencepost.checker.run.session import Performed, SpecPlan
+from fencepost.checker.run.session import SpecPlan, SpecResults
 from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural, resumed
 from fencepost.checker.trace.findings import goes_on, headline
@@ -25,7 +25,7 @@ class SpecRun:
     """A spec, its planned checks, and their results."""
 
     plan: SpecPlan
-    done: Performed
+    done: SpecResults
 
     @property
     def path(self) -> str:

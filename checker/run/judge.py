@@ -15,7 +15,7 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
-LATE = "F046"
+TIMEOUT_CODE = "F046"
 """The code of a timeout before the spec was read, which is not an error in the spec."""
 UNCHECKED = "F049"
 """The code of the warning about specs without checks, which is an error under --strict."""
@@ -256,13 +256,13 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
     """The exit code of a whole run: refusals take precedence, then the first unexpected result."""
     errors = [problem.code for problem in problems if not problem.warning]
-    wrong = [code for code in errors if code not in (LATE, UNCHECKED)]
+    wrong = [code for code in errors if code not in (TIMEOUT_CODE, UNCHECKED)]
     if any(code.startswith(ABOUT_USE) for code in wrong):
         return Exit.USAGE
     if wrong:
         return Exit.REJECTED
     rest = Exit.NOT_FOUND if errors else Exit.OK
-    if LATE in errors:
+    if TIMEOUT_CODE in errors:
         rest = Exit.INCONCLUSIVE
     exits = [result.exit for result in results if not result.as_expected]
     # A real problem takes precedence over a remark under --strict.

@@ -51,7 +51,7 @@ MAX_SEQUENTIAL = 8
 TURN_SECONDS = 1.0
 """A process that has used more processor time than this returns the checks it has not begun."""
 
-PIECE = 1 << 20
+PIECE_BYTES = 1 << 20
 """Bytes per read."""
 
 Run: TypeAlias = Callable[[Job, Callable[[Progress], None]], Any]
@@ -194,7 +194,7 @@ class Crew:
                 os.kill(process.number, signal.SIGINT)
 
     def _hear(self, process: _Process) -> None:
-        content = os.read(process.pipe, PIECE)
+        content = os.read(process.pipe, PIECE_BYTES)
         process.data += content
         if not content:
             _, status = os.waitpid(process.number, 0)

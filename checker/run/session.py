@@ -18,7 +18,7 @@ from fencepost.checker.run import processes
 from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.judge import LATE, UNCHECKED, CheckResult
+from fencepost.checker.run.judge import TIMEOUT_CODE, UNCHECKED, CheckResult
 from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.processes import Crew, Run
 from fencepost.checker.run.settings import Request, Settings
@@ -60,7 +60,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
+class SpecResults:
     """The results of a spec's checks in file order; ``left`` are those not begun after an
     interrupt.
     """
@@ -175,7 +175,7 @@ def in_time(spec: Path, settings: Settings) -> Generator[None]:
             yield
     except TimeUp:
         message = f"{spec} could not be read and checked within --timeout {seconds:g}"
-        raise Rejected([Problem(LATE, None, message)]) from None
+        raise Rejected([Problem(TIMEOUT_CODE, None, message)]) from None
 
 
 def missing_folders(search: Sequence[Path]) -> list[Problem]:
@@ -289,7 +289,7 @@ def perform_all(
     useless: set[str],
     run: Run | None = None,
     judged: Callable[[CheckResult], CheckResult] = lambda result: result,
-) -> Performed:
+) -> SpecResults:
     """Runs the checks of a spec in file order, by ``run`` or, if that is None, in this process.
 
     An interrupted check is the last. ``judged`` is applied to every result. ``useless`` is the set
@@ -309,8 +309,8 @@ def perform_all(
         ended(result)
         every.append(result)
         if isinstance(result, CheckResult) and result.outcome.interrupted:
-            return Performed(tuple(every), spec.jobs[number:])
-    return Performed(tuple(every), ())
+            return SpecResults(tuple(every), spec.jobs[number:])
+    return SpecResults(tuple(every), ())
 
 
 def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | Refusal:

@@ -18,7 +18,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner, Successor
 
 
-class Seen(Protocol):
+class VisitedStates(Protocol):
     """The visited states, inside and outside the constraints. It is queried for each state, and
     receives each new one with its predecessor at once.
     """
@@ -39,7 +39,7 @@ class Visitor:
         self,
         runner: Runner,
         account: Account,
-        seen: Seen,
+        seen: VisitedStates,
         most: int | None = None,
         depth: int = 0,
         orbits: Orbits | None = None,

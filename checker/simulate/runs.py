@@ -32,7 +32,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRun:
     """The extent of judging properties of behaviours: the ``states`` of the first ``runs``."""
 
     runs: int
@@ -40,7 +40,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationResult:
     """The result of random runs.
 
     In the outcome's statistics, ``distinct`` is an estimate and ``generated`` counts examined
@@ -56,4 +56,4 @@ class Simulated:
     left: int = 0
     walked: int = 0
     run: int | None = None
-    judged: Judged | None = None
+    judged: JudgedRun | None = None

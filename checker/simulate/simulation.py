@@ -20,9 +20,9 @@ from fencepost.checker.native.explorer import least
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
-from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Packed, Sizes, SlotReport
 from fencepost.checker.native.states import PackedStates
-from fencepost.checker.native.walker import SKETCH_BYTES, Walked, Walker, translated
+from fencepost.checker.native.walker import SKETCH_BYTES, Walker, WalkResult, translated
 from fencepost.checker.outcome import (
     INTERRUPTED,
     Coverage,
@@ -46,7 +46,7 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.runs import MAX_WEIGHT, Judged, Plan, Simulated
+from fencepost.checker.simulate.runs import MAX_WEIGHT, JudgedRun, Plan, SimulationResult
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
@@ -81,7 +81,7 @@ class _Sums:
     tally: bytes = b""
     sketch: bytes = bytes(SKETCH_BYTES)
 
-    def add(self, sizes: Sizes, walked: Walked) -> None:
+    def add(self, sizes: Sizes, walked: WalkResult) -> None:
         self.runs += walked.runs
         self.steps += walked.steps
         self.left += walked.left
@@ -92,7 +92,7 @@ class _Sums:
         self.sketch = merge_sketches(self.sketch, walked.sketch)
 
 
-def simulate(request: Request, plan: Plan) -> Simulated:
+def simulate(request: Request, plan: Plan) -> SimulationResult:
     """Simulates a model without symbolic constants; the request's limits on time and workers apply.
 
     A keyboard interrupt ends the runs like a limit. Raises `Unsupported`.
@@ -105,7 +105,7 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     account = Account(request)
     early = before_search(account)
     if early is not None:
-        return Simulated(early, plan)
+        return SimulationResult(early, plan)
     interrupts = Interrupts()
     memory = Memory(left=memory_bytes)
     with interrupts.heard():
@@ -122,7 +122,7 @@ def simulate(request: Request, plan: Plan) -> Simulated:
             limit = out_of_memory(request.limits)
         finally:
             memory.close()
-    return Simulated(account.outcome(limit, lambda: Runner(model), lambda _: []), plan)
+    return SimulationResult(account.outcome(limit, lambda: Runner(model), lambda _: []), plan)
 
 
 def _heed(interrupts: Interrupts, account: Account) -> None:
@@ -178,11 +178,11 @@ class Simulation:
             walker.look_for(request.deadlock, request.properties)
             self.idle.put(walker)
 
-    def run(self) -> Simulated:
+    def run(self) -> SimulationResult:
         problems, kept = self._initial()
         if problems:
             return self._with_problem(self._least(problems, 0), (), None)
-        failing: tuple[int, Walked] | None = None
+        failing: tuple[int, WalkResult] | None = None
         if self.limit is None and kept:
             failing = self._rounds()
         if failing is not None:
@@ -203,10 +203,10 @@ class Simulation:
 
     # ------------------------------------------------------------ runs
 
-    def _initial(self) -> tuple[list[Reported], bytes]:
+    def _initial(self) -> tuple[list[SlotReport], bytes]:
         """The problems of the initial states, and the initial states of runs."""
         first = self.walkers[0]
-        results: list[tuple[list[Reported], bytes]] = []
+        results: list[tuple[list[SlotReport], bytes]] = []
         thread = threading.Thread(target=lambda: results.append(first.initial(self.code.now())))
         thread.start()
         while thread.is_alive():
@@ -222,7 +222,7 @@ class Simulation:
             walker.start_from(*self.initial)
         return problems, kept
 
-    def _rounds(self) -> tuple[int, Walked] | None:
+    def _rounds(self) -> tuple[int, WalkResult] | None:
         """Performs runs until the end. Returns the first failing run with the number of the first
         run of its portion, or None.
         """
@@ -249,14 +249,14 @@ class Simulation:
         for walker in self.walkers:
             walker.weigh(weights, self.plan.choosing != "steps")
 
-    def _round(self, pool: ThreadPoolExecutor) -> tuple[int, Walked] | None:
+    def _round(self, pool: ThreadPoolExecutor) -> tuple[int, WalkResult] | None:
         """Performs a round: all runs, or a number of runs with fixed weights."""
         end = self.plan.runs
         if self.plan.choosing == "rare":
             end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
-        under_way: dict[Future[tuple[Walked, float]], tuple[int, int]] = {}
-        best: tuple[int, Walked] | None = None
-        ended: dict[int, Walked] = {}
+        under_way: dict[Future[tuple[WalkResult, float]], tuple[int, int]] = {}
+        best: tuple[int, WalkResult] | None = None
+        ended: dict[int, WalkResult] = {}
         while True:
             while best is None and self.limit is None and len(under_way) < 2 * self.workers:
                 count = self.portion if end is None else min(self.portion, end - self.next_run)
@@ -286,7 +286,7 @@ class Simulation:
                     self.sums.add(self.sizes, ended.pop(first))
             self._must_end()
 
-    def walk(self, first: int, count: int) -> tuple[Walked, float]:
+    def walk(self, first: int, count: int) -> tuple[WalkResult, float]:
         """Performs runs on an idle walker; returns the result and the seconds taken."""
         walker = self.idle.get()
         try:
@@ -364,14 +364,14 @@ class Simulation:
 
     # ------------------------------------------------------------ what was found
 
-    def _least(self, problems: Sequence[Reported], depth: int) -> Candidate:
+    def _least(self, problems: Sequence[SlotReport], depth: int) -> Candidate:
         """The problem to report, among those of one state."""
         self.states.offer(least(problems, self.layout.decode), depth)
         return min(self.account.candidates.values(), key=lambda candidate: candidate.order)
 
     def _with_problem(
         self, problem: Candidate, path: Sequence[Packed], run: int | None
-    ) -> Simulated:
+    ) -> SimulationResult:
         runner = Runner(self.model)
         way = [self.layout.decode(state) for state in path]
         walked = 0
@@ -406,12 +406,16 @@ class Simulation:
             verdict, (), statistics, coverage, limit, interrupted, exact=False, notes=notes
         )
 
-    def _simulated(self, outcome: Outcome, walked: int = 0, run: int | None = None) -> Simulated:
+    def _simulated(
+        self, outcome: Outcome, walked: int = 0, run: int | None = None
+    ) -> SimulationResult:
         sums = self.sums
         # The failing run was not completed.
         runs = sums.runs + (run is not None)
-        judged = Judged(self.part.runs, self.part.states) if self.part.runs else None
-        return Simulated(outcome, self.plan, runs, sums.steps, sums.left, walked, run, judged)
+        judged = JudgedRun(self.part.runs, self.part.states) if self.part.runs else None
+        return SimulationResult(
+            outcome, self.plan, runs, sums.steps, sums.left, walked, run, judged
+        )
 
 
 def _rarer(weight: int, count: int, most: int) -> int:

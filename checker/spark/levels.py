@@ -30,9 +30,9 @@ from fencepost.checker.resources import Exhausted
 from fencepost.checker.spark import blocks, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up
-from fencepost.checker.spark.outbox import Called, no_successors
+from fencepost.checker.spark.outbox import Callback, no_successors
 from fencepost.checker.spark.program import Program, set_code
-from fencepost.checker.spark.records import Kind, Merged, Order
+from fencepost.checker.spark.records import Kind, MergeResult, Order
 from fencepost.checker.spark.tasks import Account, SideBySide
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
@@ -56,7 +56,7 @@ States: TypeAlias = tuple[Kind, int, bytes]
 
 LOOK_SECONDS = 0.1
 MIN_PATIENCE_SECONDS = 3.0
-PATIENCE = 2.0
+PATIENCE_SECONDS = 2.0
 """A task waits for its executor for this multiple of the last level's duration."""
 ATTEMPTS = 4
 """Maximum number of failures of a level."""
@@ -142,11 +142,11 @@ class Levels:
         """The last level."""
         return self._levels[-1]
 
-    def advance(self, deadlock: bool, properties: frozenset[int]) -> list[Merged]:
+    def advance(self, deadlock: bool, properties: frozenset[int]) -> list[MergeResult]:
         """Computes the next level; returns the results of the partitions."""
         number = self._number + 1
 
-        def work() -> tuple[Order, Level, list[Merged]]:
+        def work() -> tuple[Order, Level, list[MergeResult]]:
             last = self.last
             order = Order(
                 number, deadlock, properties, last.frontier, last.seen, False, 0, self._observer
@@ -160,7 +160,7 @@ class Levels:
         self._number = number
         return results
 
-    def left(self) -> list[Merged]:
+    def left(self) -> list[MergeResult]:
         """The results of finished tasks for the next level, after it was cancelled."""
         if self._made != self._number + 1:
             return []  # A recomputed earlier level; its results were already reported.
@@ -279,7 +279,7 @@ class Levels:
                     f"{wanted.get(level, 0)}"
                 )
 
-    def _next(self, order: Order) -> tuple[Level, list[Merged]]:
+    def _next(self, order: Order) -> tuple[Level, list[MergeResult]]:
         """Computes a level from the last one."""
         if not self._planned and wants_plan(self._program, sum(self.last.seen)):
             self._choose()
@@ -297,7 +297,7 @@ class Levels:
         together = self._spark.union([*before, successors])
         merge = partial(tasks.merge, self._shipped, order, self._accounts)
         kept_blocks = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
-        blocks.be_patient(self._spark, max(MIN_PATIENCE_SECONDS, PATIENCE * self._seconds))
+        blocks.be_patient(self._spark, max(MIN_PATIENCE_SECONDS, PATIENCE_SECONDS * self._seconds))
         began = time.monotonic()
         try:
             self._job(lambda: blocks.count(kept_blocks))
@@ -415,7 +415,7 @@ def choose_plan(program: Program, states: bytes, look: Callable[[], None]) -> Pl
     """
     memory = Memory()
     try:
-        context = Context(memory, program.sizes, program.partitions, Called(no_successors))
+        context = Context(memory, program.sizes, program.partitions, Callback(no_successors))
         address = ctypes.cast(ctypes.c_char_p(states), ctypes.c_void_p).value
         assert address is not None
         regions = [(address, len(states) // (8 * program.words))]

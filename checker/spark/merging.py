@@ -11,9 +11,9 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.spark import program, records
-from fencepost.checker.spark.parcels import Parceled
+from fencepost.checker.spark.parcels import ParcelReader
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expanded, Incomplete, Kind, Merged, Order
+from fencepost.checker.spark.records import HEAD, Expansion, Incomplete, Kind, MergeResult, Order
 from fencepost.checker.spark.table import Seen
 from fencepost.checker.spark.watching import Watch
 
@@ -114,12 +114,12 @@ class Merger:
             inside = ctypes.string_at(start, kept * self._state_bytes)
             yield records.record(Kind.FRONTIER, level, self._owner, inside)
 
-    def account(self, expanded: Expanded | None) -> Merged:
+    def account(self, expanded: Expansion | None) -> MergeResult:
         """The result for the owner. Raises `Incomplete` if states are missing."""
         context, expected = self._context, self._order.seen[self._owner] + self._seen
         if self._visited.states != expected:
             raise Incomplete(f"partition {self._owner} has not seen {expected} states")
-        return Merged(
+        return MergeResult(
             self._seen,
             self._kept,
             context.counts(),
@@ -145,7 +145,7 @@ class Delivery:
         order: Order,
         task: int,
         mergers: Mapping[int, Merger],
-        parcels: Parceled,
+        parcels: ParcelReader,
     ) -> None:
         self._made = made
         self._order = order
@@ -154,7 +154,7 @@ class Delivery:
         self._parcels = parcels
         self._loading = True
         self._received = self._announced = self._ends = 0
-        self._expanded: Expanded | None = None
+        self._expanded: Expansion | None = None
 
     def run(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """Processes records, and yields those of the new level."""
@@ -185,7 +185,7 @@ class Delivery:
                 f"task {self._task} got {self._received} successors from {self._ends} tasks"
             )
 
-    def accounts(self) -> dict[int, Merged]:
+    def accounts(self) -> dict[int, MergeResult]:
         """The results of the owners. Raises `Incomplete` if the account of an expansion is
         missing.
         """

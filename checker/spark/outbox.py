@@ -16,7 +16,7 @@ BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
 """The capacity for successors of one owner, and of all owners together."""
 
 
-class Called:
+class Callback:
     """A callback from machine code with the number of an owner.
 
     Machine code cannot propagate exceptions: it drops the state and continues. So the exception is
@@ -72,7 +72,7 @@ class Outbox:
         step = HEAD.size + self._room
         region = memory.take(step * shipped.partitions)
         self._starts = [region.address + step * n for n in range(shipped.partitions)]
-        self._full = Called(self._deliver)
+        self._full = Callback(self._deliver)
         self.context = Context(memory, shipped.sizes, shipped.partitions, self._full)
         for owner in range(len(self._starts)):
             self._open(owner)

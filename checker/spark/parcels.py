@@ -62,7 +62,7 @@ class Parcels:
             self._path.unlink(missing_ok=True)
 
 
-class Parceled:
+class ParcelReader:
     """Reads the output of other tasks into ``memory``, for a merging task."""
 
     def __init__(self, shipped: Program, memory: Memory) -> None:

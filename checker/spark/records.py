@@ -12,7 +12,7 @@ import struct
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from fencepost.checker.native.machine.worker_context import Packed, Reported
+from fencepost.checker.native.machine.worker_context import Packed, SlotReport
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec.records import dataclass
@@ -61,7 +61,7 @@ class Head(NamedTuple):
     number: int
 
 
-class Expanded(NamedTuple):
+class Expansion(NamedTuple):
     """The result of an expanding task; ``sent`` counts states sent to owners.
 
     ``seconds`` is processor time, ``native`` the part spent in machine code. ``process`` is the
@@ -72,7 +72,7 @@ class Expanded(NamedTuple):
     transitions: int
     stuck: int
     tally: bytes
-    reports: list[Reported]
+    reports: list[SlotReport]
     sent: int
     seconds: float
     native: float
@@ -80,20 +80,20 @@ class Expanded(NamedTuple):
     sight: Sight = Sight()
 
 
-class Merged(NamedTuple):
+class MergeResult(NamedTuple):
     """The result of a merging task for an owner: the number of new states, and of those within the
     constraints.
 
     ``expanded`` is the account of an expanding task, reported with the first owner of a merging
-    task. ``native`` and the following fields are as in `Expanded`; ``table_bytes`` is the size of
+    task. ``native`` and the following fields are as in `Expansion`; ``table_bytes`` is the size of
     the table.
     """
 
     seen: int
     kept: int
     tally: bytes
-    reports: list[Reported]
-    expanded: Expanded | None
+    reports: list[SlotReport]
+    expanded: Expansion | None
     native: float
     process: tuple[int, int]
     sight: Sight = Sight()
@@ -135,13 +135,13 @@ class Broken(Exception):
 # ---------------------------------------------------------------- the account of a task
 
 
-def written(account: Expanded) -> bytes:
+def written(account: Expansion) -> bytes:
     """Serializes an account as JSON, so that reading it only creates numbers and strings."""
     parts = account._replace(tally=b"", sight=Sight())
     return json.dumps([*parts[:3], account.tally.hex(), *parts[4:9], account.sight]).encode()
 
 
-def read(data: bytes) -> Expanded:
+def read(data: bytes) -> Expansion:
     """Reads an account from a record. Raises `Broken`."""
     try:
         states, transitions, stuck, tally, reports, sent, seconds, native, process, sight = (
@@ -149,13 +149,13 @@ def read(data: bytes) -> Expanded:
         )
         sights, enough = sight
         process_number, compiled = process
-        return Expanded(
+        return Expansion(
             _number(states),
             _number(transitions),
             _number(stuck),
             bytes.fromhex(tally),
             [
-                Reported(_number(slot), _number(site), _packed(state), _packed(before))
+                SlotReport(_number(slot), _number(site), _packed(state), _packed(before))
                 for slot, site, state, before in reports
             ],
             _number(sent),

@@ -37,7 +37,7 @@ from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import FORMAT, UNSIGNED_FORMAT, Checkpoints, Saved, unusable
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import Merged
+from fencepost.checker.spark.records import MergeResult
 from fencepost.checker.spark.states import HandOver, SparkStates
 from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.core.ir import Model
@@ -60,7 +60,7 @@ class Spark:
         self,
         cluster: Cluster | None = None,
         large: Callable[[Explorer], bool] | None = None,
-        watch: Callable[[Sequence[Merged]], None] = lambda _: None,
+        watch: Callable[[Sequence[MergeResult]], None] = lambda _: None,
     ) -> None:
         self._cluster = cluster or Cluster()
         self._large = large

@@ -14,7 +14,7 @@ from fencepost.checker.native.explorer import Explorer, least
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
-from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Packed, Sizes, SlotReport
 from fencepost.checker.native.saving.notes import Counted
 from fencepost.checker.native.states import LocalStates, PackedStates
 from fencepost.checker.printing import units
@@ -24,7 +24,7 @@ from fencepost.checker.search.states import Counts, Extent, NoPredecessor
 from fencepost.checker.spark import levels
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import Kind, Merged
+from fencepost.checker.spark.records import Kind, MergeResult
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -47,7 +47,7 @@ class HandOver:
     spark: SparkContext
     program: Program
     large: Callable[[Explorer], bool]
-    told: Callable[[Sequence[Merged]], None]
+    told: Callable[[Sequence[MergeResult]], None]
     observer: Observer | None = None
 
 
@@ -285,9 +285,9 @@ class ClusterStates(PackedStates):
             least_predecessors.append(min(candidates, key=self.layout.decode))
         return least_predecessors
 
-    def _offer(self, results: Sequence[Merged]) -> None:
+    def _offer(self, results: Sequence[MergeResult]) -> None:
         """Offers the findings of the tasks that expanded the last level to the account."""
-        reports: list[Reported] = []
+        reports: list[SlotReport] = []
         for result in results:
             reports += result.reports
             if result.expanded is not None:
@@ -303,7 +303,7 @@ class ClusterStates(PackedStates):
             observer(number, values)
         assert not any(sight.enough for sight in sights), "a task has seen more than its driver"
 
-    def _describe(self, results: Sequence[Merged]) -> str:
+    def _describe(self, results: Sequence[MergeResult]) -> str:
         """The distribution of the last level over the cluster."""
         sizes = [result.kept for result in results]
         mean = sum(sizes) / len(sizes)

@@ -25,7 +25,7 @@ from fencepost.checker.native.machine.memory import PAGE, Region
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited import compressed
 from fencepost.checker.native.visited.plan import Plan
-from fencepost.checker.native.visited.tables import FULLEST, Tables
+from fencepost.checker.native.visited.tables import MAX_LOAD, Tables
 from fencepost.checker.resources import Exhausted
 from fencepost.checker.spark import program
 from fencepost.checker.spark.program import Program
@@ -79,7 +79,7 @@ class Whole(Tables):
                 region, capacity = parts[number + 1], self.capacity(number)
             else:
                 # Different sizes, so that the tables do not all grow at the same time.
-                room = max(expected / TABLES / FULLEST * 1.05, PAGE // 8 // size, 16)
+                room = max(expected / TABLES / MAX_LOAD * 1.05, PAGE // 8 // size, 16)
                 capacity = int(room * GROWTH ** (number / TABLES))
                 region = files.take(8 * size * capacity)
             self.place(number, region.address, capacity)

@@ -18,10 +18,10 @@ from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context, Packed
 from fencepost.checker.spark import parcels, program, records
 from fencepost.checker.spark.merging import Delivery, Merger
-from fencepost.checker.spark.outbox import Called, Outbox, no_successors
-from fencepost.checker.spark.parcels import Parceled, Parcels
+from fencepost.checker.spark.outbox import Callback, Outbox, no_successors
+from fencepost.checker.spark.parcels import ParcelReader, Parcels
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expanded, Incomplete, Kind, Merged, Order
+from fencepost.checker.spark.records import HEAD, Expansion, Incomplete, Kind, MergeResult, Order
 from fencepost.checker.spark.table import Shelf, Table
 from fencepost.checker.spark.watching import Watch
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Shipped: TypeAlias = Broadcast[Program]
     Accounts: TypeAlias = Accumulator["Account"]
 
-Account: TypeAlias = dict[tuple[int, int], Merged]
+Account: TypeAlias = dict[tuple[int, int], MergeResult]
 """The results of merging tasks, by attempt and owner."""
 
 SLICE = 4096
@@ -106,7 +106,7 @@ def _expanded(
         account = b""
         if other == task:
             account = records.written(
-                Expanded(
+                Expansion(
                     states,
                     context.transitions,
                     context.stuck,
@@ -195,12 +195,12 @@ def merge(
     """The states of a level that belong to a task's owners, from the successors sent to them."""
     shipped_program = shipped.value
     memory = Memory()
-    called = Called(no_successors)
+    called = Callback(no_successors)
     owners = shipped_program.owners(task)
     shelves = {owner: Shelf(shipped_program, owner, order.plan) for owner in owners}
     tables = dict[int, Table]()
     mergers = dict[int, Merger]()
-    parceled = Parceled(shipped_program, memory)
+    parceled = ParcelReader(shipped_program, memory)
     try:
         for owner, shelf in shelves.items():
             context = Context(memory, shipped_program.sizes, shipped_program.partitions, called)
@@ -239,7 +239,7 @@ def search_back(
     """
     shipped_program = shipped.value
     memory = Memory()
-    called = Called(no_successors)
+    called = Callback(no_successors)
     context = Context(memory, shipped_program.sizes, shipped_program.partitions, called)
     examined = 0
     size = shipped_program.words

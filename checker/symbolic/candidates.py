@@ -42,7 +42,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 T = TypeVar("T")
 
-MOST = 3_000
+MAX_CANDIDATES = 3_000
 """Maximum number of candidates."""
 MAX_NUMBERS = 6
 """Maximum number of constants per type to compare with."""
@@ -90,7 +90,7 @@ def candidates(model: Model) -> tuple[LemmaGuess, ...]:
     guesses_found: list[LemmaGuess] = []
     guesses = chain(_exclusions(scalars, slot), _guesses(scalars, numbers))
     for text, condition, key in guesses:
-        if len(guesses_found) == MOST:
+        if len(guesses_found) == MAX_CANDIDATES:
             break
         if key is not None:
             every = ir.Universe(Set(key))

@@ -20,8 +20,8 @@ from fencepost.checker.temporal.normal import (
     TRUE,
     All,
     Forms,
+    InfinitelyOften,
     Literal,
-    Often,
     TooLarge,
     Until,
     Work,
@@ -139,17 +139,18 @@ def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
 
 
 def _is_often(forms: Forms, form: int) -> bool:
-    """Whether a form is `Often` or its dual."""
-    return isinstance(forms.node(form), Often)
+    """Whether a form is `InfinitelyOften` or its dual."""
+    return isinstance(forms.node(form), InfinitelyOften)
 
 
 def _is_condition(forms: Forms, form: int) -> bool:
-    """Whether a form is expressible as `Acceptance`: a disjunction of at most one `Often` and at
-    most one dual, both of conditions on one state. Several `Often` have been joined before.
+    """Whether a form is expressible as `Acceptance`: a disjunction of at most one `InfinitelyOften`
+    and at most one dual, both of conditions on one state. Several `InfinitelyOften` have been
+    joined before.
     """
     options = forms.disjuncts(form)
     return (
-        all(isinstance(node := forms.node(option), Often) and forms.is_state(node.body)
+        all(isinstance(node := forms.node(option), InfinitelyOften) and forms.is_state(node.body)
             for option in options)
         and sum(option & 1 for option in options) < 2
     )  # fmt: skip
@@ -159,7 +160,7 @@ def _acceptance(forms: Forms, form: int) -> Acceptance:
     stays = meets = FALSE
     for option in forms.disjuncts(form):
         node = forms.node(option)
-        assert isinstance(node, Often)
+        assert isinstance(node, InfinitelyOften)
         if option & 1:
             stays = node.body ^ 1
         else:
@@ -222,10 +223,10 @@ class _Tableau:
                 after = self._bit(self.rest, form) | self._bit(self.put_off, form)
                 later = [way | after for way in self.ways(left)]
                 return self._minimal([*self.ways(right), *later])
-            case Often(body) if form & 1:
+            case InfinitelyOften(body) if form & 1:
                 after = self._bit(self.rest, form) | self._bit(self.put_off, form)
                 return self._minimal([*self.ways(forms.release(FALSE, body ^ 1)), after])
-            case Often(body):
+            case InfinitelyOften(body):
                 after = self._bit(self.rest, form)
                 return [way | after for way in self.ways(forms.until(TRUE, body))]
 

@@ -1,12 +1,12 @@
 """Hash-consed formulas in negation normal form, simplified while they are built.
 
 A form is a number. Equal forms have equal numbers, and the negation of form ``n`` is ``n ^ 1``, so
-a part that occurs several times is stored once in both polarities. Only `All`, `Until` and `Often`
-are stored; disjunction, `release` and `settled` are their duals.
+a part that occurs several times is stored once in both polarities. Only `All`, `Until` and
+`InfinitelyOften` are stored; disjunction, `release` and `settled` are their duals.
 
 A *tail* is a form whose truth is the same at every position of a behaviour: ``always eventually p``
-(`Often`), ``eventually always p`` (its dual), and what is made of these by connectives. A tail
-inside a temporal operator is moved out of it (Shannon expansion), so operands contain none.
+(`InfinitelyOften`), ``eventually always p`` (its dual), and what is made of these by connectives. A
+tail inside a temporal operator is moved out of it (Shannon expansion), so operands contain none.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
-class Often:
+class InfinitelyOften:
     """``body`` holds infinitely often."""
 
     body: int
 
 
-Node: TypeAlias = Literal | All | Until | Often
+Node: TypeAlias = Literal | All | Until | InfinitelyOften
 
 
 class Forms:
@@ -105,7 +105,7 @@ class Forms:
         return tuple(part ^ 1 for part in self.conjuncts(form ^ 1))
 
     def tails(self, form: int) -> frozenset[int]:
-        """The forms `Often` and their negations in a form."""
+        """The forms `InfinitelyOften` and their negations in a form."""
         inner = self._tails[form >> 1]
         return frozenset(tail ^ 1 for tail in inner) if form & 1 else inner
 
@@ -197,7 +197,7 @@ class Forms:
             if len(left) < len(options):
                 return self.all([*(flat - {part}), self.any(left)])
             node = self.node(part)
-            if isinstance(node, Often) and part & 1 and self.is_state(node.body):
+            if isinstance(node, InfinitelyOften) and part & 1 and self.is_state(node.body):
                 settled.append(part)
             kept.append(part)
         if len(settled) > 1:
@@ -247,7 +247,7 @@ class Forms:
         if self.is_tail(body):
             return body
         if self.is_state(body):
-            return self._entered(Often(body))
+            return self._entered(InfinitelyOften(body))
         tail = self._some_tail(body)
         if tail is not None:
             return self._pulled(tail, (body,), lambda parts: self.often(*parts))
@@ -284,7 +284,7 @@ class Forms:
                 options = [self.all([*rest, option]) for option in self.disjuncts(part)]
                 return self.any(map(self.often, options))
             else:
-                return self._entered(Often(body))
+                return self._entered(InfinitelyOften(body))
         return self.all(conjunction)
 
     def _always(self, form: int) -> int | None:
@@ -296,7 +296,7 @@ class Forms:
 
     def _body(self, form: int) -> int:
         node = self.node(form)
-        assert isinstance(node, Often)
+        assert isinstance(node, InfinitelyOften)
         return node.body
 
     # ------------------------------------------------------------ tails
@@ -339,15 +339,18 @@ class Forms:
         match node:
             case All(parts):
                 tails = tails.union(*map(self.tails, parts))
-            case Often():
+            case InfinitelyOften():
                 tails = frozenset([number])
             case _:
                 pass
         parts = node.parts if isinstance(node, All) else ()
         self._nodes.append(node)
         self._tails.append(tails)
-        self._timed.append(isinstance(node, Until | Often) or not all(map(self.is_state, parts)))
+        self._timed.append(
+            isinstance(node, Until | InfinitelyOften) or not all(map(self.is_state, parts))
+        )
         self._constant.append(
-            isinstance(node, Often) or (isinstance(node, All) and all(map(self.is_tail, parts)))
+            isinstance(node, InfinitelyOften)
+            or (isinstance(node, All) and all(map(self.is_tail, parts)))
         )
         return number

@@ -89,7 +89,7 @@ def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed(Generic[U]):
+class Obligations(Generic[U]):
     """The outstanding obligations on a cycle through a fair component: a promise until a node does
     not postpone it; a weak unit until a step counts for it or it is not possible in a state; a
     strong unit that was possible in a state, until a step counts for it; and a condition that a
@@ -115,7 +115,7 @@ class Inside(Protocol[S, U]):
     def possible(self, state: S, /) -> frozenset[U]: ...
     def conditions(self, state: S, /) -> tuple[frozenset[int], frozenset[int]]: ...
     def counts(self, before: tuple[S, int], after: tuple[S, int], /) -> frozenset[U]: ...
-    def nearest(self, start: tuple[S, int], owed: Owed[U], /) -> Sequence[tuple[S, int]]: ...
+    def nearest(self, start: tuple[S, int], owed: Obligations[U], /) -> Sequence[tuple[S, int]]: ...
     def home(self, pair: tuple[S, int], start: tuple[S, int], /) -> Sequence[tuple[S, int]]: ...
 
 
@@ -156,8 +156,8 @@ class Round(Generic[S, U]):
                 states.append(state)
         return states[1:]
 
-    def _owed(self) -> Owed[U]:
-        return Owed(
+    def _owed(self) -> Obligations[U]:
+        return Obligations(
             frozenset(self._promises),
             frozenset(self._weak),
             frozenset(self._strong),
@@ -211,7 +211,7 @@ class Walk:
         edges = self._moves.edges(before)
         return frozenset(unit for edge in edges if edge.to == after for unit in edge.units)
 
-    def _serves(self, pair: Pair, owed: Owed[Unit]) -> bool:
+    def _serves(self, pair: Pair, owed: Obligations[Unit]) -> bool:
         state, node = pair
         return (
             not owed.promises <= self._nodes[node].puts_off
@@ -219,7 +219,7 @@ class Walk:
             or not owed.conditions.isdisjoint(self._states.meets[state])
         )
 
-    def nearest(self, start: Pair, owed: Owed[Unit]) -> list[Pair]:
+    def nearest(self, start: Pair, owed: Obligations[Unit]) -> list[Pair]:
         """The path from ``start`` to what meets an obligation."""
         tree = Tree(self._moves, [start])
         units = owed.weak | owed.strong

@@ -27,11 +27,11 @@ from fencepost.checker.tla.tree import (
     Image,
     Infix,
     Lambda,
-    Listed,
     Name,
     Number,
     Prefix,
     Quantified,
+    SetLiteral,
     Tuple,
 )
 from fencepost.checker.tla.values import literal, universe
@@ -79,7 +79,7 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
             listed = [made(part) for part in parts]
             match kind:
                 case types.Set():
-                    return Listed(tuple(listed))
+                    return SetLiteral(tuple(listed))
                 case types.Bag():
                     return values.bag(listed)
                 case _:
@@ -87,16 +87,16 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
         case ir.Add(kind, collection=collection, element=element):
             match kind:
                 case types.Set():
-                    return Infix("\\cup", made(collection), Listed((made(element),)))
+                    return Infix("\\cup", made(collection), SetLiteral((made(element),)))
                 case types.Bag():
-                    one = call("SetToBag", Listed((made(element),)))
+                    one = call("SetToBag", SetLiteral((made(element),)))
                     return Infix("(+)", made(collection), one)
                 case _:
                     return call("Append", made(collection), made(element))
         case ir.Remove(kind, collection=collection, element=element):
             if isinstance(kind, types.Set):
-                return Infix("\\", made(collection), Listed((made(element),)))
-            one = call("SetToBag", Listed((made(element),)))
+                return Infix("\\", made(collection), SetLiteral((made(element),)))
+            one = call("SetToBag", SetLiteral((made(element),)))
             return Infix("(-)", made(collection), one)
         case ir.InsertAt(sequence=sequence, index=index, element=element):
             if index == _FIRST:
@@ -335,7 +335,7 @@ def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
     if isinstance(expr, ir.Extreme):
         whole = elements(scope, expr.collection)
         least = call("Least", whole, order(scope, expr.type.element, expr.greatest))
-        return equal(whole, Listed(())), least
+        return equal(whole, SetLiteral(())), least
     element = expr.type.element
     if expr.condition is not None and scope.work.fails(expr.condition):
         return _first_found(scope, expr)
@@ -344,7 +344,7 @@ def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
         name = scope.local(expr.slot)
         test = scope.bound(expr.slot, Name(name)).value(expr.condition)
         whole = Filter(name, whole, test)
-    return equal(whole, Listed(())), call("Least", whole, order(scope, element))
+    return equal(whole, SetLiteral(())), call("Least", whole, order(scope, element))
 
 
 def _first_found(scope: Scope, expr: ir.Find) -> tuple[Expr, Expr]:

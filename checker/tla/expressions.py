@@ -208,7 +208,11 @@ def _range_of(expr: ir.Demand) -> types.Number | None:
         case (
             ir.Fits(operand=tested, target=types.Integer()),
             ir.Convert(type=types.Integer() as target, operand=taken),
-        ) if tested == taken and target.low >= -values.MOST and target.high <= values.MOST:
+        ) if (
+            tested == taken
+            and target.low >= -values.MAX_INTEGER
+            and target.high <= values.MAX_INTEGER
+        ):
             return target
         case _:
             return None

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from fencepost.checker.tla.simplify import everything
-from fencepost.checker.tla.tree import Apply, Expr, Written
+from fencepost.checker.tla.tree import Apply, Expr, WrittenUnit
 
 
 @cache
@@ -22,7 +22,7 @@ def _library() -> dict[str, str]:
     }
 
 
-def wanted(bodies: Iterable[Expr]) -> list[Written]:
+def wanted(bodies: Iterable[Expr]) -> list[WrittenUnit]:
     """The definitions that some expressions use, in order."""
     library = _library()
     needed: set[str] = set()
@@ -34,4 +34,4 @@ def wanted(bodies: Iterable[Expr]) -> list[Written]:
         if name in library and name not in needed:
             needed.add(name)
             pending += re.findall(r"\w+(?=\()", library[name])
-    return [Written(text) for name, text in library.items() if name in needed]
+    return [WrittenUnit(text) for name, text in library.items() if name in needed]

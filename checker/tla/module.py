@@ -64,7 +64,7 @@ EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Export:
     """A module and its configuration: the name of both files, and their texts.
 
     ``properties`` are the names of the definitions of properties, by property number (for a
@@ -88,7 +88,7 @@ class Exported:
         return {**texts, f"{self.name}.cfg": self.configuration}
 
 
-def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
+def exported(job: Job, name: str, taken: Names | None = None) -> Export:
     """A check in TLA+; ``taken`` holds names of existing modules. Raises `NotExported` if TLA+
     would give it another meaning.
     """
@@ -98,7 +98,7 @@ def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
         raise NotExported("a model without variables", job.check.span)
     writer = _Writer(job, name, taken or Names(taken={name}))
     module = printed(writer.module())
-    return Exported(
+    return Export(
         name,
         module,
         writer.configuration(),

@@ -32,18 +32,18 @@ from fencepost.checker.tla.tree import (
     Junction,
     Lambda,
     Let,
-    Listed,
     Module,
     Name,
     Number,
     Prefix,
     Prime,
     Quantified,
+    SetLiteral,
     String,
     Tuple,
     Unchanged,
     Unit,
-    Written,
+    WrittenUnit,
 )
 
 WIDTH = 100
@@ -139,7 +139,7 @@ def flat(node: Expr) -> str:
             return f"{_operand(node, record)}.{field}"
         case Tuple(parts):
             return f"<<{', '.join(map(flat, parts))}>>"
-        case Listed(parts):
+        case SetLiteral(parts):
             return f"{{{', '.join(flat(_element(part)) for part in parts)}}}"
         case Filter(name, domain, condition):
             return f"{{{name} \\in {_domain(domain)} : {flat(condition)}}}"
@@ -247,7 +247,7 @@ def lines(node: Expr, room: int) -> list[str]:
             return _enclosed(f"{operator}(", rows_of, ")", step)
         case Tuple(parts):
             return _filled("<<", parts, ">>", room)
-        case Listed(parts):
+        case SetLiteral(parts):
             return _filled("{", [_element(part) for part in parts], "}", room)
         case Unchanged(names):
             return _led("UNCHANGED ", _filled("<<", [Name(n) for n in names], ">>", room - 10))
@@ -491,7 +491,7 @@ def _unit(unit: Unit) -> list[str]:
             ]
             ended = [_ended(row, ",") for row in rows[:-1]]
             return [*head, *(line for row in [*ended, rows[-1]] for line in row)]
-        case Written(text):
+        case WrittenUnit(text):
             return text.splitlines()
         case Definition():
             return definition(unit)

@@ -47,10 +47,10 @@ from fencepost.checker.tla.tree import (
     If,
     Junction,
     Let,
-    Listed,
     Name,
     Prefix,
     Quantified,
+    SetLiteral,
 )
 from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
@@ -58,10 +58,10 @@ from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.records import dataclass
 
-SMALL = 60
+MAX_DUPLICATED = 60
 """The continuation of a branch is duplicated in both arms if that adds at most this many nodes."""
 
-FEW = 4
+MAX_ASSIGNMENTS = 4
 """Branches with at most this many assignments, and nothing else, become conditional values."""
 
 _LOOP, _REST = "Loop", "Rest"
@@ -304,7 +304,7 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
     name = scope.local(slot, wanted)
     inside = elements(scope, domain)
     # TLC rejects a model if it finds that no action has a choice.
-    if inside == Listed(()):
+    if inside == SetLiteral(()):
         return FALSE
     return Quantified("\\E", name, inside, chosen_element(Name(name)))
 
@@ -321,7 +321,7 @@ def assigns_only(statement: object) -> bool:
     )  # fmt: skip
     nodes = list(walk(statement))
     assigned = sum(1 for node in nodes if isinstance(node, ir.Assign))
-    return assigned <= FEW and not any(isinstance(node, deciding) for node in nodes)
+    return assigned <= MAX_ASSIGNMENTS and not any(isinstance(node, deciding) for node in nodes)
 
 
 def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
@@ -414,7 +414,7 @@ def _joined(
     whole = inside(point)
     used = uses(whole, name)
     continuation = Definition(name, tuple(parameters[n] for n in changed), body)
-    if used <= 1 or used * size(body) <= SMALL:
+    if used <= 1 or used * size(body) <= MAX_DUPLICATED:
         return inlined(whole, continuation)
     return defining(continuation, whole)
 

@@ -101,7 +101,7 @@ class Tuple(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Node):
+class SetLiteral(Node):
     """``{parts}``."""
 
     parts: tuple[Expr, ...]
@@ -210,9 +210,9 @@ class Always(Node):
 
 
 Expr: TypeAlias = (
-    Name | Number | String | Apply | Prefix | Infix | Junction | Prime | At | Dot | Tuple | Listed
-    | Filter | Image | Function | Functions | Fields | Except | Quantified | If | Let | Lambda
-    | Unchanged | Always
+    Name | Number | String | Apply | Prefix | Infix | Junction | Prime | At | Dot | Tuple |
+    SetLiteral | Filter | Image | Function | Functions | Fields | Except | Quantified | If | Let |
+    Lambda | Unchanged | Always
 )  # fmt: skip
 
 
@@ -235,7 +235,7 @@ class Assume:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenUnit:
     """Definitions as text, broken into lines."""
 
     text: str
@@ -251,7 +251,7 @@ class Instance:
     comment: str = ""
 
 
-Unit: TypeAlias = Definition | Assume | Instance | Written
+Unit: TypeAlias = Definition | Assume | Instance | WrittenUnit
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,11 @@ from fencepost.checker.tla.tree import (
     Functions,
     Image,
     Infix,
-    Listed,
     Name,
     Number,
     Prefix,
     Quantified,
+    SetLiteral,
     String,
     Tuple,
 )
@@ -44,13 +44,13 @@ from fencepost.spec.core.spelling import Notation, entries
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.source import Span
 
-MOST = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 """The range of TLC's integers, which are Java's ``int``."""
 NARROW = 30
 """Machine integers of at most this many bits wrap in TLA+ as in the language; for wider ones, TLC
 reports an overflow of 32 bits.
 """
-FEW = 4096
+MAX_LISTED = 4096
 """Values are listed explicitly up to this number."""
 
 
@@ -86,7 +86,7 @@ def _notation(names: Names) -> Notation[Expr]:
     def elements(kind: types.Set | types.Seq | types.Bag, items: list[Expr]) -> Expr:
         match kind:
             case types.Set():
-                return Listed(tuple(items))
+                return SetLiteral(tuple(items))
             case types.Seq():
                 return Tuple(tuple(items))
             case types.Bag():
@@ -113,7 +113,7 @@ def _notation(names: Names) -> Notation[Expr]:
 
 def number(value: int) -> Expr:
     """An integer."""
-    if abs(value) > MOST:
+    if abs(value) > MAX_INTEGER:
         raise NotExported(f"the number {value}, since TLC's integers have 32 bits")
     return Number(value)
 
@@ -138,7 +138,7 @@ def bag(elements: Sequence[Expr]) -> Expr:
     """The bag of these elements."""
     if not elements:
         return Name("EmptyBag")
-    return chain("(+)", [call("SetToBag", Listed((element,))) for element in elements])
+    return chain("(+)", [call("SetToBag", SetLiteral((element,))) for element in elements])
 
 
 @cache
@@ -200,22 +200,22 @@ def universe(kind: Type, names: Names) -> Expr:
         case types.Integer():
             return interval(kind.low, kind.high)
         case types.Nominal(members=members):
-            return Listed(tuple(map(String, members)))
+            return SetLiteral(tuple(map(String, members)))
         case types.Record(fields=fields):
             sets = [universe(f.type, names) for f in fields]
             pairs = tuple(zip(record_fields(kind), sets, strict=True))
-            return Fields(":", pairs or (("tag", Listed((String(kind.name),))),))
+            return Fields(":", pairs or (("tag", SetLiteral((String(kind.name),))),))
         case types.Union(variants=variants):
             parts: list[Expr] = []
             for tag, declared in enumerate(variants):
                 inside = [universe(f.type, names) for f in declared.fields]
                 pairs = tuple(zip(variant_fields(kind)[tag], inside, strict=True))
-                parts.append(Fields(":", (("tag", Listed((String(declared.name),))), *pairs)))
+                parts.append(Fields(":", (("tag", SetLiteral((String(declared.name),))), *pairs)))
             return chain("\\cup", parts)
         case types.Option(element):
             name = names.fresh("content")
             some = Image(Tuple((Name(name),)), name, universe(element, names))
-            return Infix("\\cup", Listed((NOTHING,)), some)
+            return Infix("\\cup", SetLiteral((NOTHING,)), some)
         case types.Set(element, most):
             subsets = Prefix("SUBSET", universe(element, names))
             if most is None:
@@ -242,11 +242,11 @@ def interval(low: int, high: int) -> Expr:
 
 def in_range(value: Expr, low: int, high: int) -> Expr:
     """Whether an integer is in a range. A bound outside the integers of TLC is omitted."""
-    if low < -MOST and high > MOST:
+    if low < -MAX_INTEGER and high > MAX_INTEGER:
         return among(value, Name("Int"))
-    if low < -MOST:
+    if low < -MAX_INTEGER:
         return Infix("<=", value, number(high))
-    if high > MOST:
+    if high > MAX_INTEGER:
         return Infix(">=", value, number(low))
     return among(value, interval(low, high))
 

@@ -12,7 +12,7 @@ from fencepost import __version__
 from fencepost.checker.outcome import Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.interactive_walk import Option, Sought, Walk
+from fencepost.checker.tools.interactive_walk import GoalSearch, Option, Walk
 from fencepost.checker.tools.property_values import sentences
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.document import TraceDocument
@@ -27,7 +27,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
-MOST = 200_000
+MAX_STATES = 200_000
 """The default maximum number of states for `Exploration.goto`."""
 NO_VALUE = "it has no value here"
 
@@ -37,7 +37,7 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedCondition:
     """An expression with what is needed to evaluate it; ``known`` caches its values."""
 
     text: str
@@ -70,7 +70,7 @@ class Exploration:
         check: Check | None,
         constants: Mapping[str, str],
         model: Model,
-        most: int = MOST,
+        most: int = MAX_STATES,
     ) -> None:
         self.program = program
         self.check = check
@@ -78,7 +78,7 @@ class Exploration:
         self.model = model
         self.most = most
         self.walk = Walk(model)
-        self.watched: list[Watched] = []
+        self.watched: list[WatchedCondition] = []
         self.options: list[Option] = []
         self._stopped = False
         self._given = False
@@ -125,7 +125,7 @@ class Exploration:
         if not self.walk.path:
             self._begin()
 
-    def goto(self, text: str) -> Sought:
+    def goto(self, text: str) -> GoalSearch:
         """Goes to a nearest state that satisfies a condition, if there is one.
 
         Raises `Rejected` if the condition is invalid, or undefined in some state, and `Stopped`.
@@ -156,7 +156,7 @@ class Exploration:
 
         return holds
 
-    def sought(self, result: Sought) -> str:
+    def sought(self, result: GoalSearch) -> str:
         """The result of a search in words."""
         states = plural(result.seen, "state")
         if result.steps is None:
@@ -168,10 +168,10 @@ class Exploration:
 
     # ------------------------------------------------------------ asking
 
-    def expression(self, text: str) -> Watched:
+    def expression(self, text: str) -> WatchedCondition:
         """An expression of any type. Raises `Rejected`."""
         model = self._asked(text, of_any_type=True)
-        return Watched(text, Runner(model), model.properties[-1].body)
+        return WatchedCondition(text, Runner(model), model.properties[-1].body)
 
     def watch(self, text: str) -> None:
         """Watches an expression, unless it is watched already. Raises `Rejected`."""
@@ -245,7 +245,7 @@ class Exploration:
             check=self.check.name if self.check is not None else "",
         )
 
-    def values(self, watched: Watched) -> Sequence[str | None]:
+    def values(self, watched: WatchedCondition) -> Sequence[str | None]:
         """The values of an expression along the path; None where undefined."""
         return [
             None if step.state is None else watched.value(step.state) for step in self.walk.path

@@ -28,7 +28,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class GoalSearch:
     """The result of a search: the steps to a nearest matching state, or None, among ``seen``
     states. ``cut``: the limit was reached.
     """
@@ -171,7 +171,7 @@ class Walk:
         """Whether a state satisfies the constraints, so that a search would expand it."""
         return not judge(self.runner, None, state).outside
 
-    def seek(self, wanted: Callable[[State], bool], most: int) -> Sought:
+    def seek(self, wanted: Callable[[State], bool], most: int) -> GoalSearch:
         """Finds a nearest state that satisfies ``wanted``, among at most ``most`` states.
 
         Before the first step, the distance is that from any initial state. Exceptions from
@@ -185,7 +185,7 @@ class Walk:
         level: list[State] = list(parents)
         for state in level:
             if wanted(state):
-                return Sought(self._way(parents, state), len(parents), False)
+                return GoalSearch(self._way(parents, state), len(parents), False)
         while level:
             fresh: list[State] = []
             for state in level:
@@ -195,13 +195,13 @@ class Walk:
                     if after in parents:
                         continue
                     if len(parents) >= most:
-                        return Sought(None, len(parents), True)
+                        return GoalSearch(None, len(parents), True)
                     parents[after] = state
                     if wanted(after):
-                        return Sought(self._way(parents, after), len(parents), False)
+                        return GoalSearch(self._way(parents, after), len(parents), False)
                     fresh.append(after)
             level = fresh
-        return Sought(None, len(parents), False)
+        return GoalSearch(None, len(parents), False)
 
     def _way(self, parents: dict[State, State | None], state: State) -> tuple[Step, ...]:
         states: list[State] = []

@@ -18,14 +18,14 @@ from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import expected, found
 from fencepost.checker.tools.likeness import alike_but_for
 from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared
-from fencepost.checker.tools.woven import Woven
+from fencepost.checker.tools.woven import WovenProgram
 from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
-PATIENCE = 10.0
+PATIENCE_SECONDS = 10.0
 """Default time limit of a check of a mutant in seconds, multiplied by one plus the seconds that the
 check takes on the original.
 """
@@ -89,7 +89,7 @@ class Campaign:
     baseline: tuple[CheckResult, ...]
     mutants: tuple[Mutant, ...]
     total: int
-    woven: Woven
+    woven: WovenProgram
     compared: int = COMPARED
     likened: int = COMPARED
 
@@ -142,7 +142,7 @@ def campaign(
     program = baseline[0].job.program
     order = sorted(baseline, key=_cost)
     chosen = sampled(every, sample)
-    return Campaign(program, tuple(order), chosen, len(every), Woven(program, chosen))
+    return Campaign(program, tuple(order), chosen, len(every), WovenProgram(program, chosen))
 
 
 def _cost(result: CheckResult) -> tuple[bool, int, float]:
@@ -270,7 +270,7 @@ def _limits(before: CheckResult) -> Limits:
     limits = before.job.limits
     if limits.timeout is not None:
         return limits
-    return replace(limits, timeout=PATIENCE * (1 + before.outcome.statistics.seconds))
+    return replace(limits, timeout=PATIENCE_SECONDS * (1 + before.outcome.statistics.seconds))
 
 
 def _counts(result: CheckResult) -> tuple[object, ...]:

@@ -40,7 +40,7 @@ class Misfit:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """The result of a replay; ``steps`` of the trace fit.
 
     ``unknown`` names variables that only the file has, ``missing`` those that only the spec has.
@@ -61,7 +61,7 @@ class Replayed:
 
 def replay(
     model: Model, steps: Sequence[ShownStep], prop: str = "", loop: int | None = None
-) -> Replayed:
+) -> ReplayResult:
     """Replays ``steps``; ``prop`` is the property that the trace violates, and ``loop`` the
     position of the first step of its cycle, if it has one.
     """
@@ -106,17 +106,17 @@ class _Replay:
         self.unknown = tuple(sorted(recorded - set(names)))
         self.missing = tuple(name for name in names if name not in recorded)
 
-    def run(self, prop: str, loop: int | None) -> Replayed:
+    def run(self, prop: str, loop: int | None) -> ReplayResult:
         levels: list[list[State]] = []
         for position, step in enumerate(self.steps):
             result = self.next(position, step, levels[-1] if levels else [])
             if isinstance(result, Misfit):
-                return Replayed(position, result, self.unknown, self.missing)
+                return ReplayResult(position, result, self.unknown, self.missing)
             levels.append(result)
         violated = self.violated(prop, levels, loop) if prop else None
         owed = self.owed(levels, loop) if violated is False and loop is not None else ()
         last = tuple(levels[-1]) if levels else ()
-        return Replayed(len(self.steps), None, self.unknown, self.missing, violated, owed, last)
+        return ReplayResult(len(self.steps), None, self.unknown, self.missing, violated, owed, last)
 
     def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
         """The states that a step can lead to."""

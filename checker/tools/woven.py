@@ -38,7 +38,7 @@ class _Check:
     spoken: frozenset[int]
 
 
-class Woven:
+class WovenProgram:
     """All changes ``every`` of a program; see `schemata`."""
 
     def __init__(self, program: Program, every: Sequence[Mutant]) -> None:

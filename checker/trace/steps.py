@@ -189,13 +189,13 @@ def without_received(change: Change, title: str) -> Change | None:
     return replace(change, removed=left)
 
 
-SHORT = 24
+SHORT_TEXT = 24
 """In compact output, longer records are shown by name only."""
 
 
 def _short(value: ValueTree) -> str:
     whole = text(value)
-    if isinstance(value, Group) and value.head and cells(whole) > SHORT:
+    if isinstance(value, Group) and value.head and cells(whole) > SHORT_TEXT:
         return f"{value.head}(…)"
     return whole
 

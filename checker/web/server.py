@@ -51,7 +51,7 @@ TYPES: dict[Resource, str] = {
     "trace": "application/json",
     "do": "application/json",
 }
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Timeout of an idle connection in seconds."""
 
 
@@ -83,7 +83,7 @@ class Server(ThreadingTCPServer):
 class _Handler(BaseHTTPRequestHandler):
     """Handles one request."""
 
-    timeout = PATIENCE
+    timeout = TIMEOUT_SECONDS
     server_version = "fencepost"
     sys_version = ""
 

@@ -35,7 +35,7 @@ SMALL_SET = 256
 """A set over a type with at most this many values needs no capacity: it is one bit a value."""
 
 
-class Viewed:
+class Viewable:
     """A type whose shape is known once it was asked for (see `view`)."""
 
     __slots__ = ("shape",)
@@ -43,7 +43,7 @@ class Viewed:
     shape: Shape
 
 
-class Scalar(Viewed):
+class Scalar(Viewable):
     """The types without parts. Their values are the numbers from ``low`` to ``high``, or names with
     these numbers; there are none where ``low > high``.
     """
@@ -132,7 +132,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Record(Viewed):
+class Record(Viewable):
     """A declared record."""
 
     name: str
@@ -149,7 +149,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Union(Viewed):
+class Union(Viewable):
     """A declared union: exactly one of its variants."""
 
     name: str
@@ -158,14 +158,14 @@ class Union(Viewed):
 
 
 @dataclass(frozen=True, slots=True)
-class Option(Viewed):
+class Option(Viewable):
     """``T?``: none, or a value of T."""
 
     element: Type
 
 
 @dataclass(frozen=True, slots=True)
-class Set(Viewed):
+class Set(Viewable):
     """``set[T]`` (capacity None: any subset, T is small) or ``set[T, capacity]``."""
 
     element: Type
@@ -173,7 +173,7 @@ class Set(Viewed):
 
 
 @dataclass(frozen=True, slots=True)
-class Seq(Viewed):
+class Seq(Viewable):
     """``seq[T, capacity]``: at most ``capacity`` elements, in order."""
 
     element: Type
@@ -181,7 +181,7 @@ class Seq(Viewed):
 
 
 @dataclass(frozen=True, slots=True)
-class Bag(Viewed):
+class Bag(Viewable):
     """``bag[T, capacity]``: at most ``capacity`` elements, equal ones counted, order forgotten."""
 
     element: Type
@@ -189,7 +189,7 @@ class Bag(Viewed):
 
 
 @dataclass(frozen=True, slots=True)
-class Map(Viewed):
+class Map(Viewable):
     """``map[K, V]``: one value of V for every value of K (a finite type)."""
 
     key: Type

@@ -223,7 +223,7 @@ def _is_counted(kind: PropertyKind) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedChange:
     """An instrumented model of the original spec.
 
     ``marks`` maps numbers of changes to coverage marks that are set where the change may make a
@@ -240,7 +240,7 @@ class Observed:
         return self.unobserved | {number for number, mark in self.marks.items() if mark in seen}
 
 
-def observed(model: ir.Model) -> Observed:
+def observed(model: ir.Model) -> ObservedChange:
     """Instruments a model of a `Schema`'s program."""
     watch = _Watch(len(model.marks), {})
     instrumented = replace(
@@ -262,7 +262,7 @@ def observed(model: ir.Model) -> Observed:
     unobserved = frozenset(number for number in spoken if number is not None)
     span = model.variables[0].span
     marks = (*model.marks, *(ir.CoverageMark("guard", span, 0, "") for _ in watch.marks))
-    return Observed(replace(instrumented, marks=marks), watch.marks, unobserved)
+    return ObservedChange(replace(instrumented, marks=marks), watch.marks, unobserved)
 
 
 @dataclass(frozen=True, slots=True)

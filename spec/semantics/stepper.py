@@ -87,7 +87,7 @@ class Runner:
         self._steps = ConcreteDomain(kinds, True, *marks)
         self._made: dict[int, Code] = {}
         self._properties: dict[int, Code] = {}
-        self._refined: dict[int, Refined] = {}
+        self._refined: dict[int, RefinedModel] = {}
         self._run = Run()
         self._view_run = Run()
         self._view: Frame = []
@@ -198,12 +198,12 @@ class Runner:
         result: State = self._evaluated(property, state, None)
         return result
 
-    def refined(self, property: int) -> Refined:
+    def refined(self, property: int) -> RefinedModel:
         """The model that a refinement refers to."""
         if property not in self._refined:
             abstract = self.model.properties[property].abstract
             assert abstract is not None
-            self._refined[property] = Refined(abstract)
+            self._refined[property] = RefinedModel(abstract)
         return self._refined[property]
 
     def _evaluated(self, property: int, state: State, after: State | None) -> Any:
@@ -352,7 +352,7 @@ class Runner:
         return self._wide(state, run), run
 
 
-class Refined:
+class RefinedModel:
     """A model that others refine: its initial states, and its steps."""
 
     def __init__(self, model: Model) -> None:

@@ -952,7 +952,7 @@ Declaration: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenDeclaration:
     """A top-level declaration that could not be read, with the names it seems to declare.
 
     Later phases report nothing about these names, so that each mistake is reported once.
@@ -968,4 +968,6 @@ class File:
     source: Source = field(compare=False, repr=False)
     docstring: str | None
     declarations: tuple[Declaration, ...]
-    broken: Broken = field(default=Broken(frozenset()), compare=False, repr=False)
+    broken: BrokenDeclaration = field(
+        default=BrokenDeclaration(frozenset()), compare=False, repr=False
+    )

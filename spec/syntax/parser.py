@@ -16,7 +16,7 @@ from fencepost.spec.syntax.build_declarations import DECLARATIONS
 from fencepost.spec.syntax.build_expressions import TERMS, Mistake
 from fencepost.spec.syntax.lalr import Builder, TooDeep, Unexpected
 from fencepost.spec.syntax.layout import Chunk, chunks, lines
-from fencepost.spec.syntax.nodes import Broken, Declaration, Expr, File
+from fencepost.spec.syntax.nodes import BrokenDeclaration, Declaration, Expr, File
 from fencepost.spec.syntax.tokens import DOCSTRING, Token, scan
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
@@ -37,7 +37,7 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
         header = pattern.match(source.text)
         if header is not None:
             other = explain(source, *header.span(1))
-            return File(source, None, (), Broken(frozenset())), (other,)
+            return File(source, None, (), BrokenDeclaration(frozenset())), (other,)
     docstring: str | None = None
     declarations: list[Declaration] = []
     problems: list[Problem] = []
@@ -59,7 +59,7 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
             declarations.append(declaration)
         problems += errors
         broken |= names
-    file = File(source, docstring, tuple(declarations), Broken(frozenset(broken)))
+    file = File(source, docstring, tuple(declarations), BrokenDeclaration(frozenset(broken)))
     return file, _at_most(problems)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from bench.chart import COLOURS, curves
 from bench.machine import Machine
-from bench.results import FIXED_BYTES, MANY, SPILLED, Results, Row, Search, Session
+from bench.results import FIXED_BYTES, MANY_STATES, SPILLED, Results, Row, Search, Session
 from bench.tables import tables
 
 MACHINE = Machine("one", 2, 1, "none", "0", "3", "0", "none", "none")
@@ -32,10 +32,18 @@ def row(tool: str, user: float) -> Row:
 @pytest.mark.parametrize(
     ("levels", "end", "most"),
     [
-        ([(MANY, FIXED_BYTES + 5.0 * MANY, 20.0)], 5.0, 20.0 - FIXED_BYTES / MANY),
-        ([(MANY - 1, FIXED_BYTES, 90.0), (MANY, FIXED_BYTES, 0.0)], 0.0, 0.0),
-        ([(MANY - 1, 0.0, 90.0)], 0.0, 0.0),
-        ([(MANY, 0.0, 15.0), (2 * MANY, 0.0, 12.0)], 0.0, 12.0 - FIXED_BYTES / (2 * MANY)),
+        (
+            [(MANY_STATES, FIXED_BYTES + 5.0 * MANY_STATES, 20.0)],
+            5.0,
+            20.0 - FIXED_BYTES / MANY_STATES,
+        ),
+        ([(MANY_STATES - 1, FIXED_BYTES, 90.0), (MANY_STATES, FIXED_BYTES, 0.0)], 0.0, 0.0),
+        ([(MANY_STATES - 1, 0.0, 90.0)], 0.0, 0.0),
+        (
+            [(MANY_STATES, 0.0, 15.0), (2 * MANY_STATES, 0.0, 12.0)],
+            0.0,
+            12.0 - FIXED_BYTES / (2 * MANY_STATES),
+        ),
     ],
 )
 def test_bytes_that_grow_with_the_states(
@@ -58,11 +66,11 @@ def test_a_case_that_is_measured_again_replaces_the_one_of_its_name_and_note() -
 
 def test_bytes_on_disk_are_in_the_row_of_the_usual_search() -> None:
     results = Results(MACHINE)
-    whole = search("N = 9", (MANY, FIXED_BYTES + 9.0 * MANY, 20.0))
-    away = search("N = 9", (MANY, FIXED_BYTES + 3.0 * MANY, 10.0), note=SPILLED)
+    whole = search("N = 9", (MANY_STATES, FIXED_BYTES + 9.0 * MANY_STATES, 20.0))
+    away = search("N = 9", (MANY_STATES, FIXED_BYTES + 3.0 * MANY_STATES, 10.0), note=SPILLED)
     results.replace(SESSION, [], [whole, away, search("few", (9, 1, 1))])
     (compressed,) = (table for table in tables(results) if table.name == "compressed")
-    assert compressed.rows == [["N = 9", "1", f"{MANY:,}", "9.0", "11.6", "3.0", "1.6"]]
+    assert compressed.rows == [["N = 9", "1", f"{MANY_STATES:,}", "9.0", "11.6", "3.0", "1.6"]]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from fencepost.checker.request import Request
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.module import Export, exported
 
 TOLD = {
     "starting": "2185:0\nStarting... (2026-01-01 00:00:00)\n",
@@ -270,7 +270,7 @@ def test_differences(more: str, reported: Answer, expected: str | None) -> None:
 class Overflowing(Tlc):
     """A TLC that always stops with an overflow."""
 
-    def run(self, exported: Exported) -> Answer:
+    def run(self, exported: Export) -> Answer:
         return Answer("error", 1, 1, None, 1, "", "Overflow when computing 2147483647+1")
 
 
@@ -286,7 +286,7 @@ def test_an_overflow_is_no_difference() -> None:
 class Blind(Tlc):
     """A TLC that finds no problem among the four states of the counter."""
 
-    def run(self, exported: Exported) -> Answer:
+    def run(self, exported: Export) -> Answer:
         return Answer("ok", 4, 4, 4)
 
 
@@ -300,7 +300,7 @@ def test_a_reachable_is_compared_by_itself() -> None:
 class Patient(Tlc):
     """A TLC that answers for one property at a time, and reports all of them as satisfied."""
 
-    def run(self, exported: Exported) -> Answer:
+    def run(self, exported: Export) -> Answer:
         if len(exported.properties) > 1:
             raise TimedOut("no answer within 1 s")
         return Answer("ok", 4, 4, 4)
@@ -327,27 +327,27 @@ def test_formulas_are_compared_one_by_one_if_tlc_times_out() -> None:
 
 def test_answers_of_tlc_are_cached(tmp_path: Path) -> None:
     """An equal module runs only once; Java is not available here for a second run."""
-    module = Exported("m", "module", "configuration")
+    module = Export("m", "module", "configuration")
     with pytest.raises(FileNotFoundError):
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(module)
 
     class Once(Tlc):
-        def _run(self, exported: Exported) -> tuple[str, int]:
+        def _run(self, exported: Export) -> tuple[str, int]:
             return output_of("success", "done", "depth"), 0
 
     answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(module)
     assert Tlc("no java", tmp_path / "none", tmp_path / "kept").run(module) == answered
     with pytest.raises(FileNotFoundError):
-        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Export("m", "other", ""))
 
 
 def test_a_killed_run_is_not_cached(tmp_path: Path) -> None:
     class Killed(Tlc):
-        def _run(self, exported: Exported) -> tuple[str, int]:
+        def _run(self, exported: Export) -> tuple[str, int]:
             return "", -9
 
     with pytest.raises(Broken, match="exit code -9"):
-        Killed("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "", ""))
+        Killed("no java", tmp_path / "none", tmp_path / "kept").run(Export("m", "", ""))
     assert not (tmp_path / "kept").exists()
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from fencepost.checker import resources
-from fencepost.checker.resources import ROOM, memory_bytes, roomy
+from fencepost.checker.resources import STACK_WORDS, memory_bytes, roomy
 
 
 def test_file_caches_of_a_container_count_as_available(
@@ -34,7 +34,7 @@ def test_a_roomy_function_behaves_the_same() -> None:
         frame = inspect.currentframe()
         assert frame is not None
         assert frame.f_back is not None
-        assert frame.f_back.f_code.co_stacksize == ROOM
+        assert frame.f_back.f_code.co_stacksize == STACK_WORDS
         return number / by
 
     wide = roomy(divided)

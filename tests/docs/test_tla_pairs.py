@@ -16,7 +16,7 @@ from bench.tlc_run import Tlc, home
 from tests.support.paths import ROOT
 
 from fencepost.checker import api
-from fencepost.checker.tla.module import Exported
+from fencepost.checker.tla.module import Export
 
 PAGE = ROOT / "docs" / "for-tla-users.md"
 BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -76,7 +76,7 @@ def test_pair(pair: Pair, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     ours = api.check(tmp_path / "pair.fence")
     theirs = Tlc.locate(kept=home() / "answers").run(
-        Exported(pair.name, pair.module, pair.configuration)
+        Export(pair.name, pair.module, pair.configuration)
     )
     assert (theirs.ended, ours.verdict.value) == ("ok", "ok")
     assert theirs.depth == ours.depth

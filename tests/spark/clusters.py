@@ -8,7 +8,7 @@ from tests.support.paths import ROOT
 
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.request import Cluster
-from fencepost.checker.spark.records import Merged
+from fencepost.checker.spark.records import MergeResult
 from fencepost.checker.spark.search import Spark
 
 SETTINGS = (
@@ -33,7 +33,7 @@ Large = Callable[[Explorer], bool]
 def on(
     partitions: int,
     large: Large | None = None,
-    watch: Callable[[Sequence[Merged]], None] = lambda _: None,
+    watch: Callable[[Sequence[MergeResult]], None] = lambda _: None,
 ) -> Spark:
     """The engine on the cluster that most tests share, which searches all levels but the first
     unless ``large`` decides otherwise.

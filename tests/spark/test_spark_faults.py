@@ -19,7 +19,7 @@ from fencepost.checker.request import Cluster
 from fencepost.checker.spark import blocks, session, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
-from fencepost.checker.spark.records import Merged
+from fencepost.checker.spark.records import MergeResult
 from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"
@@ -95,7 +95,7 @@ def test_each_process_compiles_once() -> None:
     run, wanted = searched(TWO_PHASES, "three")
     processes: dict[int, list[int]] = {}
 
-    def watch(merges: Sequence[Merged]) -> None:
+    def watch(merges: Sequence[MergeResult]) -> None:
         expanded = [merge.expanded for merge in merges if merge.expanded is not None]
         assert len(expanded) == 2, "of two cores each has one task"
         compilations = [

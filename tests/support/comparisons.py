@@ -44,7 +44,7 @@ from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.regions.lift import Lifted, lift
+from fencepost.checker.regions.lift import LiftedModel, lift
 from fencepost.checker.regions.ranges import contains
 from fencepost.checker.regions.search import problems
 from fencepost.checker.regions.search import search as search_regions
@@ -294,7 +294,7 @@ def regions_agree(
     assert isinstance(kind, Int | Machine)
     # The lifted model, which is searched with terms, is well formed.
     lifted = lift(run.model, kind.high, run.properties)
-    assert isinstance(lifted, Lifted)
+    assert isinstance(lifted, LiftedModel)
     assert verify_model.problems(lifted.model) == []
     allowed = 0
     for value in range(kind.low, kind.high + 1) if values is None else values:

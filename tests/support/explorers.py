@@ -12,13 +12,13 @@ from threading import Thread
 from typing import Any
 
 from fencepost.checker.run.check import load
-from fencepost.checker.tools.exploration import MOST, Exploration
+from fencepost.checker.tools.exploration import MAX_STATES, Exploration
 from fencepost.checker.web.server import Server
 from fencepost.checker.web.words import Desk
 from fencepost.spec.elaborate.claims.program import build
 
 
-def exploration(folder: Path, spec: str, most: int = MOST) -> Exploration:
+def exploration(folder: Path, spec: str, most: int = MAX_STATES) -> Exploration:
     """An exploration of the text of a spec."""
     path = folder / "spec.fence"
     path.write_text(spec, encoding="utf-8")

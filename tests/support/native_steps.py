@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from tests.support.memory_guard import Arena, Fault, Guard, inspectable
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.codegen.compile import Generated, generate
+from fencepost.checker.native.codegen.compile import GeneratedCode, generate
 from fencepost.checker.native.codegen.context_words import Slots, Word
 from fencepost.checker.native.codegen.emitter import (
     I1,
@@ -241,7 +241,7 @@ class NativeSteps:
         return {guard: count for guard, count in enumerate(self._refused) if count}
 
 
-def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[Unit, Generated]:
+def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[Unit, GeneratedCode]:
     """The functions of a model and recording kernels, not compiled yet."""
     unit = Unit("steps")
     generated = generate(model, layout, unit, properties)

@@ -11,7 +11,7 @@ from fencepost.checker.layout import WORD, Large, Small, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.gaps import Gaps
-from fencepost.checker.native.codegen.values import Between, V, Val, Whole
+from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.ir import SetOperator
 from fencepost.spec.core.type_relations import join
@@ -100,7 +100,7 @@ class Collections(Gaps):
         if cardinality(kind.element) > MAX_BUILT:
             raise Unsupported("it does not build a set of so many values")
         size = shape(kind)
-        if isinstance(value, Whole):
+        if isinstance(value, Universe):
             count = cardinality(kind.element)
             words = [(1 << WORD) - 1] * (count // WORD)
             if count % WORD:
@@ -187,15 +187,15 @@ class Collections(Gaps):
             fits = e.both(
                 e.sle(word(inner.low), element.word), e.sle(element.word, word(inner.high))
             )
-            if isinstance(collection, Whole):
+            if isinstance(collection, Universe):
                 return fits
-            if isinstance(collection, Between):
+            if isinstance(collection, Interval):
                 above = e.sle(collection.low, element.word)
                 return e.both(above, e.sle(element.word, collection.high))
             element = Val(inner, e.select(fits, element.word, word(inner.low)))
             return e.both(fits, self._contains(collection, element))
         if element.type == inner and not isinstance(collection, Val):
-            if isinstance(collection, Whole):
+            if isinstance(collection, Universe):
                 return flag(True)
             collection = self.materialized(collection)
         if element.type != inner:
@@ -250,9 +250,9 @@ class Collections(Gaps):
     def size(self, collection: V) -> LLVM:
         """The number of elements."""
         e = self.e
-        if isinstance(collection, Whole):
+        if isinstance(collection, Universe):
             return word(cardinality(collection.type.element))
-        if isinstance(collection, Between):
+        if isinstance(collection, Interval):
             span = e.add(e.sub(collection.high, collection.low), word(1))
             return e.select(e.sle(collection.low, collection.high), span, word(0))
         kind = collection.type

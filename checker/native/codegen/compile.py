@@ -60,7 +60,7 @@ MAX_STACK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedCode:
     """Facts about the code for the search: the size of the odometer, and whether steps are checked.
     ``behaviours``: it can build the state graph; ``ghosts``: the state has ghosts. ``refined``: the
     number of words that refinements keep.
@@ -82,7 +82,7 @@ def generate(
     symmetric: bool = False,
     graph: bool = False,
     single: bool = False,
-) -> Generated:
+) -> GeneratedCode:
     """Adds the functions of a model to ``unit``.
 
     ``properties`` are those searched for. ``every_guard`` counts failures of every guard, not only
@@ -144,7 +144,7 @@ class _Model:
         self.properties: dict[int, LLVM] = {}
         self.refined = 0
 
-    def run(self) -> Generated:
+    def run(self) -> GeneratedCode:
         scratch = self._scratch(self.initial)
         for action, body in zip(self.model.actions, self.bodies, strict=True):
             with _asked_by(action.span):
@@ -170,7 +170,7 @@ class _Model:
                 self._changes()
         self._limit_stack()
         steps = bool(self.searched.step_invariants)
-        return Generated(scratch, steps, self.behaviours, ghosts, self.refined)
+        return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined)
 
     def _scratch(self, body: ir.Statement) -> int:
         """The size of the odometer of a step."""

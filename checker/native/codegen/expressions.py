@@ -8,7 +8,7 @@ from fencepost.checker.layout import Large, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, flag, known, word
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
-from fencepost.checker.native.codegen.values import Between, V, Val, Whole
+from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
@@ -185,7 +185,7 @@ class NativeExpressions:
         return Val(ir.BOOL, self.ops.less(a, b))
 
     def convert(self, value: V, source: Type, target: Type) -> V:
-        if isinstance(value, Whole | Between) and isinstance(target, Set):
+        if isinstance(value, Universe | Interval) and isinstance(target, Set):
             return self.ops.converted(self.ops.materialized(value), target)
         return self.ops.converted(value, target)
 
@@ -228,11 +228,11 @@ class NativeExpressions:
     # ------------------------------------------------------------ collections
 
     def universe(self, type: Set) -> V:
-        return Whole(type)
+        return Universe(type)
 
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)
-        return Between(type, self._word(low), self._word(high))
+        return Interval(type, self._word(low), self._word(high))
 
     def build(self, elements: Sequence[V], type: Type) -> V:
         result = self.ops.constant((), type)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 BUSY = 256
 """A loop polls in each iteration if that includes this many iterations of inner loops."""
-LONG = 1 << 22
+POLL_INTERVAL = 1 << 22
 """A loop with this many iterations, including inner ones, also polls."""
 
 
@@ -36,6 +36,6 @@ class Polling:
         outer, self._rounds = self._rounds, 1
         yield
         inner = self._rounds
-        if inner >= BUSY or most * inner >= LONG:
+        if inner >= BUSY or most * inner >= POLL_INTERVAL:
             self.ask()
         self._rounds = outer + most * inner

@@ -17,7 +17,7 @@ from fencepost.checker.layout import (
 )
 from fencepost.checker.native.codegen.emitter import I64, LLVM, Emitter, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.values import Between, V, Val, Values, Whole
+from fencepost.checker.native.codegen.values import Interval, Universe, V, Val, Values
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import (
@@ -164,13 +164,13 @@ class Ranks(Values):
 
     def _over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         e = self.e
-        if isinstance(value, Whole):
+        if isinstance(value, Universe):
             element = value.type.element
             self.counted(
                 word(cardinality(element)),
                 lambda index, end: body(self.unrank(element, index), index, end),
             )
-        elif isinstance(value, Between):
+        elif isinstance(value, Interval):
             element = value.type.element
             low = value.low
             span = e.add(e.sub(value.high, low), word(1))

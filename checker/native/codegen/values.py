@@ -59,14 +59,14 @@ class Val:
 
 
 @dataclass(slots=True, eq=False)
-class Whole:
+class Universe:
     """The set of all values of the element type."""
 
     type: Set
 
 
 @dataclass(slots=True, eq=False)
-class Between:
+class Interval:
     """The set of the integers from ``low`` to ``high``."""
 
     type: Set
@@ -74,7 +74,7 @@ class Between:
     high: LLVM
 
 
-V: TypeAlias = Val | Whole | Between
+V: TypeAlias = Val | Universe | Interval
 Ordered: TypeAlias = Set | Seq | Bag
 
 

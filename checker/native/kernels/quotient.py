@@ -29,7 +29,7 @@ TABLE_COUNT = 1 << TABLE_BITS
 LINE_BYTES = 64
 PLACE_BITS = 3
 TRIES = 6
-FAR = 1 << (TRIES - 1)
+MAX_DISTANCE = 1 << (TRIES - 1)
 """The number of lines after the last home. Probes are 0, 1, 3, 7, ... lines from home, since
 adjacent lines fill up together.
 """
@@ -189,8 +189,8 @@ def move(e: Emitter) -> None:
     # Line n is the home of keys from ceil(n * 2^bits / lines) on.
     range_ = e.shl(word(1), bits)
     whole, part = e.udiv(range_, lines), e.urem(range_, lines)
-    least = e.words(FAR)
-    for address in range(FAR):
+    least = e.words(MAX_DISTANCE)
+    for address in range(MAX_DISTANCE):
         e.put(least, address, word(0))
     start = e.pointer(old, Quotient.ADDRESS)
     same = e.both(
@@ -198,11 +198,11 @@ def move(e: Emitter) -> None:
         e.eq(e.get(old, Quotient.RIGHT_BITS), e.get(new, Quotient.RIGHT_BITS)),
     )
     key = e.cell()
-    with each(e, e.add(lines, word(FAR))) as number:
+    with each(e, e.add(lines, word(MAX_DISTANCE))) as number:
         line = e.index(start, e.shl(number, LINE_BYTES.bit_length() - 1), I8)
         rounded = e.sub(e.add(e.mul(number, part), lines), word(1))
         first = e.add(e.mul(number, whole), e.udiv(rounded, lines))
-        e.store(first, e.index(least, e.both(number, word(FAR - 1))))
+        e.store(first, e.index(least, e.both(number, word(MAX_DISTANCE - 1))))
         slots, ended, slot = e.get(old, Quotient.SLOTS), e.block("ended"), e.cell()
         e.store(word(0), slot)
         head, one, some, next_ = (e.block(name) for name in ("slot", "one", "some", "next"))
@@ -222,7 +222,7 @@ def move(e: Emitter) -> None:
         )
         rest = e.shr(e.either(e.shl(body, 8), low), PLACE_BITS)
         away = e.sub(e.shl(word(1), e.sub(code, word(1))), word(1))
-        home = e.both(e.sub(number, away), word(FAR - 1))
+        home = e.both(e.sub(number, away), word(MAX_DISTANCE - 1))
         least_key = e.load(e.index(least, home))
         e.store(e.add(least_key, e.both(e.sub(rest, least_key), e.get(old, Quotient.REST))), key)
         with when(e, e.invert(same)):

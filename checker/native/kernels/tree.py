@@ -29,7 +29,7 @@ from fencepost.checker.native.codegen.packed import hashed_words, prefetch
 
 BATCH = 32
 """The number of states processed together."""
-FEW = 1 << 14
+CACHED_PAIRS = 1 << 14
 """The number of pairs that fit into the processor's caches."""
 
 
@@ -141,7 +141,7 @@ def _intern(e: Emitter, kind: Kind) -> None:
         home = _home(e, salt, first, second, capacity)
         e.put(homes, number, home)
         prefetch(e, e.index(index, home, I32))
-    with when(e, e.ult(word(FEW), e.get(node, Node.COUNT))), each(e, count) as number:
+    with when(e, e.ult(word(CACHED_PAIRS), e.get(node, Node.COUNT))), each(e, count) as number:
         number_plus_one = _number(e, index, e.get(homes, number))
         with when(e, e.as_flag(number_plus_one)):
             prefetch(e, _pair(e, pairs, e.sub(number_plus_one, word(1)), wide))

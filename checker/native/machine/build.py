@@ -18,11 +18,11 @@ from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.records import dataclass
 
-WORTH = 0.3
+MIN_SAVING = 0.3
 """Optimized code is made after the search has used this share of the processor time it takes to
 make.
 """
-WORTH_BESIDE = 1.0
+MIN_SAVING_IN_PARALLEL = 1.0
 """The same share for a single worker, whose processor also runs the compiler."""
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
@@ -294,7 +294,7 @@ class _InUse(Generic[K]):
         """``code`` overrides everything else; ``workers`` is the number of searching threads, if
         known.
         """
-        self._worth = (WORTH_BESIDE if workers == 1 else WORTH) * compilation.seconds
+        self._worth = (MIN_SAVING_IN_PARALLEL if workers == 1 else MIN_SAVING) * compilation.seconds
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None

@@ -15,7 +15,7 @@ from fencepost.checker.resources import Exhausted, resident_bytes
 from fencepost.spec.records import dataclass
 
 PAGE = 4096
-HUGE = 1 << 21
+HUGE_PAGE = 1 << 21
 """Regions of at least this size use huge pages, which make random access much faster."""
 SLACK = 1 << 22
 """Estimate of memory that was allocated and not touched yet."""
@@ -101,7 +101,7 @@ class Memory:
         with self._lock:
             self._allow(size)
             # Space for alignment to a huge page; untouched pages take no memory.
-            slack = HUGE if size >= HUGE else 0
+            slack = HUGE_PAGE if size >= HUGE_PAGE else 0
             try:
                 mapping = _mapping(most + slack + 2 * margin)
             except (OSError, MemoryError):
@@ -112,10 +112,10 @@ class Memory:
                     raise Exhausted from None
             start = _address(mapping) + margin
             if slack:
-                offset = -start % HUGE
+                offset = -start % HUGE_PAGE
                 start += offset
                 if sys.platform == "linux":
-                    large = most // HUGE * HUGE
+                    large = most // HUGE_PAGE * HUGE_PAGE
                     _advise(mapping, offset + margin, large, "MADV_HUGEPAGE")
                     if large < most:
                         rest = offset + margin + large
@@ -241,7 +241,7 @@ def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
 
 def _whole(size: int) -> int:
     """Rounds up to whole pages, huge ones for large sizes."""
-    return _in_pages(size, HUGE if size >= HUGE else PAGE)
+    return _in_pages(size, HUGE_PAGE if size >= HUGE_PAGE else PAGE)
 
 
 def _in_pages(size: int, page: int) -> int:

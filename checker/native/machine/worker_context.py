@@ -56,7 +56,7 @@ class Mark:
     stand_for: tuple[int, int]
 
 
-class Reported(NamedTuple):
+class SlotReport(NamedTuple):
     """A reported problem: the site of a failing evaluation, the state that shows it, and its
     predecessor, or None.
     """
@@ -161,18 +161,18 @@ class Context:
         self.take_reports()
         ctypes.memset(self._recent.address, 0, self._recent_bytes)
 
-    def take_reports(self) -> list[Reported]:
+    def take_reports(self) -> list[SlotReport]:
         """Returns and clears the reported problems."""
         if not self.words[Word.REPORTED]:
             return []
         slots, size = self._sizes.slots, self._sizes.slots.words
-        reports: list[Reported] = []
+        reports: list[SlotReport] = []
         for slot in range(slots.count):
             record = self._reports[slot * slots.size : (slot + 1) * slots.size]
             if record[Report.TAKEN]:
                 state = record[Report.STATES : Report.STATES + size]
                 before = record[Report.STATES + size :]
-                reports.append(Reported(slot, record[Report.SITE], _some(state), _some(before)))
+                reports.append(SlotReport(slot, record[Report.SITE], _some(state), _some(before)))
         ctypes.memset(self.words[Word.REPORTS], 0, ctypes.sizeof(self._reports))
         self.words[Word.REPORTED] = 0
         return reports

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from fencepost.checker.native.visited.store import TOGETHER
+from fencepost.checker.native.visited.store import PIECE_STATES
 from fencepost.spec.text import inputs
 
 HEAD = struct.Struct("<III")
@@ -136,7 +136,7 @@ class Reader:
                 raise Damaged(f"{self._told.name} is longer than it was")
             return
         self.level, self._count, self._length = HEAD.unpack(self._read(HEAD.size))
-        if not 0 < self._count <= TOGETHER:
+        if not 0 < self._count <= PIECE_STATES:
             raise Damaged(f"{self._told.name} has a block of {self._count} states")
 
     def _read(self, length: int) -> bytes:

@@ -20,7 +20,7 @@ from fencepost.spec.records import dataclass
 
 Notes = dict[str, Any]
 """A JSON object."""
-MOST = 1 << 63
+LIMIT = 1 << 63
 """Exclusive upper bound of all numbers."""
 
 
@@ -189,7 +189,7 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
     return candidate
 
 
-def number(value: Any, low: int = 0, behind: int = MOST) -> int:
+def number(value: Any, low: int = 0, behind: int = LIMIT) -> int:
     """An integer from ``low`` (included) to ``behind`` (excluded). Raises `ValueError`."""
     if type(value) is not int or not low <= value < behind:
         raise ValueError(f"{str(value)[:40]} is no number from {low} on, below {behind}")

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.explorer import FEW
+from fencepost.checker.native.explorer import MIN_PARALLEL
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse, Compilation
 from fencepost.checker.native.machine.worker_context import Mark, Sizes
@@ -171,7 +171,7 @@ class Saver:
                 writers.append(self._folder.writer(level, worker.number))
             for one in levels:
                 self._explorer.check(one)
-            many = sum(self._explorer.size(one) for one in levels) >= FEW
+            many = sum(self._explorer.size(one) for one in levels) >= MIN_PARALLEL
             self._explorer.share(lambda worker: _save(worker, writers[worker.number], levels), many)
             files = [writer.end() for writer in writers]
             for file in files:
@@ -248,7 +248,7 @@ class Saver:
                 for level in range(first, part.level + 1):
                     if level > 1:
                         explorer.begin_level()
-                    self._enter(lawful, readers, level, sizes[level - 1] >= FEW)
+                    self._enter(lawful, readers, level, sizes[level - 1] >= MIN_PARALLEL)
                     found = explorer.size(level)
                     if found != sizes[level - 1]:
                         raise Damaged(f"{found} states at level {level}, not {sizes[level - 1]}")

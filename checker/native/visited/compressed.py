@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.kernels.compressed import LOW, NODES, TABLES, Set
 from fencepost.checker.native.kernels.quotient import (
-    FAR,
     LINE_BYTES,
+    MAX_DISTANCE,
     PLACE_BITS,
     QUOTIENT_WORDS,
     TABLE_BITS,
@@ -23,14 +23,14 @@ from fencepost.checker.native.kernels.quotient import (
 )
 from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Kind, Node
 from fencepost.checker.native.machine.build import SetCode
-from fencepost.checker.native.machine.memory import HUGE, PAGE, Region, Regions, words
+from fencepost.checker.native.machine.memory import HUGE_PAGE, PAGE, Region, Regions, words
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.resources import Exhausted, spare_addresses
 
-FULLEST = 0.9
+MAX_LOAD = 0.9
 """The maximum load of a table."""
-GROWTH, LATE_GROWTH, LATE = 2.0, 1.5, 1 << 25
+GROWTH, LATE_GROWTH, LARGE_TABLE = 2.0, 1.5, 1 << 25
 """The growth factor of a table, and that of one with at least this many bytes, for which memory
 matters more than time.
 """
@@ -109,7 +109,7 @@ class Compressed:
             self._words[start + Node.RIGHT] = max(right, 0)
             self._words[start + Node.KIND] = self._plan.kind(number)
             self._words[start + Node.SALT] = self._plan.salts.tree
-            self._pairs.append(self._memory.take(PAGE, min(HUGE, self._spare)))
+            self._pairs.append(self._memory.take(PAGE, min(HUGE_PAGE, self._spare)))
             self._indexes.append(self._memory.take(PAGE))
             self._describe_node(number)
         for number in range(TABLE_COUNT):
@@ -208,16 +208,16 @@ class Compressed:
         """An empty table for about ``wanted`` keys, and its descriptor."""
         lines = 1
         for _ in range(3):
-            lines = int(wanted / (FULLEST * _slots(left + right, lines)[0])) + 1
+            lines = int(wanted / (MAX_LOAD * _slots(left + right, lines)[0])) + 1
         # The last entry of a line is read with bytes after it.
-        region = self._memory.take(LINE_BYTES * (lines + FAR + 1), close=True)
-        lines = region.size // LINE_BYTES - FAR - 1
+        region = self._memory.take(LINE_BYTES * (lines + MAX_DISTANCE + 1), close=True)
+        lines = region.size // LINE_BYTES - MAX_DISTANCE - 1
         slots, body, rest = _slots(left + right, lines)
         descriptor = [0] * QUOTIENT_WORDS
         for field, value in (
             (Quotient.ADDRESS, region.address),
             (Quotient.LINES, lines),
-            (Quotient.LIMIT, int(FULLEST * slots * lines)),
+            (Quotient.LIMIT, int(MAX_LOAD * slots * lines)),
             (Quotient.LEFT_BITS, left),
             (Quotient.RIGHT_BITS, right),
             (Quotient.KEY_BITS, left + right),
@@ -234,7 +234,7 @@ class Compressed:
         start = self._table(number)
         has = self._words[start + Quotient.LEFT_BITS], self._words[start + Quotient.RIGHT_BITS]
         left, right = (max(pair) for pair in zip(has, self._widths(), strict=True))
-        growth = GROWTH if self._tables[number].size < LATE else LATE_GROWTH
+        growth = GROWTH if self._tables[number].size < LARGE_TABLE else LATE_GROWTH
         wanted = self._limits[number] * (1 if (left, right) != has else growth)
         while True:
             region, descriptor = self._table_for(left, right, int(wanted))
@@ -301,12 +301,12 @@ class Compressed:
         """Enlarges the array of pairs, in place if possible."""
         old = self._pairs[number]
         wanted = old.size + max(PAGE, old.size // 8)
-        if wanted >= HUGE:
-            wanted = -(-wanted // HUGE) * HUGE
+        if wanted >= HUGE_PAGE:
+            wanted = -(-wanted // HUGE_PAGE) * HUGE_PAGE
         if wanted <= old.most:
             self._pairs[number] = self._memory.enlarge(old, wanted)
             return
-        most = min(HUGE, self._spare) if wanted < HUGE else self._spare
+        most = min(HUGE_PAGE, self._spare) if wanted < HUGE_PAGE else self._spare
         region = self._pairs[number] = self._memory.take(wanted, most)
         ctypes.memmove(region.address, old.address, old.size)
         self._old.append(old)

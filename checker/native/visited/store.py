@@ -17,7 +17,7 @@ from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Context
 
 MIN_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
-TOGETHER = 2048
+PIECE_STATES = 2048
 """The number of states decoded together."""
 
 
@@ -47,10 +47,10 @@ class Piece(NamedTuple):
 
 
 def parts(piece: Piece, entry_bytes: int) -> Iterator[Piece]:
-    """Splits a piece into parts of at most `TOGETHER` states."""
-    while piece.states > TOGETHER:
-        yield piece.first(TOGETHER)
-        piece = piece.behind(TOGETHER, entry_bytes)
+    """Splits a piece into parts of at most `PIECE_STATES` states."""
+    while piece.states > PIECE_STATES:
+        yield piece.first(PIECE_STATES)
+        piece = piece.behind(PIECE_STATES, entry_bytes)
     yield piece
 
 
@@ -268,7 +268,7 @@ class Weights:
             self._room = None
 
 
-class Dropped:
+class DroppedStates:
     """The states that a worker dropped, compressed; recorded after `keep`."""
 
     def __init__(self, context: Context, state_bytes: int) -> None:

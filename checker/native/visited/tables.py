@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
 from fencepost.checker.native.machine.build import Code
-from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory, Region, words
+from fencepost.checker.native.machine.memory import HUGE_PAGE, PAGE, Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.resources import spare_addresses
 
-FULLEST = 0.8
+MAX_LOAD = 0.8
 """The maximum load of a table."""
 GROWTH = ((1 << 15, 4.0), (1 << 18, 2.0))
 """Growth factors of tables below a size in bytes; larger ones grow by `SLOW_GROWTH`."""
@@ -56,7 +56,7 @@ class Tables:
         start = TABLE_WORDS * number
         self._words[start + Table.ADDRESS] = address
         self._words[start + Table.CAPACITY] = capacity
-        self._words[start + Table.LIMIT] = int(capacity * FULLEST)
+        self._words[start + Table.LIMIT] = int(capacity * MAX_LOAD)
 
     def gather(self, code: Code, context: Context) -> Iterator[tuple[int, int]]:
         """All visited states, as addresses and counts, each valid until the next."""
@@ -89,7 +89,7 @@ class Visited(Tables):
         self._regions: list[Region] = []
         for number in range(tables):
             least = int(max(PAGE, 16 * 8 * size) * SLOW_GROWTH ** (number / tables))
-            region = memory.take(least, min(HUGE, self._most))
+            region = memory.take(least, min(HUGE_PAGE, self._most))
             self._regions.append(region)
             self.place(number, region.address, least // (8 * size))
         self.use_in(context)
@@ -115,13 +115,15 @@ class Visited(Tables):
         used = capacity * 8 * size
         factor = next((factor for below, factor in GROWTH if used < below), SLOW_GROWTH)
         wanted = int(used * factor)
-        if wanted >= HUGE:
-            wanted = -(-wanted // HUGE) * HUGE
+        if wanted >= HUGE_PAGE:
+            wanted = -(-wanted // HUGE_PAGE) * HUGE_PAGE
         if wanted <= old.most:
             new = self._memory.enlarge(old, wanted)
             self._spread(new.address, capacity, wanted // (8 * size))
         else:
-            new = self._memory.take(wanted, min(HUGE, self._most) if wanted < HUGE else self._most)
+            new = self._memory.take(
+                wanted, min(HUGE_PAGE, self._most) if wanted < HUGE_PAGE else self._most
+            )
             self.code.rehash(old.address, capacity, new.address, wanted // (8 * size))
             self._memory.give(old)
         self._regions[number] = new

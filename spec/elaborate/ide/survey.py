@@ -37,7 +37,7 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SurveyCache:
     """Data about files kept from one survey to the next."""
 
     trees: Trees = field(default_factory=Trees)
@@ -49,7 +49,7 @@ def survey(
     search: Sequence[Path] = (),
     unsaved: Mapping[Path, str] | None = None,
     engines: Mapping[str, bool] | None = None,
-    kept: Kept | None = None,
+    kept: SurveyCache | None = None,
 ) -> Survey:
     """Reads a spec with its imports and resolves its names.
 

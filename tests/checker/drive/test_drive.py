@@ -18,7 +18,7 @@ from fencepost.checker.conform.verdicts import Effort
 from fencepost.checker.drive import driver as module
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.requests import kinds
-from fencepost.checker.drive.system import Guarded
+from fencepost.checker.drive.system import GuardedSystem
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 HERE = ROOT / "tests" / "checker" / "drive"
@@ -36,7 +36,7 @@ def compared() -> Mapped:
 
 def driver(desk: desks.Desk, seed: int = 1) -> Driver:
     mapping = compared()
-    return Driver(mapping, Guarded(desk), kinds(mapping.recording, SPEC), seed)
+    return Driver(mapping, GuardedSystem(desk), kinds(mapping.recording, SPEC), seed)
 
 
 def walked(desk: desks.Desk, seed: int, length: int = 40) -> Episode:

@@ -19,7 +19,7 @@ from fencepost.checker.cli.main import main
 from fencepost.checker.kafka import cluster, nodes
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry, entries
-from fencepost.checker.kafka.recorder import Recorded, Round, record
+from fencepost.checker.kafka.recorder import RecordingResult, Round, record
 
 LOGS = ROOT / "tests" / "checker" / "kafka" / "logs"
 LOG = "__transaction_state-0"
@@ -67,7 +67,9 @@ class Cluster:
     def at(self) -> tuple[int, int]:
         return self.next, len(self.data)
 
-    def recorded(self, folder: Path, *rounds: Round) -> tuple[Recorded, dict[str, list[str]]]:
+    def recorded(
+        self, folder: Path, *rounds: Round
+    ) -> tuple[RecordingResult, dict[str, list[str]]]:
         """The result of `record`, and the ids and kinds of the lines by source."""
         logs = [Bytes(LOG, b"".join(self.transactions)), Bytes("t-0", b"".join(self.data))]
         result = record(logs, rounds, folder)

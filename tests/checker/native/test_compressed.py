@@ -90,7 +90,7 @@ def test_two_phase_commit(words: int, owners: int) -> None:
 
 @pytest.mark.parametrize("owners", [1, 2])
 @pytest.mark.parametrize("words", [1, 3])
-@pytest.mark.parametrize("late", [tables.LATE, 1])
+@pytest.mark.parametrize("late", [tables.LARGE_TABLE, 1])
 def test_better_code_finds_the_same(
     owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.support.kernel_models import TOP, Toy, added, chain, fan, text, two_phase_commit
 
 from fencepost.checker.native.codegen.emitter import Emitter, word
-from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.explorer import Explorer, Finding
 from fencepost.checker.native.machine import build, worker_context
-from fencepost.checker.native.machine.memory import HUGE, PAGE, RESERVE, STRIDE, Memory
+from fencepost.checker.native.machine.memory import HUGE_PAGE, PAGE, RESERVE, STRIDE, Memory
 from fencepost.checker.native.machine.memory import words as memory_words
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited import tables
@@ -171,12 +171,12 @@ def test_the_least_problem_is_kept(owners: int) -> None:
         explorer.expand()
         explorer.examine()
         assert explorer.found() == [
-            Found(toy.slots.violation(0), 0, (4322,), None),
-            Found(toy.slots.violation(1), 0, (78,), (0,)),
+            Finding(toy.slots.violation(0), 0, (4322,), None),
+            Finding(toy.slots.violation(1), 0, (78,), (0,)),
         ]
         assert explorer.found() == []
         explorer.expand()
-        assert explorer.found() == [Found(toy.slots.deadlock, 0, (1,), None)]
+        assert explorer.found() == [Finding(toy.slots.deadlock, 0, (1,), None)]
 
 
 def test_of_equal_successors_the_least_predecessor_is_kept() -> None:
@@ -190,7 +190,7 @@ def test_of_equal_successors_the_least_predecessor_is_kept() -> None:
             explorer.begin()
             explorer.examine()
             explorer.expand()
-            assert explorer.found() == [Found(toy.slots.violation(1), 0, (9,), (1,))]
+            assert explorer.found() == [Finding(toy.slots.violation(1), 0, (9,), (1,))]
 
 
 @pytest.mark.parametrize("owners", [1, 2])
@@ -198,7 +198,7 @@ def test_terminal_states_are_not_deadlocks(owners: int) -> None:
     toy = fan(100, 1, terminal=lambda e, v: e.ult(v, word(50)))
     with explored(toy, owners) as explorer:
         search(explorer)
-        assert explorer.found() == [Found(toy.slots.deadlock, 0, (50,), None)]
+        assert explorer.found() == [Finding(toy.slots.deadlock, 0, (50,), None)]
 
 
 def test_stuck_states() -> None:
@@ -211,7 +211,7 @@ def test_stuck_states() -> None:
     with explored(toy, 2) as explorer:
         assert search(explorer) == [3, 1, 1, 1, 1]
         assert explorer.stuck == 7
-        assert explorer.found() == [Found(toy.slots.stuck, 0, (0,), None)]
+        assert explorer.found() == [Finding(toy.slots.stuck, 0, (0,), None)]
         assert totals(toy, explorer).taken == (7, 7)
 
 
@@ -280,12 +280,14 @@ def test_a_region_is_enlarged_in_place() -> None:
         memory.check()
     memory_words(larger.address + larger.size, 1)[0] = 0
     with pytest.raises(Exhausted):
-        memory.enlarge(memory.take(HUGE, 1 << 30), 1 << 29)
+        memory.enlarge(memory.take(HUGE_PAGE, 1 << 30), 1 << 29)
     memory.close()
     assert memory.used == 0
 
 
-@pytest.mark.parametrize("size", [1, PAGE + 1, HUGE - 1, HUGE, HUGE + 1, 3 * HUGE + 5 * PAGE])
+@pytest.mark.parametrize(
+    "size", [1, PAGE + 1, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 3 * HUGE_PAGE + 5 * PAGE]
+)
 def test_a_tight_region_exceeds_its_size_by_less_than_a_page(size: int) -> None:
     memory = Memory(watched=True)
     region = memory.take(size, close=True)

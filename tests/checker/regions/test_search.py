@@ -15,7 +15,7 @@ from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPE
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.regions import collections, facts
 from fencepost.checker.regions.collections import shows_order
-from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
+from fencepost.checker.regions.facts import Coincidence, Comparison, Meeting, Term, Widening
 from fencepost.checker.regions.parts import Bench, Part
 from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without
 from fencepost.checker.regions.search import Notes
@@ -361,7 +361,7 @@ def test_the_value_of_a_term() -> None:
 
 
 def test_values_of_a_field_stay_distinct() -> None:
-    seen = (Met(0, 4, False), Met(1, 4, True), Widened(4), Compared("<", 4))
+    seen = (Meeting(0, 4, False), Meeting(1, 4, True), Widening(4), Comparison("<", 4))
     values = [(3, True), (0, False), (5, False)]
     assert facts.region(seen, {0: values}, 2, -8, 7) == ((-8, -2), (0, 3), (5, 7))
     assert facts.region(seen, {1: values}, 2, -8, 7) == ((0, 3),)

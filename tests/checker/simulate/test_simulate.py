@@ -18,11 +18,11 @@ from tests.support.command import Ran, run
 from tests.support.comparisons import behaviour_number, lasso_is_genuine, random_behaviours
 from tests.support.examples import EXAMPLES, Example
 
-from fencepost.checker.native.walker import Walked
+from fencepost.checker.native.walker import WalkResult
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
-from fencepost.checker.simulate.runs import DEFAULT_WEIGHT, Choosing, Plan, Simulated
+from fencepost.checker.simulate.runs import DEFAULT_WEIGHT, Choosing, Plan, SimulationResult
 from fencepost.checker.simulate.simulation import (
     Simulation,
     estimated_count,
@@ -45,7 +45,7 @@ def simulated(
     choosing: Choosing = "actions",
     weights: tuple[int, ...] = (),
     deadlock: bool = True,
-) -> Simulated:
+) -> SimulationResult:
     """Random runs of a spec without a check."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), deadlock, Limits(workers=workers))
@@ -291,7 +291,7 @@ def test_rare_actions_are_preferred() -> None:
 # ---------------------------------------------------------------- the same runs again
 
 
-def described(result: Simulated) -> dict[str, object]:
+def described(result: SimulationResult) -> dict[str, object]:
     statistics = result.outcome.statistics
     return {
         "runs": (result.runs, result.steps, result.left, result.run, result.walked),
@@ -335,7 +335,7 @@ def test_runs_that_end_out_of_turn_count_in_their_order(
     walk = Simulation.walk
     turns = count()
 
-    def late(self: Simulation, first: int, runs: int) -> tuple[Walked, float]:
+    def late(self: Simulation, first: int, runs: int) -> tuple[WalkResult, float]:
         if next(turns) % 2 == slow:
             time.sleep(0.05)
         return walk(self, first, runs)

@@ -16,14 +16,14 @@ from tests.support.comparisons import MANY
 from tests.support.spread import Accumulator, Faults
 from tests.support.spread_runs import Codes, behind
 
-from fencepost.checker.native.machine.worker_context import Reported
+from fencepost.checker.native.machine.worker_context import SlotReport
 from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import outbox, records, tasks
-from fencepost.checker.spark.outbox import Called
-from fencepost.checker.spark.records import Broken, Expanded, Kind
+from fencepost.checker.spark.outbox import Callback
+from fencepost.checker.spark.records import Broken, Expansion, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.states import ClusterStates, SparkStates
 from fencepost.checker.spark.watching import Sight
@@ -159,9 +159,9 @@ def test_a_callback_of_machine_code_that_fails(
 ) -> None:
     """Machine code cannot propagate an exception of a callback, and would lose a successor."""
     struck = 0
-    real = Called.__call__
+    real = Callback.__call__
 
-    def call(self: Called, owner: int) -> None:
+    def call(self: Callback, owner: int) -> None:
         def without_memory(_: int) -> None:
             raise MemoryError("struck")
 
@@ -172,7 +172,7 @@ def test_a_callback_of_machine_code_that_fails(
         real(self, owner)
 
     monkeypatch.setattr(outbox, "BLOCK_BYTES", 8)
-    monkeypatch.setattr(Called, "__call__", call)
+    monkeypatch.setattr(Callback, "__call__", call)
     run = run_of(COUNTS)
     if failures == 1:
         assert_same(run.by("interpreter"), spread(run), "the level is made again")
@@ -227,8 +227,8 @@ def test_a_missing_record(name: str, together: bool, monkeypatch: pytest.MonkeyP
 
 # ---------------------------------------------------------------- records
 
-EXPANDED = Expanded(
-    5, 7, 1, b"\x01\xff", [Reported(3, 2, (1 << 63, 4), None)], 6, 0.5, 0.25, (12, 1),
+EXPANDED = Expansion(
+    5, 7, 1, b"\x01\xff", [SlotReport(3, 2, (1 << 63, 4), None)], 6, 0.5, 0.25, (12, 1),
     Sight(((2, (-4, 9)),), True),
 )  # fmt: skip
 

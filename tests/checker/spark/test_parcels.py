@@ -17,7 +17,7 @@ from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.spark import outbox, parcels, records
 from fencepost.checker.spark.levels import Levels
-from fencepost.checker.spark.parcels import Lost, Parceled, Parcels
+from fencepost.checker.spark.parcels import Lost, ParcelReader, Parcels
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Broken, Kind
 from fencepost.spec.text.problem import Rejected
@@ -43,7 +43,7 @@ def written(by: Parcels, *states: int) -> bytes:
     return by.put(7, 3, ctypes.addressof(block), ctypes.sizeof(block))
 
 
-def read(by: Parceled, data: bytes) -> list[int]:
+def read(by: ParcelReader, data: bytes) -> list[int]:
     address, count = by.read(data)
     pairs = words(address, 2 * count)[: 2 * count]
     assert pairs[::2] == pairs[1::2]
@@ -65,7 +65,7 @@ def test_written_records_are_read() -> None:
     for by in (first, second, again):
         by.close()
     memory = Memory()
-    reader = Parceled(PROGRAM, memory)
+    reader = ParcelReader(PROGRAM, memory)
     for data, states in [*sent, *reversed(sent)]:
         assert records.head(data) == (Kind.PARCEL, 7, 3)
         assert read(reader, data) == states
@@ -82,7 +82,7 @@ def test_a_later_attempt_removes_earlier_files(tmp_path: Path) -> None:
         Parcels(PROGRAM, 5, task).close()
     assert len(files(tmp_path)) == 3
     with pytest.raises(Lost, match="cannot be read: No such file"):
-        Parceled(PROGRAM, Memory()).read(written(late, 1))
+        ParcelReader(PROGRAM, Memory()).read(written(late, 1))
     late.close()
     for task in range(3):
         parcels.clear(PROGRAM, task)
@@ -96,7 +96,7 @@ def test_the_file_of_a_failed_task_is_removed(tmp_path: Path) -> None:
     failed.close(keep=False)
     assert len(files(tmp_path)) == 1
     with pytest.raises(Lost, match="cannot be read: No such file"):
-        Parceled(PROGRAM, Memory()).read(data)
+        ParcelReader(PROGRAM, Memory()).read(data)
 
 
 def other_size(data: bytes, path: Path) -> bytes:
@@ -141,7 +141,7 @@ def test_a_record_that_leads_to_nothing(
     by.close()
     assert len(data) == HEAD.size + parcels.PLACE.size
     memory = Memory()
-    reader = Parceled(PROGRAM, memory)
+    reader = ParcelReader(PROGRAM, memory)
     (path,) = files(tmp_path)
     with pytest.raises(error, match=message):
         reader.read(damage(data, path))
@@ -160,7 +160,7 @@ def test_partial_writes_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(by, 8, 9)
     by.close()
     memory = Memory()
-    assert read(Parceled(PROGRAM, memory), data) == [8, 9]
+    assert read(ParcelReader(PROGRAM, memory), data) == [8, 9]
     memory.close()
 
 
@@ -209,16 +209,16 @@ def test_a_driver_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("block", [8, outbox.BLOCK_BYTES])
 def test_files_that_vanish_between_two_stages(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The level is expanded again, and the result is the same."""
-    real, struck = Parceled.read, [0]
+    real, struck = ParcelReader.read, [0]
 
-    def read_(self: Parceled, data: bytes) -> tuple[int, int]:
+    def read_(self: ParcelReader, data: bytes) -> tuple[int, int]:
         if records.head(data).level == 6 and not struck[0]:
             struck[0] = 1
             raise Lost("there is nothing")
         return real(self, data)
 
     monkeypatch.setattr(outbox, "BLOCK_BYTES", block)
-    monkeypatch.setattr(Parceled, "read", read_)
+    monkeypatch.setattr(ParcelReader, "read", read_)
     run = run_of(COUNTS)
     assert_same(run.by("interpreter"), spread(run), "a file is lost")
     assert struck[0]

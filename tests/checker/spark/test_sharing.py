@@ -17,7 +17,7 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark import records, session, tasks
 from fencepost.checker.spark.merging import Delivery
-from fencepost.checker.spark.parcels import Parceled
+from fencepost.checker.spark.parcels import ParcelReader
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Incomplete, Kind, Order
 from fencepost.checker.spark.search import Spark
@@ -127,7 +127,7 @@ def test_states_sent_to_the_wrong_task() -> None:
     order = Order(2, True, frozenset(), (0,) * 4, (0,) * 4, False, 1)
     stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        list(Delivery(program, order, 0, {}, Parceled(program, Memory())).run([stray]))
+        list(Delivery(program, order, 0, {}, ParcelReader(program, Memory())).run([stray]))
 
 
 @pytest.mark.parametrize("value", [0, -3])

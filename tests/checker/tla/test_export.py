@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla import tree
-from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.module import Export, exported
 from fencepost.checker.tla.names import OURS, RESERVED, STANDARD, Names, field_names, names_of
 from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
@@ -26,7 +26,7 @@ from fencepost.spec.elaborate.claims.program import Program, load
 GOLDEN = ROOT / "tests" / "golden" / "tla"
 
 
-def export_of(program: Program, check: int = 0) -> Exported:
+def export_of(program: Program, check: int = 0) -> Export:
     return exported(prepare(program, program.checks[check], Settings(engine="interpreter")), "m")
 
 
@@ -330,8 +330,11 @@ X, Y, Z = Name("x"), Name("y"), Name("z")
         (Infix("+", tree.If(X, Y, Z), X), "(IF x THEN y ELSE z) + x"),
         (tree.String('a "b" \\c'), '"a \\"b\\" \\\\c"'),
         (tree.Unchanged(("x",)), "UNCHANGED x"),
-        (tree.Listed((Infix("\\in", X, Y), Z)), "{(x \\in y) = TRUE, z}"),
-        (tree.Listed((Junction("\\/", (Infix("\\in", X, Y), Z)),)), "{(x \\in y \\/ z) = TRUE}"),
+        (tree.SetLiteral((Infix("\\in", X, Y), Z)), "{(x \\in y) = TRUE, z}"),
+        (
+            tree.SetLiteral((Junction("\\/", (Infix("\\in", X, Y), Z)),)),
+            "{(x \\in y \\/ z) = TRUE}",
+        ),
         (tree.At(X, Infix("\\in", X, Y)), "x[(x \\in y) = TRUE]"),
         (tree.Image(Infix("\\in", X, Y), "z", Z), "{(x \\in y) = TRUE : z \\in z}"),
         (tree.Unchanged(("x", "y")), "UNCHANGED <<x, y>>"),
