@@ -93,7 +93,7 @@ def test_a_file_that_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_file_that_is_damaged(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_HELD", HELD)
+    monkeypatch.setattr(files, "MAX_HELD", HELD)
     folder = folder_with(tmp_path)
     (folder / "a.jsonl").write_text(TEXT, "utf-8")
     path, make = DAMAGED[name]

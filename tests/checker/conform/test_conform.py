@@ -50,7 +50,7 @@ def test_constraints_are_left_to_the_interpreter(
     refused = conform(folder, text, "--engine", "local")
     assert (refused.code, "error[F807]" in refused.stderr) == (150, True)
     assert "does not compare within constraints" in refused.stderr
-    monkeypatch.setattr(many, "WORTH_EVENTS", 1)
+    monkeypatch.setattr(many, "MIN_EVENTS", 1)
     assert conform(folder, text) == plain
 
 

@@ -185,8 +185,8 @@ def test_depth() -> None:
 
 
 def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.checker.native.machine.build.WORTH", 0.0)
-    monkeypatch.setattr("fencepost.checker.native.machine.build.WORTH_BESIDE", 0.0)
+    monkeypatch.setattr("fencepost.checker.native.machine.build.MIN_SAVING", 0.0)
+    monkeypatch.setattr("fencepost.checker.native.machine.build.MIN_SAVING_IN_PARALLEL", 0.0)
     spec = odometer(Int(0, 59))
     for workers in (1, 2):
         outcome = run(spec, Local(watched=True), limits=Limits(workers=workers))

@@ -162,8 +162,8 @@ def test_code_is_cached(compressed: bool, folder: Path, monkeypatch: pytest.Monk
     first = ENGINE.run(job(folder).request(ignored))
     monkeypatch.setattr(search, "translated", unwanted)
     # Prevents better code, however slow this machine is.
-    monkeypatch.setattr(build_code, "WORTH", 1e9)
-    monkeypatch.setattr(build_code, "WORTH_BESIDE", 1e9)
+    monkeypatch.setattr(build_code, "MIN_SAVING", 1e9)
+    monkeypatch.setattr(build_code, "MIN_SAVING_IN_PARALLEL", 1e9)
     with canaries(1 if compressed else COMPRESSED_FROM) as sets:
         again = ENGINE.run(job(folder).request(ignored))
     assert bool(sets) == compressed
