@@ -50,7 +50,7 @@ def tokens(view: View) -> list[int]:
         start = token.start
         for part in token.text.split("\n"):
             place = view.text.position(start)
-            width = view.text.units(part.rstrip("\r"))
+            width = view.text.units(start, start + len(part.rstrip("\r")))
             start += len(part) + 1
             if not width:
                 continue

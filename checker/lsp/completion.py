@@ -102,7 +102,7 @@ async def completions(desk: Desk, path: Path, shown: Text, offset: int) -> list[
     start, end = word_at(text, offset)
     expected = expected_at(text, start)
     found: dict[str, _Item] = {}
-    for item in await _names(desk, path, text, start) if not expected or NAME in expected else ():
+    for item in await _names(desk, path, text, start) if NAME in expected else ():
         found.setdefault(item.name, item)
     for word in sorted(word for word in expected if word.isidentifier() and word.islower()):
         found.setdefault(word, _Item(word, lsp.CompletionItemKind.Keyword, FORMS.get(word, "")))

@@ -11,8 +11,9 @@ from fencepost.spec.elaborate.ide.survey import path_to
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.layout import chunks, lines
-from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.parser import expected_at, parse
 from fencepost.spec.syntax.tokens import CLOSING, OPENING, scan
+from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Source
 
 WORD = "cursor__"
@@ -52,17 +53,28 @@ def patched(text: str, offset: int) -> Patch | None:
     missing makes the declaration right.
     """
     start, end = word_at(text, offset)
+    if not expected_at(text, start):
+        # The text before the word is wrong.
+        return None
     first, last = _member(text, start)
     stop = text.find("\n", end)
     stop = min(len(text) if stop < 0 else stop, last)
     header = _header(text, first)
+    cursor = len(header) + start - first
     for before, behind in _attempts(text, first, start, end, stop, last):
         piece = before + WORD + behind
         tree, problems = parse(Source("", header + piece))
+        if any(problem.code == "F122" and _starts_before(problem, cursor) for problem in problems):
+            # The text before the word is nested too deeply.
+            return None
         path = () if problems else path_to(tree, WORD)
         if path:
             return Patch(text[:first] + piece + text[last:], path)
     return None
+
+
+def _starts_before(problem: Problem, offset: int) -> bool:
+    return problem.span is not None and problem.span.start < offset
 
 
 def _attempts(

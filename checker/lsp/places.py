@@ -7,8 +7,11 @@ its lines end where ours do, and at a lone carriage return, too.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +24,11 @@ Edits: TypeAlias = Sequence[tuple[int, int, str]]
 """Parts of a text, by where they begin and end, and what takes their place."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_WIDE: dict[str, re.Pattern[str]] = {
+    lsp.PositionEncodingKind.Utf8: re.compile(r"[^\x00-\x7f]"),
+    lsp.PositionEncodingKind.Utf16: re.compile(r"[^\x00-\uffff]"),
+}
+"""By encoding: the characters that are more than one unit."""
 
 
 class Text:
@@ -28,34 +36,38 @@ class Text:
 
     def __init__(self, text: str, encoding: str = lsp.PositionEncodingKind.Utf16) -> None:
         self.text = text
-        self._wide = encoding
+        self._encoding = encoding
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         # A byte order mark is not a character of a source's text, and is one of the buffer's.
         self._mark = 1 if text.startswith("\ufeff") else 0
+
+    @cached_property
+    def _units(self) -> Sequence[int]:
+        """By offset: the number of units before it. A conversion does not scan its line."""
+        wide = _WIDE.get(self._encoding)
+        if wide is None or wide.search(self.text) is None:
+            return range(len(self.text) + 1)
+        width = _utf8_width if self._encoding == lsp.PositionEncodingKind.Utf8 else _utf16_width
+        return array("L", accumulate(map(width, self.text), initial=0))
 
     def offset(self, position: lsp.Position) -> int:
         """The character offset of a position; the nearest one where there is no such place."""
         if position.line >= len(self._starts):
             return len(self.text) - self._mark
         start = self._starts[position.line]
-        left = position.character
-        at = start
-        for char in self._line(position.line):
-            left -= self.units(char)
-            if left < 0:
-                break
-            at += 1
+        wanted = self._units[start] + position.character
+        # The last character that begins at or before the position.
+        at = bisect_right(self._units, wanted, start, self._line_end(position.line) + 1) - 1
         return max(at - self._mark, 0)
 
     def position(self, offset: int) -> lsp.Position:
         """The position of a character offset."""
         offset = min(max(offset, 0) + self._mark, len(self.text))
         line = bisect_right(self._starts, offset) - 1
-        before = self.text[self._starts[line] : offset]
-        return lsp.Position(line, self.units(before))
+        return lsp.Position(line, self._units[offset] - self._units[self._starts[line]])
 
     def line(self, offset: int) -> int:
-        """The line of a character offset; its cost does not depend on the length of the line."""
+        """The line of a character offset."""
         offset = min(max(offset, 0) + self._mark, len(self.text))
         return bisect_right(self._starts, offset) - 1
 
@@ -63,22 +75,30 @@ class Text:
         """The range of the characters from ``start`` to ``end`` (exclusive)."""
         return lsp.Range(self.position(start), self.position(end))
 
-    def units(self, text: str) -> int:
-        """How many columns a part of a line is."""
-        if self._wide == lsp.PositionEncodingKind.Utf32:
-            return len(text)
-        if self._wide == lsp.PositionEncodingKind.Utf8:
-            return len(text.encode("utf-8", "surrogatepass"))
-        return len(text) + sum(char > "\uffff" for char in text)
+    def units(self, start: int, end: int) -> int:
+        """How many columns the characters from ``start`` to ``end`` (exclusive) are."""
+        last = len(self.text)
+        start, end = min(start + self._mark, last), min(end + self._mark, last)
+        return self._units[end] - self._units[start]
 
     def edits(self, changes: Edits) -> list[lsp.TextEdit]:
         """Changes as the protocol has them."""
         return [lsp.TextEdit(self.range(start, end), new) for start, end, new in changes]
 
-    def _line(self, number: int) -> str:
-        last = number + 1 == len(self._starts)
-        end = len(self.text) if last else self._starts[number + 1]
-        return self.text[self._starts[number] : end].rstrip("\r\n")
+    def _line_end(self, number: int) -> int:
+        """Where a line ends, without its line break."""
+        if number + 1 == len(self._starts):
+            return len(self.text)
+        end = self._starts[number + 1]
+        return end - (2 if self.text.startswith("\r\n", end - 2) else 1)
+
+
+def _utf8_width(char: str) -> int:
+    return len(char.encode("utf-8", "surrogatepass"))
+
+
+def _utf16_width(char: str) -> int:
+    return 1 + (char > "\uffff")
 
 
 def changed(text: str, changes: Edits) -> str:

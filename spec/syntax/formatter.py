@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from fencepost.spec.syntax.lalr import keyword_places
@@ -98,9 +99,12 @@ def _rows(text: str) -> list[_Row]:
     return rows
 
 
+@lru_cache(maxsize=2)
 def keyword_starts(text: str) -> frozenset[int]:
     """Where the words are that the grammar takes as keywords. In a declaration that is wrong, those
     in front of the mistake.
+
+    The cache is for editors, which send several requests about one text.
     """
     places = (keyword_places(chunk) for chunk in chunks(lines(text)))
     return frozenset[int]().union(*places)

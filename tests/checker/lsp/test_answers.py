@@ -12,7 +12,7 @@ from typing import TypeVar, get_args
 import pytest
 from lsprotocol import types as lsp
 
-from fencepost.checker.lsp import renaming
+from fencepost.checker.lsp import patch, renaming
 from fencepost.checker.lsp.colours import MODIFIERS, TYPES, tokens
 from fencepost.checker.lsp.completion import completions
 from fencepost.checker.lsp.cures import cures
@@ -22,7 +22,9 @@ from fencepost.checker.lsp.outline import folds, symbols
 from fencepost.checker.lsp.places import Text, changed
 from fencepost.checker.lsp.rewriting import layout
 from fencepost.spec.elaborate.ide.references import Kind
+from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import package_root
+from fencepost.spec.text.source import Source
 
 T = TypeVar("T")
 
@@ -120,6 +122,9 @@ COMPLETED = {
     "a case": (replaced("case Ben: skip", "case ‸: skip"), "Ada Ben", "place Ask"),
     "a case without its end": (replaced("case Ben: skip", "case ‸"), "Ada Ben", "Ask"),
     "a local": (replaced("not place.busy", "‸"), "later k w place net counter not", "n who Low2"),
+    "before deep nesting": (
+        replaced("not place.busy", "‸ == " + "{" * 500 + "}" * 500), "place w", "who"
+    ),
     "no local of another": (replaced("place.at = n", "place.at = ‸"), "n w place", "k later who"),
     "a member of a module": (replaced("not place.busy", "m.‸"), "Top full Calm Busy", "Ask w"),
     "a name of a role": (replaced("w].place.at <= 2", "w].‸"), "place log ask", "Ada counter"),
@@ -425,6 +430,39 @@ def test_positions(encoding: str) -> None:
     assert text.position(2).character == {"utf-8": 5, "utf-16": 3, "utf-32": 2}[encoding]
     assert text.offset(lsp.Position(99, 0)) == len(raw)
     assert text.offset(lsp.Position(0, 99)) == raw.index("\r")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_places_on_a_long_line(encoding: str) -> None:
+    text = Text("a🦀" * 50_000, encoding)
+    begin = time.process_time()
+    for offset in range(0, 100_000, 5):
+        assert text.offset(text.position(offset)) == offset
+    # Conversions that scan the line would take minutes.
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("text", ["invariant P: " + "min(0, " * 500, "var x @ " + "(" * 500])
+def test_no_patch_is_tried_where_none_is_possible(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a text that is wrong before the cursor or nested too deeply."""
+    opened = Opened(tmp_path, text + "‸")
+    parsed: list[Source] = []
+
+    def counted(source: Source) -> object:
+        parsed.append(source)
+        return parse(source)
+
+    monkeypatch.setattr(patch, "parse", counted)
+    place = opened.desk, opened.path, Text(opened.text), opened.offset
+
+    async def ask(_: View) -> None:
+        await signatures(*place)
+        await completions(*place)
+
+    opened.asked(ask)
+    assert len(parsed) <= 2
 
 
 def test_layout() -> None:
