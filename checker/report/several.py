@@ -51,9 +51,11 @@ class Report:
         self._detail = detail
         self._whole = not detail.surprises and (detail.every or count == 1)
         self._new_page = new_page
+        self._names = 0
 
     def head(self, plan: SpecPlan) -> str:
         """The path of the spec, unless a single check makes it clear."""
+        self._names = _column(plan)
         page = self._new_page()
         named = len(plan.jobs) != 1 or plan.jobs[0].check.name or not self._whole
         if named and not self._detail.surprises:
@@ -63,7 +65,7 @@ class Report:
     def ended(self, result: CheckResult | Refusal, plan: SpecPlan) -> str:
         """The result of a check, or that its engine cannot run it."""
         page = self._new_page()
-        names = _column(plan)
+        names = self._names
         if isinstance(result, Refusal):
             _write_refusal(page, result, names)
         elif self._whole:

@@ -93,13 +93,19 @@ def harmless(text: str) -> str:
     return _ANYWHERE.sub("# #", _AT_LINE_START.sub(r"\1\\::", text))
 
 
+MAX_COMPARED = 500
+"""Among more names no similar one is looked for: each unknown word would be compared with all."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the known word most like ``word``, or nothing. Never suggests
     ``word`` itself.
     """
-    names = sorted(set(known) - {word})
-    by_case = [name for name in names if name.lower() == word.lower()]
-    close = by_case or get_close_matches(word, names, n=1, cutoff=0.6)
+    names = set(known) - {word}
+    lower = word.lower()
+    close = sorted(name for name in names if name.lower() == lower)
+    if not close and len(names) <= MAX_COMPARED:
+        close = get_close_matches(word, sorted(names), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

@@ -62,6 +62,10 @@ class Convert(Protocol):
     ) -> ir.Expr | None: ...
 
 
+MAX_HINTED = 100
+"""After this number of problems an unknown name gets no suggestion: each is compared with all."""
+
+
 class Stop(Exception):
     """Raised when elaboration cannot usefully continue (a size that explodes); the problem has been
     recorded.
@@ -414,8 +418,10 @@ class Context:
         """
         if name.text in self.module.file.broken.names:
             return
-        fitting = [text for text in self.known() if isinstance(self.find(text), kinds)]
-        hint = suggestion(name.text, fitting) or suggestion(name.text, [*self.known(), *also])
+        hint = ""
+        if len(self.work.problems) < MAX_HINTED:
+            fitting = [text for text in self.known() if isinstance(self.find(text), kinds)]
+            hint = suggestion(name.text, fitting) or suggestion(name.text, [*self.known(), *also])
         other = (meant or {}).get(name.text.lower())
         if other is not None:
             hint = f'; it is called "{other}"'

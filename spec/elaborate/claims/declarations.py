@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
@@ -41,15 +42,10 @@ class Gathering:
             entity = self._entity(node)
             if entity is not None:
                 self._enter(self.instance.names, entity)
-            match node:
-                case syntax.EnumDecl(members=members) | syntax.SymmetricType(members=members):
-                    self._members(entity, members)
-                case syntax.UnionDecl(variants=variants):
-                    self._members(entity, tuple(variant.name for variant in variants))
-                case syntax.RoleDecl() if isinstance(entity, RoleEntity):
-                    self._role(entity)
-                case _:
-                    pass
+            if isinstance(entity, TypeEntity):
+                self._members(entity, member_names(node))
+            elif isinstance(entity, RoleEntity):
+                self._role(entity)
         for name, known in self.instance.members.items():
             other = self.instance.names.get(name)
             if other is not None:
@@ -148,9 +144,7 @@ class Gathering:
             self.work.report("F204", entity.span, reserved(entity.name))
         names[entity.name] = entity
 
-    def _members(self, entity: Entity | None, names: tuple[syntax.Name, ...]) -> None:
-        if not isinstance(entity, TypeEntity):
-            return
+    def _members(self, entity: TypeEntity, names: tuple[syntax.Name, ...]) -> None:
         seen: dict[str, syntax.Name] = {}
         for index, name in enumerate(names):
             if name.text in seen:
@@ -167,6 +161,17 @@ class Gathering:
         self.work.report(
             "F202", second, f'"{name}" is declared twice', (first, "first declared here")
         )
+
+
+def member_names(node: syntax.Declaration) -> tuple[syntax.Name, ...]:
+    """The members that the declaration of a type makes known."""
+    match node:
+        case syntax.EnumDecl(members=members) | syntax.SymmetricType(members=members):
+            return members
+        case syntax.UnionDecl(variants=variants):
+            return tuple(variant.name for variant in variants)
+        case _:
+            return ()
 
 
 def refuse_hiding(work: Elaboration, instance: Instance) -> None:
@@ -191,4 +196,4 @@ def refuse_hiding(work: Elaboration, instance: Instance) -> None:
                 index = entity.decl.index.name
                 if index.text in (*TYPE_WORDS, *VALUE_WORDS):
                     work.report("F204", index.span, reserved(index.text))
-                refuse(index.text, index.span, {**outside, **entity.names})
+                refuse(index.text, index.span, ChainMap(entity.names, outside))

@@ -26,7 +26,11 @@ from fencepost.spec.elaborate.base.symbols import (
     TypeEntity,
     kind_of,
 )
-from fencepost.spec.elaborate.claims.declarations import Gathering, refuse_hiding
+from fencepost.spec.elaborate.claims.declarations import (
+    Gathering,
+    member_names,
+    refuse_hiding,
+)
 from fencepost.spec.elaborate.types.constants import value_of
 from fencepost.spec.elaborate.types.type_expressions import type_of
 from fencepost.spec.elaborate.values.roles import denoted
@@ -105,6 +109,12 @@ class Modules:
     def _imports(self, instance: Instance, overrides: Overrides) -> None:
         nodes = [n for n in instance.file.declarations if isinstance(n, syntax.Import)]
         changed = {path[0] for path in overrides}
+        # Equal imports are one instance, whichever of them an override names it by. The first of
+        # several overrides wins.
+        alike: dict[object, dict[tuple[str, ...], Override]] = {}
+        for node in reversed(nodes):
+            shared = alike.setdefault(_target(node), {})
+            shared.update(self._within(instance, node, overrides))
 
         # What an override names comes first, so that a module which is reached twice is made
         # with the new value; names keep the order of the file.
@@ -113,7 +123,8 @@ class Modules:
             return any(name.text in changed for name in names)
 
         for node in sorted(nodes, key=lambda node: not changes(node)):
-            self._import(instance, node, overrides)
+            own = dict(self._within(instance, node, overrides))
+            self._import(instance, node, {**alike[_target(node)], **own})
         made = [self.imported[id(node)] for node in nodes if id(node) in self.imported]
         instance.modules = list(dict.fromkeys(made))
 
@@ -124,12 +135,7 @@ class Modules:
             for name in node.names or (alias,):
                 instance.imports.setdefault(name.text, BrokenEntity(name.text, name.span))
             return
-        inner = dict(self._within(instance, node, overrides))
-        for other in instance.file.declarations:
-            # Equal imports are one instance, whichever of them an override names it by.
-            if isinstance(other, syntax.Import) and _alike(other, node):
-                inner = {**dict(self._within(instance, other, overrides)), **inner}
-        module = self._instance(instance, path, alias.text, node, inner)
+        module = self._instance(instance, path, alias.text, node, overrides)
         self.imported[id(node)] = module
         if node.names is None:
             self._enter(instance, alias, ModuleEntity(alias.text, alias.span, module))
@@ -182,13 +188,13 @@ class Modules:
 
     def _members(self, source: Instance, target: Instance, entity: Entity | None) -> None:
         """Makes the members of an enum or union known in another module."""
-        for shared in list(source.members.values()):
-            for member in shared:
-                known = target.members.setdefault(member.name, [])
-                if member.owner is entity and member not in known:
+        if not isinstance(entity, TypeEntity):
+            return
+        for name in member_names(entity.decl):
+            for member in [m for m in source.members[name.text] if m.owner is entity]:
+                known = target.members.setdefault(name.text, [])
+                if member not in known:
                     known.append(member)
-        for text in [text for text, known in target.members.items() if not known]:
-            del target.members[text]
 
     # ------------------------------------------------------------ instances
 
@@ -344,6 +350,11 @@ class Modules:
 
     def _arguments(self, importer: Instance, instance: Instance, node: syntax.Import) -> None:
         given: dict[str, syntax.ModuleArgument] = {}
+        open_to_change = {
+            decl.name.text: decl
+            for decl in instance.file.declarations
+            if isinstance(decl, syntax.Param | syntax.Const)
+        }
         for argument in node.arguments:
             name = argument.name.text
             if name in given:
@@ -351,7 +362,7 @@ class Modules:
                 self.work.report("F604", argument.span, f'"{name}" is given twice', note)
                 continue
             given[name] = argument
-            self._argument(importer, instance, argument)
+            self._argument(importer, instance, argument, open_to_change)
         missing = [
             decl
             for decl in instance.file.declarations
@@ -368,14 +379,13 @@ class Modules:
             instance.names[decl.name.text] = BrokenEntity(decl.name.text, decl.name.span)
 
     def _argument(
-        self, importer: Instance, instance: Instance, argument: syntax.ModuleArgument
+        self,
+        importer: Instance,
+        instance: Instance,
+        argument: syntax.ModuleArgument,
+        open_to_change: Mapping[str, syntax.Param | syntax.Const],
     ) -> None:
         name = argument.name.text
-        open_to_change = {
-            decl.name.text: decl
-            for decl in instance.file.declarations
-            if isinstance(decl, syntax.Param | syntax.Const)
-        }
         decl = open_to_change.get(name)
         if decl is None:
             if name in instance.file.broken.names:
@@ -438,6 +448,6 @@ class Modules:
         self.work.report("F607", argument.value.span, message, note)
 
 
-def _alike(one: syntax.Import, other: syntax.Import) -> bool:
-    """Whether two imports of a file name the same module, with the same arguments."""
-    return (one.module, one.arguments) == (other.module, other.arguments)
+def _target(node: syntax.Import) -> object:
+    """The module and the arguments of an import; equal ones lead to the same instance."""
+    return node.module, node.arguments
