@@ -7,6 +7,7 @@ editor's request without an answer. Crashes and hangs end the process; the campa
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,6 +75,14 @@ class Failure:
         return f"{self.phase}: {self.kind}: {self.place}"
 
 
+def worked() -> float:
+    """CPU seconds of this process and of its children that have ended.
+
+    Unlike elapsed time they do not depend on what else the machine does.
+    """
+    return sum(os.times()[:4])
+
+
 def place_in(details: str) -> str:
     """The innermost frame of a traceback that is in the package, and the exception's type."""
     frames = list(FRAME.finditer(details))
@@ -88,11 +97,14 @@ def place_in(details: str) -> str:
 class Trials:
     """A folder for damaged specs, and a language server that has it open.
 
-    ``begun`` is called with the name of each phase when it begins.
+    ``begun`` is called with the name of each phase when it begins. ``asked`` is the number of
+    requests of an editor for each spec.
     """
 
     begun: Callable[[str], object] = lambda phase: None
+    asked: int = ASKED
     codes: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
     _folder: tempfile.TemporaryDirectory[str] = field(
         default_factory=tempfile.TemporaryDirectory[str]
     )
@@ -121,12 +133,12 @@ class Trials:
         engine: str = "interpreter",
         process: bool = False,
     ) -> list[Failure]:
-        """Tries a damaged spec; `codes` then has the exit codes by phase.
+        """Tries a damaged spec; `codes` and `seconds` then have the exit codes and CPU times by phase.
 
         With ``process``, the command also runs as a process and must end with the same code.
         """
         self._turn += 1
-        self.codes = {}
+        self.codes, self.seconds = {}, {}
         folder = Path(self._folder.name) / str(self._turn)
         folder.mkdir()
         for name, text in spec.original.modules.items():
@@ -191,7 +203,9 @@ class Trials:
             yield Failure("fmt", "formatted twice is not formatted once", "", after.text)
 
     def _run(self, phase: str, words: Sequence[str], folder: Path) -> Ran:
+        began = worked()
         ran = run(*words, folder=folder, environment={"FENCEPOST_TRACEBACK": "1"})
+        self.seconds[phase] = worked() - began
         self.codes[phase] = ran.code
         return ran
 
@@ -207,6 +221,7 @@ class Trials:
         text = spec.text.decode("utf-8", "replace")
         uri = from_fs_path(str(path))
         first = text if random.random() < 0.5 else spec.original.text.decode("utf-8", "replace")
+        began = worked()
         document = {"uri": uri, "languageId": "fencepost", "version": 1, "text": first}
         session.notify("textDocument/didOpen", {"textDocument": document})
         if first != text:
@@ -214,8 +229,8 @@ class Trials:
             change = {"textDocument": document, "contentChanges": [{"text": text}]}
             session.notify("textDocument/didChange", change)
         asked: dict[int, str] = {}
-        methods = random.sample(REQUESTS, ASKED)
-        if random.randrange(SELDOM) and RARE in methods:
+        methods = random.sample(REQUESTS, self.asked)
+        if self.asked < len(REQUESTS) and random.randrange(SELDOM) and RARE in methods:
             methods.remove(RARE)
         for method in methods:
             point = _point(text.split("\n"), random)
@@ -223,6 +238,7 @@ class Trials:
             asked[session.ask(f"textDocument/{method}", params)] = f"{method} at {point}"
         for number in session.wait(list(asked)):
             yield Failure("lsp", "no answer", asked[number].split()[0], asked[number])
+        self.seconds["lsp"] = worked() - began
         # The server logs the exception of an internal error in an answer.
         wrong = [number for number in asked if _is_internal(session.answered.pop(number, {}))]
         for details in errors.details:
