@@ -144,13 +144,15 @@ class Progress:
 class Translation:
     """The cost of compiling a model: seconds to emit the intermediate code, and seconds and bytes
     of the quick and the optimized machine code.
+
+    ``better_bytes`` is None if the code was not optimized; ``better`` is then an estimate.
     """
 
     written: float
     quick: float
     quick_bytes: int
     better: float
-    better_bytes: int
+    better_bytes: int | None
 
 
 class Unsupported(Exception):

@@ -53,6 +53,9 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
+MAX_OPTIMIZED_SECONDS = 5.0
+"""`Local.translation` optimizes no code for which this takes longer, by estimate."""
+
 CHECKPOINT_SECONDS = 300.0
 """The default seconds between two saves of a search."""
 
@@ -89,10 +92,12 @@ class Local:
         written = time.monotonic()
         quick = compilation.quick()
         compiled = time.monotonic()
-        better = compilation.best()
-        ended = time.monotonic()
+        better_seconds, better_bytes = compilation.seconds, None
+        if better_seconds <= MAX_OPTIMIZED_SECONDS:
+            better_bytes = compilation.best().size
+            better_seconds = time.monotonic() - compiled
         return Translation(
-            written - began, compiled - written, quick.size, ended - compiled, better.size
+            written - began, compiled - written, quick.size, better_seconds, better_bytes
         )
 
     def run(self, request: Request) -> Outcome:

@@ -82,7 +82,10 @@ def write_translation(page: Page, engine: str, translation: Translation | str) -
     seconds = translation.written + translation.quick
     all_ = f"{size(translation.quick_bytes)} in {seconds:.2f} s ({steps})"
     page.line(f"  machine code  {all_}")
-    better = f"{size(translation.better_bytes)} in {translation.better:.2f} s more"
+    if translation.better_bytes is None:
+        better = f"not compiled here; it takes about {translation.better:.0f} s"
+    else:
+        better = f"{size(translation.better_bytes)} in {translation.better:.2f} s more"
     page.line(f"  better code   {better}, for a search that lasts")
 
 

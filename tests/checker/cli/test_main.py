@@ -22,6 +22,7 @@ import fencepost
 from fencepost.checker.cli import check as cli
 from fencepost.checker.cli import terminal
 from fencepost.checker.engines import ENGINES
+from fencepost.checker.native import search
 from fencepost.checker.printing import units
 from fencepost.checker.report import json as report
 
@@ -305,6 +306,16 @@ def test_unsupported_specs_are_reported(fencepost_in: Fencepost, tmp_path: Path)
     assert 'the engine "local" cannot run this: it does not ' in ran.stdout
     with pytest.raises(fencepost.Rejected, match="F807"):
         fencepost.check(tmp_path / "rows.fence")
+
+
+def test_info_optimizes_no_large_code(
+    fencepost_in: Fencepost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counter.fence").write_text(COUNTER, "utf-8")
+    monkeypatch.setattr(search, "MAX_OPTIMIZED_SECONDS", 0.0)
+    ran = fencepost_in("info", "counter.fence")
+    assert ran.code == 0
+    assert re.search(r"better code   not compiled here; it takes about \d+ s,", ran.stdout)
 
 
 @pytest.mark.parametrize(
