@@ -28,7 +28,7 @@ _WIDE: dict[str, re.Pattern[str]] = {
     lsp.PositionEncodingKind.Utf8: re.compile(r"[^\x00-\x7f]"),
     lsp.PositionEncodingKind.Utf16: re.compile(r"[^\x00-\uffff]"),
 }
-"""By encoding: the characters that are more than one unit."""
+"""By encoding: the characters that take more than one unit."""
 
 
 class Text:
@@ -76,7 +76,7 @@ class Text:
         return lsp.Range(self.position(start), self.position(end))
 
     def units(self, start: int, end: int) -> int:
-        """How many columns the characters from ``start`` to ``end`` (exclusive) are."""
+        """The width in columns of the characters from ``start`` to ``end`` (exclusive)."""
         last = len(self.text)
         start, end = min(start + self._mark, last), min(end + self._mark, last)
         return self._units[end] - self._units[start]
@@ -86,7 +86,7 @@ class Text:
         return [lsp.TextEdit(self.range(start, end), new) for start, end, new in changes]
 
     def _line_end(self, number: int) -> int:
-        """Where a line ends, without its line break."""
+        """The end offset of a line, without its line break."""
         if number + 1 == len(self._starts):
             return len(self.text)
         end = self._starts[number + 1]

@@ -94,7 +94,7 @@ def harmless(text: str) -> str:
 
 
 MAX_COMPARED = 500
-"""Among more names no similar one is looked for: each unknown word would be compared with all."""
+"""Maximum number of names to search for a similar one: an unknown word is compared with each."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

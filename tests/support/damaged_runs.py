@@ -133,7 +133,7 @@ class Trials:
         engine: str = "interpreter",
         process: bool = False,
     ) -> list[Failure]:
-        """Tries a damaged spec; `codes` and `seconds` then have the exit codes and CPU times by phase.
+        """Tries a damaged spec; `codes` and `seconds` then have exit codes and CPU times by phase.
 
         With ``process``, the command also runs as a process and must end with the same code.
         """

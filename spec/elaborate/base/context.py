@@ -63,7 +63,7 @@ class Convert(Protocol):
 
 
 MAX_HINTED = 100
-"""After this number of problems an unknown name gets no suggestion: each is compared with all."""
+"""Maximum number of problems after which an unknown name still gets a suggestion."""
 
 
 class Stop(Exception):

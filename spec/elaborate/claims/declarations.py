@@ -164,7 +164,7 @@ class Gathering:
 
 
 def member_names(node: syntax.Declaration) -> tuple[syntax.Name, ...]:
-    """The members that the declaration of a type makes known."""
+    """The names of the members of a declared type."""
     match node:
         case syntax.EnumDecl(members=members) | syntax.SymmetricType(members=members):
             return members
