@@ -119,7 +119,9 @@ def test_every_amount_of_the_nightly_run_is_used() -> None:
     names = set(re.findall(r"\b([A-Z_]+)=", listed))
     pattern = re.compile(r'\b(?:amount|everything)\("([A-Z_]+)"|FENCEPOST_([A-Z_]+)')
     paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
-    used = {"".join(found) for path in paths for found in pattern.findall(path.read_text("utf-8"))}
+    used = {
+        "".join(groups) for path in paths for groups in pattern.findall(path.read_text("utf-8"))
+    }
     used |= set(re.findall(r'\$FENCEPOST_([A-Z_]+)"', script))
     assert len(names) > 15
     assert names <= used

@@ -88,7 +88,7 @@ def marker_not_fenced(event: Event) -> bool:
 @pytest.mark.parametrize(
     "changed",
     [another_error, another_offset, stable_or_not, a_stranger, marker_not_fenced],
-    ids=lambda one: one.__name__,
+    ids=lambda change: change.__name__,
 )
 @pytest.mark.parametrize("file", GROUPS)
 def test_a_wrong_answer_is_not_allowed(

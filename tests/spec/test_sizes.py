@@ -45,10 +45,11 @@ REFUSED = {
     "ranges of ranges": "F301",
     "unknown names": "F201",
 }
-"""Rows of which no text is a spec, with the code of the problem; all others are accepted."""
+"""Rows without any valid spec, with the code of the problem; all others are accepted."""
 MAX_RUN = {"checks": 10_000, "scenarios": 1_000, "options of a channel": 1_000}
-"""The largest lists of what is run: there is a search, a model of a scenario, or the machine code
-of an action, for each."""
+"""The largest lists of runs: each element takes a search, a model of a scenario, or the machine
+code of an action.
+"""
 CASES = [
     (name, size)
     for rows, sizes in ((LISTS, SIZES), (NESTS, DEPTHS))

@@ -52,8 +52,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A statement: its lines, the variables it may assign, and the scope after it (None:
-    unchanged).
+    """A statement: its lines, the variables it may assign, and the scope after it, or None if
+    unchanged.
 
     With ``ends``, the statements after it are unreachable. With ``simple``, it may share a line
     with others.

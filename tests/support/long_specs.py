@@ -1,8 +1,8 @@
 """Specs with long lists and deep nesting: every repetition of the grammar at any size.
 
-A row is the form of a spec. ``@(form@separator@)`` is a list: copies of ``form``, in which ``%`` is
-the number of the copy, ``$`` the next number, and ``~`` and ``^`` are as many spaces as there are
-copies before and after it. ``@n`` is the number of copies.
+A row is the form of a spec. ``@(form@separator@)`` is a list of copies of ``form``: ``%`` is
+replaced by the number of the copy, ``$`` by the next number, and ``~`` and ``^`` by one space for
+each copy before and after it. ``@n`` is the number of copies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ VAR = "var x: 0..1 = 0\naction flip: x = 1 - x\n"
 """The start of each spec and of its module ``m``."""
 RECORDED = "import m\nrecording:\n    source s ordered\n"
 MAX_FOLDERS = 100
-"""A module in more folders is not created: operating systems limit the length of paths."""
+"""A module in more folders is not created, because operating systems limit the length of paths."""
 
 _LIST = re.compile(r"@\((.*?)@(.*?)@\)", re.S)
 
@@ -193,7 +193,7 @@ _TEMPORAL = (
     "comparisons in comparisons", "not in", "members of members", "members that are not members",
     "ranges of ranges", "with of with",
 )  # fmt: skip
-"""Rows about expressions which are also rows about formulas: these have rules of their own."""
+"""Rows about expressions that also exist for formulas, which have separate rules."""
 
 for _rows in (LISTS, NESTS):
     _rows |= {
@@ -210,19 +210,19 @@ MODULES = {
     "imported types": "@(enum E%: M%\n@@)",
     "hidden actions": "@(action a%: x = 0\n@@)",
 }
-"""By name of a row: what its module ``m`` declares."""
+"""By name of a row: the declarations of its module ``m``."""
 
 
 def written(form: str, count: int) -> str:
     """A text whose lists have a number of elements."""
 
-    def listed(found: re.Match[str]) -> str:
+    def listed(list_: re.Match[str]) -> str:
         copies = (
-            found[1].replace("%", str(number)).replace("$", str(number + 1))
+            list_[1].replace("%", str(number)).replace("$", str(number + 1))
             .replace("~", " " * number).replace("^", " " * (count - 1 - number))
             for number in range(count)
         )  # fmt: skip
-        return found[2].join(copies)
+        return list_[2].join(copies)
 
     text = _LIST.sub(listed, form.replace("@n", str(count)))
     return text + VAR if text.startswith('"""') else VAR + text

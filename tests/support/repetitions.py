@@ -1,7 +1,7 @@
-"""The repetitions and recursive rules of the grammar, and how often a text repeats each.
+"""The repetitions and recursive rules of the grammar, and their counts in a text.
 
-The rules are those that Lark has compiled: it turns ``*`` and ``+`` into rules of their own, which
-begin with themselves.
+The rules are those that Lark has compiled: it turns ``*`` and ``+`` into separate rules that begin
+with themselves.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from fencepost.spec.syntax.lalr import loaded_parser, rules
 from fencepost.spec.syntax.layout import chunks, lines
 
 Site = tuple[str, str]
-"""A rule of grammar.lark, and what it repeats: an item of a list, or an alternative that contains
-the rule itself."""
+"""A rule of grammar.lark, and its repeated part: an item of a list, or an alternative that contains
+the rule itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Of a part of a text: the number of repetitions by site; ``open`` are those of lists whose
-    rule is not complete."""
+    """The counts of a part of a text: the number of repetitions by site; ``open`` are those of
+    lists whose rule is not complete.
+    """
 
     closed: Mapping[Site, int]
     open: Mapping[str, int]
@@ -49,14 +51,14 @@ def _reachable() -> Mapping[str, frozenset[str]]:
 
 
 def _closure(direct: Mapping[str, Iterable[str]], names: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
+    closure: set[str] = set()
     queue = list(names)
     while queue:
         name = queue.pop()
-        if name in direct and name not in found:
-            found.add(name)
+        if name in direct and name not in closure:
+            closure.add(name)
             queue += direct[name]
-    return frozenset(found)
+    return frozenset(closure)
 
 
 def _repeated(rule: Rule) -> str | None:
@@ -97,7 +99,9 @@ def sites() -> set[Site]:
 
 
 def repetitions(text: str) -> Mapping[Site, int]:
-    """How often a text without syntax errors repeats each site in one place."""
+    """The maximal number of repetitions of each site at one place of a text without syntax
+    errors.
+    """
     return _joined([_of_chunk(chunk.text) for chunk in chunks(lines(text))])
 
 
@@ -118,7 +122,7 @@ def _joined(parts: Sequence[Mapping[Any, int]]) -> dict[Any, int]:
 
 @dataclass(slots=True)
 class _Node:
-    """What Lark expects of a node: a place for the result, and an end."""
+    """The interface that Lark expects of a node: a result, and an end."""
 
     children: _Counts
     end_pos: int = 0

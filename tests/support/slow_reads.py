@@ -1,4 +1,4 @@
-"""The command on a file system that hardly answers, on which reading one file takes 40 seconds.
+"""The command on a very slow file system, where reading one file takes 40 seconds.
 
 `FENCEPOST_SLOW_FILE` is a pattern for the path of this file. Its first read writes `READING` on
 standard error.
@@ -25,7 +25,7 @@ PAUSE_SECONDS = 0.05
 
 
 class SlowFile(RawIOBase):
-    """A file of which each read returns a small part, after a pause."""
+    """A file that returns a small part for each read, after a pause."""
 
     def __init__(self, file: BufferedReader, part_bytes: int) -> None:
         self._file = file
