@@ -13,6 +13,7 @@ from textwrap import dedent
 
 import pytest
 from tests.support.command import run
+from tests.support.text_tables import Block, blocks
 
 import fencepost
 from fencepost.checker.engines import load
@@ -66,184 +67,15 @@ action jump:
 refinement R: m where hour = {}
 """
 
-EXAMPLES = {
-    "a step is one there, or none": (CLOCK, HALVES.format(5, "x // 2"), "ok"),
-    "a step is none there": (CLOCK, HALVES.format(2, "x // 2"), "violated: 0 1 2 3 4 2"),
-    "the initial state is none there": (CLOCK, HALVES.format(5, "(x + 2) // 3"), "ok"),
-    "the image of an initial state is not initial": (
-        CLOCK, HALVES.format(5, "(x + 2) // 2 % 3"), "violated: 0",
-    ),
-    "one of several initial states": (
-        CLOCK,
-        """
-        import m
-        var x: 0..2 = any
-        refinement R: m where hour = x
-        """,
-        "violated: 1",
-    ),
-    "an image outside its type": (CLOCK, HALVES.format(5, "x"), "error F901: 0 1 2 3"),
-    "an image outside its type at the start": (
-        CLOCK, HALVES.format(5, "3 - x // 6"), "error F901: 0",
-    ),
-    "a step there that fails is none": (
-        """
-        var hour: 0..3 = 0
-        action up: hour = hour + 1
-        """,
-        """
-        import m
-        var x: 0..3 = 0
-        action up: x = (x + 1) % 4
-        refinement R: m where hour = x
-        """,
-        "violated: 0 1 2 3 0",
-    ),
-    "a step there in which an assertion fails is none": (
-        """
-        var hour: 0..3 = 0
-        action up:
-            hour = (hour + 1) % 4
-            assert hour != 2
-        """,
-        """
-        import m
-        var x: 0..3 = 0
-        action up: x = (x + 1) % 4
-        refinement R: m where hour = x
-        """,
-        "violated: 0 1 2",
-    ),
-    "ghosts there have no image": (
-        """
-        var hour: 0..2 = 0
-        ghost var ticks: 0..1 = 0
-        action tick:
-            let many = ticks + 1
-            hour = (hour + 1) % 3
-            ticks = many
-            assert ticks > 0
-        """,
-        """
-        import m
-        var x: 0..2 = 0
-        action up: x = (x + 1) % 3
-        refinement R: m where hour = x
-        """,
-        "ok",
-    ),
-    "a ghost here may be read": (
-        CLOCK,
-        """
-        import m
-        var x: 0..1 = 0
-        ghost var ticks: 0..2 = 0
-        action up:
-            x = 1 - x
-            ticks = (ticks + 1) % 3
-        refinement R: m where hour = ticks
-        """,
-        "ok",
-    ),
-    "members and fields by name": (
-        """
-        enum Color: White, Black
-        union Message: Ask(from: Color, n: 0..3), Tell
-        record Pair: one: Color, two: set[Color]
-        var color: Color = White
-        var pair: Pair = Pair(one: White, two: {})
-        var last: Message? = none
-        var sent: seq[Message, 2] = []
-        var of: map[Color, bool] = [c == White for c in Color]
-        action a:
-            color = if color == White then Black else White
-            pair = Pair(one: color, two: {color})
-            last = Ask(color, 3)
-            sent = [Tell, Ask(color, 3)]
-            of[color] = true
-            of[if color == White then Black else White] = false
-        """,
-        """
-        import m
-        enum Shade: Black, White
-        union Letter: Tell, Ask(n: 0..7, from: Shade)
-        record Two: two: set[Shade], one: Shade
-        var x: Shade = White
-        var p: Two = Two(two: {}, one: White)
-        var last: Letter? = none
-        action a:
-            x = if x == White then Black else White
-            p = Two(two: {x}, one: x)
-            last = Ask(3, x)
-        def letters: seq[Letter, 2] = if last == none then [] else [Tell, last!]
-        refinement R: m where
-            color = x,
-            pair = p,
-            last = last,
-            sent = letters,
-            of = [c == x for c in Shade]
-        """,
-        "ok",
-    ),
-    "channels, their budgets and roles": (
-        """
-        enum Message: Ping
-        channel net: Message unordered lossy at most 1 capacity 2
-        role Node[i: 0..1]:
-            var got: bool = false
-            action send_it: send Ping to net
-            action get on Ping from net: got = true
-        """,
-        """
-        import m
-        var on_way: 0..2 = 0
-        var lost: 0..1 = 0
-        var got: set[0..1] = {}
-        action send_it:
-            require on_way < 2
-            on_way += 1
-        action get(i in 0..1):
-            require on_way > 0
-            on_way -= 1
-            got.add(i)
-        action lose:
-            require on_way > 0 and lost == 0
-            lost = 1
-            on_way -= 1
-        refinement R: m where
-            net = [m.Ping for i in 1..on_way],
-            net.lost = lost,
-            Node.got = [i in got for i in 0..1]
-        """,
-        "ok",
-    ),
-    "a choice of several initial states, and large values": (
-        """
-        var x: seq[0..100, 20] in {[1, 2], [2, 1]}
-        var y: 0..1 = any
-        action a(n in 0..100): x.append(n)
-        """,
-        """
-        import m
-        var n: 0..3 = 0
-        action a:
-            require n < 3
-            n += 1
-        refinement R: m where
-            x = if n == 0 then [2, 1] else if n == 1 then [2, 1, 7] else [2, 1, 7, 9, 9][..n + 1],
-            y = 1
-        """,
-        "ok",
-    ),
-}  # fmt: skip
+EXAMPLES = blocks(Path(__file__).with_name("refinements.txt"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples(name: str, engine: str, tmp_path: Path) -> None:
-    abstract, text, expected = EXAMPLES[name]
-    model = model_of(tmp_path, abstract, text)
-    assert shown(model, searched(model, engine)) == expected
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda block: block.name)
+def test_examples(example: Block, engine: str, tmp_path: Path) -> None:
+    text, _, abstract = example.text.partition("--- m\n")
+    model = model_of(tmp_path, abstract or CLOCK, text)
+    assert (shown(model, searched(model, engine)),) == example.expected
 
 
 def test_the_refined_module_is_not_part_of_the_model(tmp_path: Path) -> None:
