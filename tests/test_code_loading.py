@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.support.paths import ROOT
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 MODULES = {
     "cloudpickle", "code", "codeop", "copyreg", "dill", "imp", "jinja2", "joblib", "jsonpickle",
@@ -123,22 +127,7 @@ def test_every_use_has_a_reason() -> None:
     assert REASONS.keys() - present == set(), "this is gone"
 
 
-@pytest.mark.parametrize(
-    ("text", "use"),
-    [
-        ("import pickle", "pickle"),
-        ("def f():\n    import marshal as m", "marshal"),
-        ("from pickle import loads", "pickle"),
-        ("from concurrent import pickle", "pickle"),
-        ("import yaml.loader", "yaml.loader"),
-        ("f = eval", "eval"),
-        ("exec('1')", "exec"),
-        ("getattr(builtins, 'exec')('1')", "exec"),
-        ("importlib.import_module(name)", "import_module"),
-        ("numpy.load(path, allow_pickle=True)", "allow_pickle"),
-        ("spark.pickleFile(path)", "pickleFile"),
-    ],
-)
+@pytest.mark.parametrize(("text", "use"), TABLES["uses_that_count"])
 def test_uses_that_count(text: str, use: str) -> None:
     assert use in [*uses(text)]
 

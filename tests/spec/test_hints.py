@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from tests.support.checked_specs import problems as checked
 from tests.support.syntax_trees import dump, problem_line, problems, source
+from tests.support.text_tables import tables
 
 from fencepost.spec.syntax.parser import MAX_PROBLEMS, parse
 from fencepost.spec.text.problem import Problem
+
+TABLES = tables(Path(__file__))
 
 SLIPS = Path(__file__).with_name("slips.txt")
 
@@ -163,61 +166,13 @@ action take on _ from c: skip
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "phrase"),
-    [
-        ("action a: q.pop()", "F415", "pop_first and pop_last take an element out"),
-        ("action a: q.insert(0, 1)", "F415", "at the ends, by append and prepend"),
-        ("action a: q.extend([1])", "F415", "are put behind by q += r"),
-        ("action a: q.push_front(1)", "F415", 'it is called "prepend"'),
-        ("action a: q.add(1)", "F415", 'it is called "append"'),
-        ("action a: s.append(1)", "F415", 'it is called "add"'),
-        ("action a: s.pop()", "F415", "pick x in s, then s.remove(x)"),
-        ("action a: s.update(t)", "F415", "s = s | t"),
-        ("action a: m.update(t)", "F415", "an element is assigned: m[k] = e"),
-        ("action a: q = q[s]", "F301", "a part of a sequence is written q[i..j]"),
-        ("action a: q = q[1:]", "F101", "a part of a sequence is q[i..j], q[i..] or q[..j]"),
-        ("action a: q += 2", "F308", "q + [e] is q with an element more"),
-        ("action a: q = tail(q)", "F201", "write q[1..]"),
-        ("action a: q = q - [2]", "F308", "[x for x in q if x != e]"),
-        ("action a: s += {1}", "F308", "the union of sets is a | b"),
-        ("action a: s = s * t", "F308", "the intersection of sets is a & b"),
-        ("action a: b += [1]", "F308", "b.add(e) puts an element in"),
-        ("invariant I: union(s) == {}", "F201", "write a | b for two sets"),
-        ("invariant I: UNION(s) == {}", "F201", "{x for s in S, x in s}"),
-        ("invariant I: s.union(t) == {}", "F319", "write a | b for two sets"),
-        ("invariant I: s.issubset(t)", "F319", "write a <= b"),
-        ("invariant I: q.length() == 0", "F319", "write len(...)"),
-        ("invariant I: powerset(s) == {}", "F201", "write subsets(S)"),
-        ("invariant I: x in range(3)", "F201", "the integers from a to b, both included, are a..b"),
-        ("invariant I: Cardinality(s) == 0", "F201", 'it is called "len"'),
-        ("invariant I: o is None", "F309", "`== none` and `!= none`"),
-        ("invariant I: f(r with a: 1, b: 2, 3)", "F321", "stands in brackets here"),
-        ("invariant I: f(r, y: 1, z: 0)", "F321", "arguments are given by position"),
-        ("action a: r = P(r with a: 1, c: 2)", "F314", "stands in brackets here"),
-    ],
-)
+@pytest.mark.parametrize(("line", "code", "phrase"), TABLES["habits_of_other_languages"])
 def test_habits_of_other_languages(line: str, code: str, phrase: str) -> None:
     reported = checked(f"{STATE}{line}\n")
     assert code in [problem.code for problem in reported]
     assert any(phrase in problem.message for problem in reported), "\n".join(map(str, reported))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "action a: q = q[..len(q) - 2]",
-        "action a: q = q[1..]",
-        "action a: q += [1, 2]",
-        "action a: q = [y for y in q if y != 1]",
-        "action a:\n    pick y in s\n    s.remove(y)",
-        "action a: r = r with a: 1, b: 2",
-        "invariant I: s <= t",
-        "invariant I: forall y in subsets(s): y <= s",
-        "invariant I: {y for u in {s, t}, y in u} == s | t",
-        "invariant I: {z for z in 0..6 if exists y in s, u in t: z == y + u} == {}",
-        "invariant I: (x == 1\n    or x == 0)",
-    ],
-)
+@pytest.mark.parametrize("line", [line for (line,) in TABLES["suggested_texts_are_specs"]])
 def test_suggested_texts_are_specs(line: str) -> None:
     assert checked(f"{STATE}action go: send Ask to c\n{line}\nterminal: true\n") == ()

@@ -39,8 +39,9 @@ def tables(path: Path) -> dict[str, list[Row]]:
     """The tables of the file next to a module with the module's name, without ``test_``.
 
     A line is a row: a text, followed after `` => `` by the expected parts, separated by ``; ``. The
-    heading of a table has the number of parts, so that the last one may contain ``; ``. A text
-    continues in lines that begin with ``| ``, and ``# `` begins a comment.
+    heading of a table has the number of parts, so that the last one may contain ``; ``; an empty
+    last part is left out with its separator. A text continues in lines that begin with ``| ``, and
+    ``# `` begins a comment.
     """
     blocks_ = blocks(path.with_name(path.stem.removeprefix("test_") + ".txt"))
     return {block.name: _rows(block.text, int(block.rest)) for block in blocks_}
@@ -53,6 +54,6 @@ def _rows(text: str, parts: int) -> list[Row]:
     for line in lines:
         piece, arrow, expected = line.replace("\0", "\n").rpartition(" => ")
         row = (piece, *expected.split("; ", parts - 1)) if arrow else (expected,)
-        assert len(row) == parts + 1, line
-        rows.append(row)
+        assert parts <= len(row) <= parts + 1, line
+        rows.append((*row, "")[: parts + 1])
     return rows

@@ -16,6 +16,7 @@ import pytest
 from tests.support.command import run
 from tests.support.processes import finished, started
 from tests.support.solver import answers
+from tests.support.text_tables import tables
 
 from fencepost.checker.api import check
 from fencepost.checker.outcome import Limit, Outcome
@@ -27,6 +28,8 @@ from fencepost.checker.temporal import lasso
 from fencepost.checker.temporal.units import Unit
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Rejected
+
+TABLES = tables(Path(__file__))
 
 Reasons = dict[Unit, lasso.Reason | None]
 
@@ -88,26 +91,13 @@ def test_traces_hold_the_constants(folder: Path) -> None:
     assert meta["constants"]["E0"] == {"#bigint": "32766"}
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        ("--engine bmc --depth 2", 12, "expected ok within 3, but invariant Positive is violated"),
-        ("--engine bmc --depth 2 --const E0=7", 3, "cut by --depth 2 after 3 levels"),
-        ("--engine bmc --depth 3 --const E0=7", 0, "ok within 3"),
-        ("--depth 2 --const E0=7", 3, "cut by --depth 2 after"),
-        ("--engine bmc --depth 9 --max-states 3", 151, "--max-states means nothing"),
-        ("--engine local --solver-timeout 3", 151, "--solver-timeout means nothing"),
-        ("--engine interpreter --dump-smt2 f", 151, "for the engines bmc"),
-        ("--engine bmc --workers 2 --depth 3", 151, "the bmc uses one worker"),
-        ("--engine bmc --depth 3 --const E0=-1", 10, "an assumption about the constants is false"),
-        ("--const E0=32767", 10, "an assumption about the constants is false"),
-    ],
-)
-def test_limits_and_options(folder: Path, words: str, code: int, says: str) -> None:
+@pytest.mark.parametrize(("words", "code", "says"), TABLES["limits_and_options"])
+def test_limits_and_options(folder: Path, words: str, code: str, says: str) -> None:
     text = COUNTER.replace("    const E0 = 5\n", "")
     (folder / "counter.fence").write_text(text, encoding="utf-8")
     ran = run("check", "counter.fence", "--check", "short", *words.split(), folder=folder)
-    assert (ran.code, says in " ".join((ran.stdout + ran.stderr).split())) == (code, True), ran
+    assert str(int(ran.code)) == code, ran
+    assert says in " ".join((ran.stdout + ran.stderr).split())
 
 
 def test_an_unsatisfiable_condition_breaks_an_assumption(folder: Path) -> None:
@@ -234,16 +224,7 @@ def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> N
     assert "the search was interrupted after 1 level" in stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("--check wraps --const E0=32760", "bmc finds the same in 9 steps"),
-        ("--check wraps --const E0=32760 --depth 4", "bmc finds the same in 4 steps"),
-        ("--check wraps --engine bmc --depth 8 --const E0=32760", "local finds the same in 8"),
-        ("--check short", "bmc finds the same in 3 steps"),
-        ("--check short --continue --invariant Going", "bmc finds the same in 3 steps"),
-    ],
-)
+@pytest.mark.parametrize(("words", "says"), TABLES["engines_are_compared"])
 def test_engines_are_compared(folder: Path, words: str, says: str) -> None:
     text = COUNTER.replace("    engine bmc, depth 4\n", "").replace("    expect depth == 3\n", "")
     (folder / "counter.fence").write_text(text, encoding="utf-8")
@@ -297,17 +278,7 @@ def test_a_deadlock_of_the_last_level_is_not_a_disagreement(
     assert beyond == (engine == "local" and depth == 2)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("--cross-check=nope", 'there is no engine "nope"'),
-        ("--cross-check=induction", "the engine induction finds nothing that others find"),
-        ("--cross-check=local", "local is the engine that runs the check"),
-        ("--cross-check=local,", "is no list of names"),
-        ("--cross-check=interpreter --solver-timeout 3", "--solver-timeout means nothing"),
-        ("--cross-check=bmc --master local", "--master means nothing"),
-    ],
-)
+@pytest.mark.parametrize(("words", "says"), TABLES["engines_to_compare_are_refused"])
 def test_engines_to_compare_are_refused(folder: Path, words: str, says: str) -> None:
     ran = run("check", "counter.fence", "--check", "short", *words.split(), folder=folder)
     assert (ran.code, says in ran.stderr) == (151, True), ran

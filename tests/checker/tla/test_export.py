@@ -12,6 +12,7 @@ import pytest
 from tests.support.agreement import loaded
 from tests.support.command import run
 from tests.support.paths import ROOT
+from tests.support.text_tables import tables
 
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
@@ -22,6 +23,8 @@ from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lin
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.elaborate.claims.program import Program, load
+
+TABLES = tables(Path(__file__))
 
 GOLDEN = ROOT / "tests" / "golden" / "tla"
 
@@ -253,23 +256,7 @@ def test_definitions_stay_definitions() -> None:
 # ---------------------------------------------------------------- names
 
 
-@pytest.mark.parametrize(
-    ("wanted", "name"),
-    [
-        ("x", "x"),
-        ("R.x", "R_x"),
-        ("_1", "x1"),
-        ("__", "x"),
-        ("NEW", "NEW_2"),
-        ("STATE", "STATE_2"),
-        ("Print", "Print_2"),
-        ("Any", "Any_2"),
-        ("WF_a", "x_WF_a"),
-        ("SF_", "SF"),
-        ("Init", "Init_2"),
-        ("item0", "item0"),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "name"), TABLES["names"])
 def test_names(wanted: str, name: str) -> None:
     assert Names().fresh(wanted) == name
 

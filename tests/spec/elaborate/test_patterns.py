@@ -29,116 +29,18 @@ var x: 0..9 = 0
 """
 
 
-def matching(subject: str, *cases: str) -> str:
-    return f"match {subject}:" + "".join(f"\n    case {case}" for case in cases)
-
-
 def spec(body: str) -> str:
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
     return f"{PRELUDE}\naction go:\n    require not done\n    done = true\n{lines}terminal: true\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        # An enum.
-        (matching("light", "Red: x = 1", "Amber: x = 2", "Green: x = 3"), 2),
-        (matching("light", "Red: x = 1", "_: x = 2"), 2),
-        (matching("light", "Color.Amber: x = 1", "_: x = 2"), 1),
-        # A union: binding, ignoring, comparing, naming the whole.
-        (matching("reply", "Accepted(at, by): x = at + 1", "_: skip"), 3),
-        (
-            matching("reply", "Accepted(_, by):\n        if by == Green: x = 7", "_: skip"),
-            7,
-        ),
-        (matching("reply", "Accepted: x = reply.at", "_: skip"), 2),
-        (matching("reply", "Accepted as r: x = r.at", "_: skip"), 2),
-        (matching("reply", "Accepted(n, _) as r: x = r.at + n", "_: skip"), 4),
-        (
-            matching("reply", "Accepted(==1, _): x = 1", "Accepted(==2, by): x = 2", "_: skip"),
-            2,
-        ),
-        (matching("reply", "Accepted(==x + 2, ==Green): x = 5", "_: skip"), 5),
-        (matching("reply", "Accepted(==x, _): x = 1", "_: x = 9"), 9),
-        (
-            matching("reply", "Refused: x = 1", "Delayed(n): x = n", "Accepted(n, _): x = n"),
-            2,
-        ),
-        (matching("replies[0]", "Accepted(n, _): x = n", "_: skip"), 1),
-        # A bool, an option, a record, anything.
-        (matching("flag", "true: x = 1", "false: x = 2"), 1),
-        (matching("owner", "none: x = 1", "_: x = 2"), 1),
-        (matching("meta", "Meta(pid, epoch): x = pid + epoch"), 3),
-        (matching("meta", "Meta(==0, _): x = 1", "Meta(pid, _): x = pid + 5"), 6),
-        (matching("x", "_: x = 1"), 1),
-        # The matched value is the one before the cases.
-        (
-            matching("reply", "Accepted(n, _):\n        reply = Refused\n        x = n", "_: skip"),
-            2,
-        ),
-    ],
-)
-def test_effect(body: str, expected: int) -> None:
+@pytest.mark.parametrize(("body", "expected"), TABLES["effect"])
+def test_effect(body: str, expected: str) -> None:
     assert verdict(spec(body) + f"invariant I: done implies x == {expected}\n") == "ok"
     assert verdict(spec(body) + f"invariant I: done implies x != {expected}\n") == "violated I"
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "phrase"),
-    [
-        # A match is exhaustive; a case with == never counts towards that.
-        (matching("light", "Red: skip"), "F408", "no case covers Amber and Green"),
-        (matching("reply", "Accepted: skip", "Refused: skip"), "F408", "covers Delayed"),
-        (
-            matching("reply", "Accepted(==1, _): skip", "Delayed: skip", "Refused: skip"),
-            "F408",
-            "no case covers Accepted",
-        ),
-        (matching("flag", "true: skip"), "F408", "no case covers false"),
-        (matching("owner", "none: skip"), "F408", "no case covers _"),
-        (matching("meta", "Meta(==0, _): skip"), "F408", "no case covers _"),
-        (matching("x", "none: skip", "_: skip"), "F302", "none is no value of 0..9"),
-        # A bare name is always a member: a misspelt one is an error, never a catch-all.
-        (
-            matching("light", "Rad: skip", "Amber: skip", "Green: skip"),
-            "F211",
-            'Color has no member "Rad"; did you mean "Red"?',
-        ),
-        (
-            matching("light", "anything: skip"),
-            "F211",
-            'no member "anything"; it has Red, Amber and Green',
-        ),
-        (matching("x", "Red: skip", "_: skip"), "F309", "this is 0..9"),
-        (matching("light", "Reply.Refused: skip", "_: skip"), "F302", "names Reply"),
-        # A pattern binds a new name.
-        (matching("reply", "Accepted(x, _): skip", "_: skip"), "F203", '"x" is a variable'),
-        (matching("reply", "Accepted(n, n): skip", "_: skip"), "F203", '"n" is a local'),
-        (matching("reply", "Accepted(Red, _): skip", "_: skip"), "F203", "a member of Color"),
-        (matching("reply", "Accepted as x: skip", "_: skip"), "F203", '"x" is a variable'),
-        (
-            matching("reply", "Accepted(n): x = n", "_: skip"),
-            "F410",
-            "this pattern has 1; write Accepted(at, by)",
-        ),
-        (matching("reply", "Refused(n): x = n", "_: skip"), "F410", "without brackets"),
-        (matching("light", "Red(n): x = n", "_: skip"), "F410", "Red carries nothing"),
-        (
-            matching("reply", "Accepted(==Red, _): skip", "_: skip"),
-            "F302",
-            "compares 0..3 and Color",
-        ),
-        # Unreachable cases.
-        (matching("light", "_: skip", "Red: skip"), "F409", "those before it cover everything"),
-        (matching("flag", "true: skip", "false: skip", "_: skip"), "F409", "cover everything"),
-        (matching("light", "Red: skip", "Red: skip", "_: skip"), "F409", "one before it covers it"),
-        (matching("meta", "Meta(_, _): skip", "_: skip"), "F409", "cover everything"),
-        # A mistake is reported once.
-        (matching("lihgt", "Red: skip"), "F201", 'did you mean "light"?'),
-        (matching("reply", "Acepted(n, _): x = n", "Refused: skip"), "F211", "Accepted"),
-        (matching("reply", "Accepted(n): x = n", "Refused: skip"), "F410", ""),
-    ],
-)
+@pytest.mark.parametrize(("body", "code", "phrase"), TABLES["misuse"])
 def test_misuse(body: str, code: str, phrase: str) -> None:
     refused(spec(body), code, phrase)
 

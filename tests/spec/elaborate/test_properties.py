@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import codes, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 COUNTER = """
 const Top: int = 3
@@ -17,32 +22,7 @@ action down:
 """
 
 
-@pytest.mark.parametrize(
-    ("declaration", "expected"),
-    [
-        ("invariant I: x <= 3", "ok"),
-        ("invariant I: x <= 2", "violated I"),
-        ("lemma L: x <= 2", "violated L"),
-        ("step invariant S: next(x) - x in {-1, 1}", "ok"),
-        ("step invariant S: next(x) > x", "violated S"),
-        ("step invariant S: next(x + x) <= 2 * x + 2", "ok"),
-        ("step invariant S: next(big(1)) implies big(0)", "ok"),
-        ("step invariant S: next(big(1)) implies big(1)", "violated S"),
-        ("reachable R: x == 3", "ok"),
-        ("reachable R: x == 4", "unreached R"),
-        ("constraint C: x < 2\ninvariant I: x <= 2", "ok"),
-        ("constraint C: x < 2\ninvariant I: x < 2", "violated I"),
-        ("constraint C: x < 3\nconstraint x < 2\ninvariant I: x <= 2", "F"),
-        ("constraint: x < 3\nconstraint D: x < 2\ninvariant I: x <= 2", "ok"),
-        ("constraint: x < 3\ninvariant I: x <= 2", "violated I"),
-        ("invariant I: 1 // (3 - x) >= 0", "error F904"),
-        ("invariant I:\n    x >= 0\n    x <= 3", "ok"),
-        ("invariant I:\n    x >= 0\n    x < 3", "violated I"),
-        ("assume Top == 3", "ok"),
-        ("assume Top > 3", "assumption"),
-        ("assume Top // (Top - 3) > 0", "error F904"),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "expected"), TABLES["kinds_of_properties"])
 def test_kinds_of_properties(declaration: str, expected: str) -> None:
     text = f"{COUNTER}def big(n: int): bool = x > n\n{declaration}\nterminal: x == 3\n"
     if expected == "F":
@@ -116,42 +96,7 @@ def test_enabled_with_arguments() -> None:
     assert verdict_with("enabled(late(2 // int(w - 1)))") == "error F904"
 
 
-@pytest.mark.parametrize(
-    ("declaration", "code", "phrase"),
-    [
-        ("invariant I: x", "F301", "a condition is wanted here"),
-        ("invariant I: next(x) > x", "F318", "known in step invariants only"),
-        ("step invariant S: next(next(x)) > x", "F318", "does not stand inside another"),
-        ("step invariant S: next(enabled(up))", "F318", "not inside next(...)"),
-        ("step invariant S: next(quiescent)", "F318", "not inside next(...)"),
-        ("step invariant S: next(x, x) > 0", "F321", "next takes 1 argument, and 2 are given"),
-        ("invariant I: enabled(x)", "F322", "an action is wanted here"),
-        ("invariant I: enabled(upp)", "F322", 'did you mean "up"?'),
-        ("invariant I: enabled(R.upp)", "F322", 'did you mean "up2"?'),
-        ("invariant I: enabled(R[0].up2)", "F212", "this role is a single process"),
-        ("invariant I: enabled(x(1))", "F322", "an action is wanted here"),
-        ("invariant I: enabled(R.upp(1))", "F322", 'did you mean "up2"?'),
-        ("invariant I: enabled(up(1))", "F321", "up takes no argument, and 1 is given"),
-        ("invariant I: enabled(Q[9].go)", "F301", "the index of Q holds bool"),
-        ("invariant I: enabled()", "F321", "enabled takes 1 argument, and none is given"),
-        ("def f: bool = quiescent\naction b: require f", "F318", "known in properties only"),
-        ("terminal: 3", "F301", ""),
-        ("constraint: none", "F307", ""),
-        ("assume x == 0", "F205", ""),
-        ("assume 3", "F301", ""),
-        ("invariant I: x > 0 and always x < 4", "F111", "in the formula of a property"),
-        ("property P: (always x == 1) == true", "F801", "`always` makes a formula"),
-        ("property P: if x == 0 then true else false leads to x + 1", "F301", "a condition"),
-        ("property P: forall y in {x}: x == y leads to x == 0", "F831", "depends on the state"),
-        ("property P: forall y in 0..1500: x == y leads to x == 0", "F832", "more than 1000"),
-        ("property P: eventually y == 0", "F201", ""),
-        ("fair role S:\n    environment action c: skip", "F802", "none that is not of the env"),
-        ("strongly fair role S:\n    var y: 0..1 = 0", "F802", "and there is none"),
-        ("check c:\n    without fair up", "F833", "up is not fair as it is"),
-        ("check c:\n    without fair R.upp", "F833", "nothing in it is fair"),
-        ("fair action b: skip\ncheck c:\n    without fair a", "F833", "fair are b"),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "code", "phrase"), TABLES["misuse"])
 def test_misuse(declaration: str, code: str, phrase: str) -> None:
     extra = "role R:\n    action up2: skip\nrole Q[q: bool]:\n    action go: skip\n"
     refused(f"{COUNTER}{extra}{declaration}\n", code, phrase)
@@ -160,48 +105,13 @@ def test_misuse(declaration: str, code: str, phrase: str) -> None:
 # ---------------------------------------------------------------- initial states
 
 
-@pytest.mark.parametrize(
-    ("declarations", "states"),
-    [
-        ("var x: 0..3 = 2", 1),
-        ("var x: 0..3 = any", 4),
-        ("var x: 0..3 in {1, 3}", 2),
-        ("var x: 0..3 in 0..3 where x != 2", 3),
-        ("var x: bool in {true}", 1),
-        ("var x: set[0..2] = any", 8),
-        ("var x: 0..3 = any\nvar y: 0..3 = x", 4),
-        ("var x: 0..3 = any\nvar y: 0..3 in x..3", 10),
-        ("var x: 0..3 = any\nvar y: 0..3 in 0..3 where y > x", 6),
-        ("var x: 0..3 = any\nvar y: 0..3 = any\ninitially: x + y == 3", 4),
-        ("var x: 0..3 = any\ninitially: x > 0\ninitially: x < 3", 2),
-        ("var x: 0..3 in {} ", 0),
-        ("role R[i: 0..1]:\n    var x: 0..3 = i + 1\n    action b: skip", 1),
-        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    action b: skip", 16),
-        ("role R[i: 0..1]:\n    var x: 0..3 in 0..3 where x > i\n    action b: skip", 6),
-        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    var y: 0..3 = x\n    action b: skip", 16),
-        ("role R[i: 0..1]:\n    var x: 0..3 = any\ninitially: R[0].x < R[1].x", 6),
-        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    var y: 0..3 = R[1 - i].x", 16),
-    ],
-)
-def test_initial_states(declarations: str, states: int) -> None:
+@pytest.mark.parametrize(("declarations", "states"), TABLES["initial_states"])
+def test_initial_states(declarations: str, states: str) -> None:
     result = ran(f"{declarations}\naction a: skip\nterminal: true\n")
-    assert (result.verdict, result.states) == ("ok", states)
+    assert (result.verdict, result.states) == ("ok", int(states))
 
 
-@pytest.mark.parametrize(
-    ("declarations", "code", "phrase"),
-    [
-        ("var x: 0..3 = 7", "F701", "x holds 0..3, and this is 7"),
-        ("var x: 0..3 = true", "F301", "x holds 0..3, and this is bool"),
-        ("var x: 0..3 in {true}", "F301", "x holds 0..3, and this is bool"),
-        ("var x: 0..3 in 5", "F311", "a set, sequence, bag or finite type is wanted"),
-        ("var x: 0..3 in 0..3 where x", "F301", "a condition is wanted here"),
-        ("var x: 0..3 in y..3\nvar y: 0..3 = 0", "F208", "the variables above it"),
-        ("var x: 0..3 = 0\ninitially: x", "F301", ""),
-        ("var x: int64 = any", "F710", "too many values to start from"),
-        ("role R[i: 0..1]:\n    var x: 0..3 = R[1 - i].x\n    action b: skip", "F208", ""),
-    ],
-)
+@pytest.mark.parametrize(("declarations", "code", "phrase"), TABLES["misuse_of_initial_values"])
 def test_misuse_of_initial_values(declarations: str, code: str, phrase: str) -> None:
     refused(f"{declarations}\naction a: skip\n", code, phrase)
 
