@@ -160,7 +160,7 @@ class Child:
             return self._died(phase, "")
 
     def close(self) -> None:
-        """Closes the standard input of the process and waits for it."""
+        """Closes the standard input of the process and waits for its end; kills it on timeout."""
         if self._process is None:
             return
         assert self._process.stdin is not None

@@ -341,7 +341,7 @@ def _states(finding: Finding) -> int:
     return sum(step.state is not None for step in steps)
 
 
-# ---------------------------------------------------------------- whether it is the same
+# ---------------------------------------------------------------- comparison
 
 
 def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> str | None:

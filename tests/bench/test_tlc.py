@@ -192,7 +192,7 @@ def test_unreadable_output(output: str, code: int, reason: str) -> None:
         answer(output, code)
 
 
-# ---------------------------------------------------------------- whether it is the same
+# ---------------------------------------------------------------- comparison
 
 COUNTER = """\
 var x: 0..9 = 0

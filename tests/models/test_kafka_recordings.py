@@ -168,7 +168,7 @@ def test_histories_that_have_lost_their_beginning(recorded: Recorded, tmp_path: 
     assert [each.verdict for each in damaged].count("not allowed") == wrong
 
 
-# ---------------------------------------------------------------- rules left out or brought in
+# ---------------------------------------------------------------- changed rules
 
 CHANGED = {
     "conform_answers_v1": (

@@ -212,9 +212,7 @@ class Trials:
     # ------------------------------------------------------------ the language server
 
     def _edited(self, spec: Damaged, path: Path, random: Random) -> Iterator[Failure]:
-        """An editor opens the spec, often in its undamaged form, and sends all kinds of
-        requests.
-        """
+        """An editor opens the spec, often in its undamaged form, and sends random requests."""
         if self._server is None:
             self._server = local_server(Path(self._folder.name), {"delay": 0, "everyCheck": False})
         session, errors = self._server.session, self._server.errors
