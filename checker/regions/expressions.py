@@ -225,10 +225,8 @@ class Expressions(Collecting):
                 return None
             case Operator.SUBTRACT:
                 return None if left else _TAKEN
-            case Operator.MULTIPLY | Operator.DIVIDE | Operator.REMAINDER:
-                return f"this {operator.row.verb} {'it' if left else 'by it'}"
             case _:
-                assert_never(operator)
+                return f"this {operator.row.verb} {'it' if left else 'by it'}"
 
     def _moved(
         self,
