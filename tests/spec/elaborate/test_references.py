@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 from tests.support.amounts import everything
 from tests.support.shipped import MODELS, has_many_checks, is_port
+from tests.support.text_tables import Block, blocks
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
@@ -46,75 +47,14 @@ LIBRARY = {
     """,
 }
 
-# «name» is the declaration, and each ‹name› a use of it; there are no further uses.
-MARKED = {
-    "constant": "const «N»: int = 2\nvar x: 0..‹N› = ‹N›\ncheck c:\n    const ‹N› = 3",
-    "type": "type «T» = 0..2\nvar x: ‹T› = 0\ninvariant I: x in ‹T›\nrecord R: f: set[‹T›]",
-    "enum member": "enum E: «A», B\nvar x: E = ‹A›\ninvariant I: x == E.‹A› or x is ‹A› or x == B",
-    "shared member": "enum E: «A», B\nenum F: A, C\nvar x: E = ‹A›\nvar y: F = F.A",
-    "variant": "union U: «V»(f: 0..1), W\nvar x: U = ‹V›(0)\naction a:\n    match x:\n"
-    "        case ‹V›(g): x = U.‹V›(1 - g)\n        case W: x = ‹V›(f: 1)\n"
-    "invariant I: x is U.‹V› or x is W",
-    "field": "record R: «f»: 0..1, g: 0..1\nvar x: R = R(‹f›: 0, g: 0)\n"
-    "action a:\n    x.‹f› = 1\n    x = x with ‹f›: x.‹f›",
-    "field of a variant": "union U: V(«f»: 0..1), W\nvar x: U = V(‹f›: 0)\n"
-    "invariant I: x is V implies x.‹f› == 0",
-    "action that is not fair": "role R:\n    var x: 0..2 = 0\n    fair action «a»: x = 1\n"
-    "check c:\n    without fair R.‹a›",
-    "role that is not fair": "fair role «R»:\n    var x: 0..2 = 0\n    action a: x = 1\n"
-    "check c:\n    without fair ‹R›.a, ‹R›",
-    "event": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source log ordered\n"
-    "event «e»(n: int) from log\nshows ‹e›(next(x)) on a\ntolerate ‹e› when n > 1\nahead ‹e›: skip",
-    "source": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source «log» ordered\n"
-    "event e from ‹log›\nshows e on a\ninput f from ‹log›: skip",
-    "field of an event": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source log ordered\n"
-    "event e(«n»: int) from log\nshows e(next(x)) on a\ntolerate e when ‹n› > 1 or ‹n› < x",
-    "binding": "type T = 0..2\nvar x: T = 0\naction a: x = 1\nrecording:\n"
-    "    source log ordered\n    bind «b»: T\nevent e(n: ‹b›, m: set[‹b›]) from log\n"
-    "shows e(next(x), {x}) on a",
-    "parameter shown": "var x: 0..2 = 0\naction a(«k» in {1, 2}): x = ‹k›\nrecording:\n"
-    "    source log ordered\nevent e(n: int) from log\nshows e(‹k›) on a(‹k›) when ‹k› > 1",
-    "variable": "var «x»: 0..2 = 0\nvar y: 0..2 = ‹x›\naction a: ‹x› = y\n"
-    "step invariant S: next(‹x›) == ‹x›",
-    "variable of a role": "role R[i: 0..1]:\n    var «x»: 0..2 = 0\n    action a: ‹x› = 1\n"
-    "invariant I: R[0].‹x› == 0",
-    "role": "role «R»:\n    var x: 0..2 = 0\n    action a: x = 1\n"
-    "invariant I: ‹R›.x == 0 or enabled(‹R›.a)",
-    "action": "var x: 0..1 = 0\naction «a»: x = 1\ninvariant I: enabled(‹a›)",
-    "channel": "union U: V, W\nchannel «c»: U unordered lossy(V) capacity 2\n"
-    "action a: send V to ‹c›\naction b on V from ‹c›: skip\ninvariant I: len(‹c›) == 0",
-    "variant that is lost": "union U: «V», W\nchannel c: U lossy(‹V›) capacity 2\n"
-    "action a: send ‹V› to c\naction b on ‹V› from c: skip",
-    "index of a role": "role R[«i»: 0..1]:\n    var x: 0..1 = ‹i›\n    action a: x = ‹i›",
-    "def": "def «f»(y: int): bool = y > 0\nvar x: 0..1 = 0\ninvariant I: ‹f›(x)\n"
-    "def g: bool = ‹f›(1)",
-    "parameter": "def f(«y»: int): bool = ‹y› > 0 and ‹y› < 9\nvar x: 0..1 = 0\ninvariant I: f(x)",
-    "procedure": "var x: 0..1 = 0\nprocedure «p»(v: 0..1): x = v\naction a: ‹p›(1)",
-    "parameter of a procedure": "var x: 0..1 = 0\nprocedure p(«v»: 0..1): x = ‹v›\naction a: p(1)",
-    "parameter of an action": "var x: 0..1 = 0\naction a(«v» in 0..1): x = ‹v›",
-    "let": "var x: 0..2 = 0\naction a:\n    let «y» = x\n    x = ‹y›\n"
-    "action b:\n    let y = 1\n    x = y",
-    "pick": "var x: 0..2 = 0\naction a:\n    pick «y» in 0..2 where ‹y› > x\n    x = ‹y›",
-    "loop": "var x: set[0..2] = {}\naction a:\n    for «y» in 0..2: x.add(‹y›)",
-    "quantifier": "var x: 0..2 = 0\ninvariant I: forall «y» in 0..2: ‹y› > x\n"
-    "invariant J: forall y in 0..2: y > x",
-    "pattern": "union U: V(f: 0..1), W\nvar x: U = V(0)\naction a:\n    match x:\n"
-    "        case V(«f») as y: x = V(1 - ‹f›)\n        case W: skip",
-    "whole pattern": "union U: V(f: 0..1), W\nvar x: U = V(0)\naction a:\n    match x:\n"
-    "        case V as «y»: x = ‹y›\n        case W: skip",
-    "message": "channel c: 0..1 capacity 1\nvar x: 0..1 = 0\naction a: send 1 to c\n"
-    "action b on _ as «y» from c: x = ‹y›",
-    "property": "var x: 0..1 = 0\ninvariant «I»: x == 0\nlemma J: x == 1\ncheck c:\n"
-    "    properties: ‹I›, J\n    expect violated ‹I›",
-    "property of a role": "role R:\n    var x: 0..1 = 0\n    invariant «I»: x == 0\ncheck c:\n"
-    "    properties: ‹I›",
-    "module": "import m as «n» with Top = 3\nvar x: ‹n›.Mood = ‹n›.Calm\n"
-    "check c:\n    const ‹n›.Top = 4",
-    "argument": "const «N»: int = 1\nimport m with Top = ‹N› + 1\nvar x: 0..m.Top = 0",
-    "constant in a check": "enum E: «A», B\nconst C: E = B\nvar x: E = C\ncheck c:\n"
-    "    const C = ‹A›",
-    "value in an error": "const «N»: int = 2\nvar x: 0..‹N› = nothing\naction a: x = ‹N› + unknown",
-}  # fmt: skip
+BLOCKS = blocks(Path(__file__).with_name("references.txt"))
+MARKED = [block for block in BLOCKS if not block.expected]
+
+
+def titled(name: str) -> list[Block]:
+    """The blocks with a title."""
+    return [block for block in BLOCKS if block.name == name]
+
 
 Place = tuple[int, int]
 """Start and end of a name in a text."""
@@ -138,11 +78,11 @@ def _surveyed(folder: Path, text: str) -> Survey:
     return survey(folder / "spec.fence", unsaved={**texts, folder / "spec.fence": text})
 
 
-@pytest.mark.parametrize("kind", MARKED)
-def test_a_name_and_its_uses(tmp_path: Path, kind: str) -> None:
-    text, (start, end), uses = _unmarked(MARKED[kind])
+@pytest.mark.parametrize("block", MARKED, ids=lambda block: block.name)
+def test_a_name_and_its_uses(tmp_path: Path, block: Block) -> None:
+    text, (start, end), uses = _unmarked(block.text)
     analysis = _surveyed(tmp_path, text)
-    assert bool(analysis.problems) == (kind == "value in an error"), analysis.problems
+    assert bool(analysis.problems) == (block.name == "value in an error"), analysis.problems
     source = analysis.files.files[analysis.files.root].source
     (declaration,) = analysis.references.definition_at(source, start)
     assert (declaration.span.start, declaration.span.end) == (start, end)
@@ -153,65 +93,26 @@ def test_a_name_and_its_uses(tmp_path: Path, kind: str) -> None:
             assert analysis.references.definition_at(source, offset) == (declaration,)
 
 
-# ‸ marks the position in the text. Expected: the name, the kind, the types, the file and the
-# docstring.
-HOVERED = [
-    ("import m\nvar x: 0..m.T‸op = 0", "Top constant 2..2 m.fence How many/there are."),
-    ("import m\nvar x: m.Mo‸od = m.Calm", "Mood type Mood m.fence"),
-    ("import m\nvar x: m.Mood = m.Ca‸lm", "Calm enum member Mood m.fence"),
-    ("import m\nvar x: 0..1 = m.Entry(it‸em: 0, mood: m.Busy).item", "item field 0..2 m.fence"),
-    ("from m import fu‸ll\nvar x: bool = full(1)", "full def bool m.fence"),
-    ("from m import Calm\nfrom m import Mood\nvar x: Mood = Ca‸lm",
-     "Calm enum member Mood m.fence"),
-    ("import m with T‸op = 1\nvar x: 0..m.Top = 0",
-     "Top constant 1..1 m.fence How many/there are."),
-    ("import ‸m\nvar x: 0..m.Top = 0", "m module  m.fence"),
-    ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    const m.T‸op = 1",
-     "Top constant 1..1 m.fence How many/there are."),
-    ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    properties: m.Sa‸ne", "Sane property  m.fence"),
-    ("# one\n\n# two\nva‸r x: 0..1 = 0", ""),
-    ("# one\n\n# two\nvar ‸x: 0..1 = 0", "x variable 0..1 spec.fence two"),
-    ("var x: 0..1 = 0\ncheck ‸c:\n    expect ok", "c check  spec.fence"),
-    ("var x: in‸t8 = 0", ""),
-    ("channel c: 0..1 capacity 1\naction a: send 1 to c\n"
-     "import q with Size = 2, Item = 0..1, n‸et = c\n"
-     "from q import Reader with Size = 2, Item = 0..1, net = c",
-     "net channel  q.fence"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), HOVERED)
-def test_hover_texts_of_names(tmp_path: Path, text: str, expected: str) -> None:
-    analysis = _surveyed(tmp_path, text.replace("‸", ""))
+@pytest.mark.parametrize("block", titled("hover"), ids=lambda block: block.rest)
+def test_hover_texts_of_names(tmp_path: Path, block: Block) -> None:
+    analysis = _surveyed(tmp_path, block.text.replace("‸", ""))
     source = analysis.files.files[analysis.files.root].source
     shown = [
         " ".join(
             [item.name, item.kind, ", ".join(item.types), Path(item.span.source.name).name]
             + ([] if item.docstring is None else [item.docstring.replace("\n", "/")])
         )
-        for item in analysis.references.definition_at(source, text.index("‸"))
+        for item in analysis.references.definition_at(source, block.text.index("‸"))
     ]
-    assert shown == ([expected] if expected else [])
+    assert (shown or ["nothing"]) == [*block.expected]
 
 
-TYPED = [
-    ("var x: 0..2 = ‸0", "0..0"),
-    ("var x: 0..2 = 0\ninvariant I: x + ‸x < 5", "0..2"),
-    ("var x: 0..2 = 0\ninvariant I: x ‸+ x < 5", "0..4"),
-    ("var x: 0..2 = 0\ninvariant I: x + x ‸< 5", "bool"),
-    ("var x: 0..2 = 0\naction a: ‸x = 1", "0..2"),
-    ("var x: 0..2 = 0\naction a:\n    let ‸y = x\n    x = y", "0..2"),
-    ("def f(y: int): bool = ‸y < 5\nvar x: 0..2 = 0\nvar z: int8 = 0\n"
-     "invariant I: f(x) and f(x + 1)", "0..2, 1..3"),
-    ("var x: 0..2 = 0\ninvariant I: unknown == ‸x", "0..2"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), TYPED)
-def test_types_of_expressions(tmp_path: Path, text: str, expected: str) -> None:
-    analysis = _surveyed(tmp_path, text.replace("‸", ""))
+@pytest.mark.parametrize("block", titled("typed"), ids=lambda block: block.rest)
+def test_types_of_expressions(tmp_path: Path, block: Block) -> None:
+    analysis = _surveyed(tmp_path, block.text.replace("‸", ""))
     source = analysis.files.files[analysis.files.root].source
-    assert ", ".join(analysis.references.type_at(source, text.index("‸"))) == expected
+    types = analysis.references.type_at(source, block.text.index("‸"))
+    assert (", ".join(types),) == block.expected
 
 
 def test_instances_that_differ(tmp_path: Path) -> None:
