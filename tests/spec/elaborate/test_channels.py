@@ -81,44 +81,6 @@ def test_initial_content_of_channels(options: str, content: str, value: str) -> 
     assert worth(f"net == {value}", prelude) == "true"
 
 
-def test_each_channel_of_a_family_begins_by_its_indices() -> None:
-    spec = """
-        union M: Hello(from_: 0..1, to: 0..2), Bye
-        var first: 0..1 = 1
-        channel net[a: 0..1, b: 0..2]: M ordered capacity 2 = [
-            Hello(a, b) for k in {first} if a == k
-        ]
-        action hear(a in 0..1, b in 0..2) on Hello(==a, ==b) from net[a, b]: skip
-        terminal: forall a in 0..1, b in 0..2: net[a, b] == []
-    """
-    result = ran(spec)
-    assert (result.verdict, result.states) == ("ok", 8)
-
-
-def test_families() -> None:
-    spec = """
-        type Id = 0..1
-        union M: Ping(n: 0..3), Pong
-        channel net[from_: Id, to: Id]: M ordered capacity 1
-        channel acks[i: Id]: bool capacity 1
-        role Node[me: Id]:
-            var got: 0..3 = 0
-            action send_one:
-                require me == 0 and got == 0 and net[me, 1 - me] == []
-                send Ping(2) to net[me, 1 - me]
-                got = 1
-            action take(other in Id) on Ping(n) from net[other, me]:
-                got = n
-                send true to acks[other]
-            action done on true from acks[me]: got = 3
-        invariant I: Node[1].got == 2 implies net[0, 1] == [] and net[1, 0] == []
-        invariant J: forall a in Id, b in Id: len(net[a, b]) <= 1 - a
-        terminal: Node[0].got == 3
-    """
-    result = ran(spec)
-    assert (result.verdict, result.states) == ("ok", 4)
-
-
 def test_a_send_beyond_the_capacity_is_an_error_or_blocks() -> None:
     spec = "channel net: bool {}\nvar x: 0..1 = 0\naction a: x = 1; send true to net\n"
     spec += "action t on false from net: skip\nterminal: true\ninvariant I: x == 0 or net != []\n"
@@ -129,13 +91,6 @@ def test_a_send_beyond_the_capacity_is_an_error_or_blocks() -> None:
     assert (blocking.verdict, blocking.states) == ("ok", 3)
     # The report counts the blocked sends.
     assert list(blocking.outcome.coverage.blocked.values()) == [1]
-
-
-def test_or_block_disables_the_whole_action() -> None:
-    spec = "channel net: bool capacity 1 or block\nvar x: 0..3 = 0\n"
-    spec += "action a: x += 1; send true to net; send true to net\n"
-    spec += "action t on true from net: skip\nterminal: true\ninvariant I: x == 0\n"
-    assert ran(spec).states == 1
 
 
 # ---------------------------------------------------------------- losses and duplications
@@ -229,22 +184,6 @@ def test_a_channel_is_a_value() -> None:
         "B not in net and count(row, B) == 0",
     ):
         assert worth(expression, prelude) == "true", expression
-
-
-def test_channels_may_be_read_in_ordinary_code() -> None:
-    spec = """
-        type Token = 0..2
-        union M: Ask(t: Token), Bye
-        channel net: M capacity 3
-        def used(t: Token): bool = exists m in net: m is Ask and m.t == t
-        action ask:
-            require len(net) < 3
-            send Ask(choose t in Token where not used(t)) to net
-        action end on Bye from net: skip
-        terminal: len(net) == 3
-        invariant I: forall t in Token: count(net, Ask(t)) <= 1
-    """
-    assert ran(spec).states == 4
 
 
 # ---------------------------------------------------------------- misuse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import codes, ran, refused
+from tests.support.checked_specs import codes, refused
 from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
@@ -73,22 +73,6 @@ def test_a_quantifier_over_a_bag_must_not_read_its_ghosts() -> None:
 @pytest.mark.parametrize(("declaration", "code"), TABLES["declarations"])
 def test_declarations(declaration: str, code: str) -> None:
     refused(f"{PRELUDE}\n{declaration}\naction go: skip\n", code)
-
-
-def test_ghosts_are_part_of_the_state_and_its_counts() -> None:
-    spec = "var x: 0..1 = 0\n{}var h: 0..3 = 0\naction a: x = 1 - x; h = (h + 1) % 4\n"
-    assert ran(spec.format("ghost ")).states == 4
-    fields = (
-        "record M: a: 0..1, ghost b: 0..2\nvar m: M = M(0, 0)\naction a(g in 0..2): m = M(1, g)\n"
-    )
-    assert ran(fields).states == 4
-    messages = """
-        union M: W(ghost by: 0..1)
-        channel net: M capacity 1
-        action put(i in 0..1) : require len(net) == 0; send W(i) to net
-        action take on W from net: skip
-    """
-    assert ran(messages).states == 3
 
 
 def test_the_message_gives_the_reason() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import problems, ran, refused
+from tests.support.checked_specs import problems, refused
 from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
@@ -41,26 +41,6 @@ def test_declared_twice(text: str) -> None:
 @pytest.mark.parametrize(("text", "phrase"), TABLES["names_of_the_language_are_taken"])
 def test_names_of_the_language_are_taken(text: str, phrase: str) -> None:
     refused(text, "F204", phrase)
-
-
-def test_the_order_of_lookup() -> None:
-    """Role, then file, then imports; equal names in two roles are independent."""
-    spec = """
-        from shapes import Shape, corners
-        import shapes as s with Limit = 3
-        role A:
-            var x: 0..9 = 1
-            def f: int = x + s.Limit
-            action up: require x < 4; x = f
-        role B:
-            var x: 0..9 = 2
-            def f: int = x
-            action up: require f == 2; x = corners(Square)
-        invariant I: A.x in {1, 4} and B.x in {2, 4} and A.f == A.x + 3 and s.corners(s.Round) == 0
-        terminal: A.x + B.x == 8
-    """
-    result = ran(spec, MODULE)
-    assert (result.verdict, result.states) == ("ok", 4)
 
 
 @pytest.mark.parametrize(("expression", "code", "phrase"), TABLES["things_that_are_no_values"])

@@ -114,23 +114,3 @@ def test_initial_states(declarations: str, states: str) -> None:
 @pytest.mark.parametrize(("declarations", "code", "phrase"), TABLES["misuse_of_initial_values"])
 def test_misuse_of_initial_values(declarations: str, code: str, phrase: str) -> None:
     refused(f"{declarations}\naction a: skip\n", code, phrase)
-
-
-def test_the_vacuity_of_the_outermost_implication_is_watched() -> None:
-    spec = """
-        var x: 0..1 = 0
-        action a: x = 1 - x
-        def far: bool = x == 5
-        def promise(n: int): bool = x == n implies x > 3
-        invariant I: x == 2 implies x == 3
-        invariant J:
-            x == 0 implies x < 1
-            x == 4 implies true
-        invariant K: forall n in 0..1: far implies (x == 7 implies false)
-        invariant L: promise(6)
-        invariant M: x == 8 and x == 9 implies false
-        invariant N: exists n in {1}: x == 3 implies false
-    """
-    result = ran(spec)
-    assert result.verdict == "ok"
-    assert result.unmet == ["x == 2", "x == 4", "far", "x == n", "x == 8 and x == 9"]

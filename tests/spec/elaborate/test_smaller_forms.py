@@ -49,22 +49,3 @@ def test_a_let_preserves_its_body() -> None:
     assert (
         codes(f"{PRELUDE}const M: int = let y = N + 1: y * y\ntype T = 0..(let z = M: z)\n") == []
     )
-
-
-def test_the_condition_of_a_property_is_watched_like_a_premise() -> None:
-    vacuous = "var x: 0..1 = 0\ninvariant I: forall y in 0..3 if y < x: y == 0\nterminal: true\n"
-    assert ran(vacuous).unmet == ["y < x"]
-
-
-def test_both_ends_of_a_sequence() -> None:
-    spec = """
-        var q: seq[0..3, 3] = [1]
-        action first(x in 0..1): q.prepend(x)
-        action last: q.pop_last()
-        action more: require len(q) < 2; q += [2]
-        invariant I: q == [] or q[..0] + q[1..] == q
-    """
-    result = ran(spec)
-    assert (result.verdict, result.depth, result.steps) == ("error F903", 3, ["last()", "last()"])
-    full = spec.replace("action last: q", "action last: require len(q) > 1; q")
-    assert ran(full).verdict == "error F902"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import problems, verdict
+from tests.support.checked_specs import problems, ran
 from tests.support.text_tables import Block, blocks
 
 SPECS = blocks(Path(__file__).with_name("specs.txt"))
@@ -15,8 +15,9 @@ SPECS = blocks(Path(__file__).with_name("specs.txt"))
 
 @pytest.mark.parametrize("block", SPECS, ids=lambda block: f"{block.rest} {block.name}")
 def test_spec(block: Block) -> None:
-    """``=> verdict``, or ``=> codes; position; phrases``. The position is the first line of the
-    first problem's span; its text contains the phrases, which are separated by ``&``.
+    """``=> verdict | fact value | ...`` with facts of `Ran`, or ``=> codes; position; phrases``.
+    The position is the first line of the first problem's span; its text contains the phrases, which
+    are separated by ``&``.
     """
     text, *modules = block.text.split("\n--- ")
     files = {path: module for path, _, module in (part.partition("\n") for part in modules)}
@@ -31,4 +32,9 @@ def test_spec(block: Block) -> None:
             assert (span.text.split("\n")[0] if span else "") == position
             assert all(phrase in str(reported[0]) for phrase in phrases), reported[0]
     else:
-        assert verdict(text, files) == wanted
+        expected, *facts = wanted.split(" | ")
+        result = ran(text, files)
+        assert result.verdict == expected
+        for name, _, value in (fact.partition(" ") for fact in facts):
+            actual = getattr(result, name)
+            assert (", ".join(actual) if isinstance(actual, list) else str(actual)) == value
