@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.support.text_tables import Block, blocks
+from tests.support.text_tables import blocks
 
 from fencepost.spec.elaborate.claims.program import Program, build, load
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
@@ -34,11 +34,16 @@ def mutants_of(read: Program) -> tuple[Mutant, ...]:
     return mutants(read, [build(read, check) for check in read.checks])
 
 
-@pytest.mark.parametrize(
-    "case", blocks(Path(__file__).with_name("mutants.txt")), ids=lambda block: block.name
-)
-def test_changes(case: Block, tmp_path: Path) -> None:
-    text, _, expected = case.text.partition("---\n")
+CASES = {
+    block.name: block.text.split("---\n")
+    for block in blocks(Path(__file__).with_name("mutants.txt"))
+}
+"""Text that follows HEAD, and its changes, in order."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_changes(name: str, tmp_path: Path) -> None:
+    text, expected = CASES[name]
     changes = mutants_of(program(tmp_path, HEAD + text))
     assert [f"{mutant.kind}: {mutant.change}" for mutant in changes] == expected.splitlines()
     for mutant in changes:
