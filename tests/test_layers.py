@@ -85,7 +85,7 @@ HOMES = {
     "lark": ("spec.syntax.parse_table", "spec.syntax.lalr", "spec.syntax.layout"),
     "click": ("checker.cli",),
     "markupsafe": ("checker.report.",),
-    "rich": ("checker.cli.progress", "checker.printing.cells"),
+    "rich": ("checker.cli.progress", "checker.printing.page"),
     "llvmlite": ("checker.native.",),
     "lsprotocol": ("checker.lsp.",),
     "numpy": (

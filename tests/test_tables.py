@@ -28,7 +28,7 @@ PARTIAL: Mapping[str, frozenset[object]] = {
     "fencepost.checker.lsp.outline.SYMBOLS": frozenset({"local", "parameter"}),
     "fencepost.checker.native.search.SHARES": frozenset({"automaton", "lasso"}),
     "fencepost.checker.temporal.decide.SHARES": frozenset({"automaton", "edges", "lasso"}),
-    "fencepost.checker.report.conformance_builds.RULES": frozenset({"allowed"}),
+    "fencepost.checker.report.conformance.RULES": frozenset({"allowed"}),
     "TITLES": frozenset({"KILLED", "SAME", "REFUSED"}),
 }
 """Tables without a row for some keys: the outline omits locals, a phase without a share takes

@@ -46,9 +46,10 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.conformance import (
     Conformance,
     conformance_object,
+    junit_text,
+    sarif_object,
     write_conformance,
 )
-from fencepost.checker.report.conformance_builds import junit_text, sarif_object
 from fencepost.checker.request import Cluster, Unsupported
 from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.judge import Exit

@@ -33,8 +33,7 @@ from fencepost.checker.report.replayed import differing, write_document, write_r
 from fencepost.checker.report.scenario import scenario
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.judge import Exit
-from fencepost.checker.tools.replay import replay
-from fencepost.checker.tools.trace_difference import difference, variables
+from fencepost.checker.tools.replay import difference, replay, variables
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text

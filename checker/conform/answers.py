@@ -7,9 +7,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.recording import Answer, Input
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import first_picks, walk
 from fencepost.spec.core.types import Value
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner

@@ -14,11 +14,9 @@ from typing import TypeVar
 from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned, first_picks
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.recording import Input, Recording
-from fencepost.spec.core.traverse import statements, walk
+from fencepost.spec.core.traverse import assigned, first_picks, rebuilt, statements, walk
 from fencepost.spec.core.types import (
     Bag,
     Field,

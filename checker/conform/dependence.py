@@ -10,9 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned, may_fail, variables_read
 from fencepost.spec.core.recording import Shows
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import assigned, may_fail, variables_read, walk
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import assert_never, cast
 
 from fencepost.checker.conform.binding import Called, Known, Listed, Present, Read
-from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.value_json import json_notation
+from fencepost.checker.printing.json_values import Json, json_notation
 from fencepost.spec.core.recording import (
     Event,
     EventField,

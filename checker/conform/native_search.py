@@ -19,8 +19,8 @@ from fencepost.checker.conform.places import Head, Place
 from fencepost.checker.conform.search import Node, Search
 from fencepost.checker.conform.verdicts import Did, Effort, Events, Judged, unread
 from fencepost.checker.layout import least
+from fencepost.checker.native.codegen.compile import REFUSED_SLOT
 from fencepost.checker.native.codegen.context_words import Row
-from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
 from fencepost.checker.native.follower import Follower, FollowerCode
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.types import State, Value

@@ -15,11 +15,19 @@ from typing import Any, cast
 
 from fencepost.checker.kafka import group_requests, requests
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.coordinators import Coordinator, Identities
 from fencepost.checker.kafka.events import OFFSETS, TRANSACTION_LOG
-from fencepost.checker.kafka.groups import Group
-from fencepost.checker.kafka.nodes import Nodes, check, plainly, until
-from fencepost.checker.kafka.outages import DEFAULT_PROBABILITY, Outages, run, whole, yes
+from fencepost.checker.kafka.groups import Coordinator, Group, Identities
+from fencepost.checker.kafka.nodes import (
+    DEFAULT_PROBABILITY,
+    Nodes,
+    Outages,
+    check,
+    plainly,
+    run,
+    until,
+    whole,
+    yes,
+)
 from fencepost.checker.kafka.requests import ADMINISTRATOR, Connection
 from fencepost.checker.kafka.transaction_log import written
 from fencepost.checker.printing.json_values import Json

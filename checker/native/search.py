@@ -27,7 +27,7 @@ from fencepost.checker.native.kernels import (
     rows,
     search_kernels,
 )
-from fencepost.checker.native.machine import build, host
+from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.machine.memory import Memory
@@ -40,12 +40,12 @@ from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Phase, Request, Saving, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, deep, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
-from fencepost.checker.search.checkpoint import Checkpoint, Saver, not_read
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.checker.search.orbits import orbits, searched_in_orbits
+from fencepost.checker.search.states import Checkpoint, Saver, not_read
 from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
@@ -80,10 +80,10 @@ class Local:
 
     @property
     def library(self) -> str:
-        return host.library()
+        return build.library()
 
     def obstacle(self) -> str | None:
-        return host.obstacle()
+        return build.obstacle()
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
         refuse_symbols(model)

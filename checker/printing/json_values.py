@@ -1,9 +1,13 @@
-"""The type of JSON values, and safe output."""
+"""The type of JSON values, safe output, and JSON notations for values of the language."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TypeAlias
+
+from fencepost.spec.core.spelling import Notation, entries
+from fencepost.spec.core.types import Bag, Seq, Set, Type
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -13,3 +17,24 @@ def written(value: Json, indent: int) -> str:
     unchanged.
     """
     return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"
+
+
+def json_notation(
+    scalar: Callable[[bool | int | str], Json],
+    some: Callable[[Json, Type], Json],
+    none: Json,
+    elements: Callable[[Set | Seq | Bag, list[Json]], Json],
+    map: Callable[[list[Json]], Json],
+) -> Notation[Json]:
+    """Returns a notation with records as objects and variants as ``{"tag": ..., "value":
+    {fields}}``. ``map`` receives the pairs ``[key, value]``.
+    """
+    return Notation(
+        scalar=scalar,
+        record=lambda _, parts: dict(parts),
+        variant=lambda kind, tag, parts: {"tag": kind.variants[tag].name, "value": dict(parts)},
+        none=none,
+        some=some,
+        elements=elements,
+        map=lambda kind, value, of: map([list(pair) for pair in entries(kind, value, of)]),
+    )

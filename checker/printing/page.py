@@ -1,7 +1,8 @@
 """Pages of text for a terminal: lines of styled pieces, escaped and then coloured.
 
 All text from specs and files passes through here, so that control characters never reach a
-terminal.
+terminal. Widths are in cells: East Asian characters and emoji take two, combining marks none, all
+others one.
 """
 
 from __future__ import annotations
@@ -10,8 +11,31 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
 
-from fencepost.checker.printing.cells import cells
+from rich.cells import cell_len
+
 from fencepost.spec.text.problem import harmless, printable
+
+
+def cells(text: str) -> int:
+    """The width of a line of text in cells, after escaping."""
+    # Avoids rich's lookup for plain text.
+    return len(text) if text.isascii() else cell_len(printable(text).replace("\n", "?"))
+
+
+def padded(text: str, width: int) -> str:
+    """Pads text with blanks to a width in cells."""
+    return text + " " * (width - cells(text))
+
+
+def cut(text: str, width: int) -> str:
+    """Truncates text to a width in cells, with an ellipsis."""
+    if cells(text) <= width:
+        return text
+    end = min(len(text), width)
+    while end and cells(text[:end]) > width - 1:
+        end -= 1
+    return f"{text[:end]}…"
+
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Colours text in a style: "", "title", "good", "bad", "warn" or "dim"."""

@@ -13,9 +13,8 @@ from typing import assert_never
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, NamedShape, Shape
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.signatures import bound, operands
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import walk, with_children
 from fencepost.spec.core.types import (
     Integer,
     Seq,

@@ -16,7 +16,7 @@ from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scop
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.rebuild import with_children
+from fencepost.spec.core.traverse import with_children
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import (
     Bag,

@@ -17,7 +17,7 @@ from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
 from fencepost.checker.regions.shapes import Holder, MapShape, NamedShape, Shape, Shapes
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import with_children
+from fencepost.spec.core.traverse import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem

@@ -14,9 +14,19 @@ from itertools import islice
 from typing import Protocol
 
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Region
-from fencepost.checker.regions.facts import Coincidence, Meeting, Refused, Seen, region
+from fencepost.checker.regions.facts import (
+    Coincidence,
+    Meeting,
+    Ranges,
+    Refused,
+    Seen,
+    beyond,
+    common,
+    contains,
+    region,
+    united,
+)
 from fencepost.checker.regions.lift import LiftedModel, lift
-from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Engine, Request
 from fencepost.checker.search.account import Account, Cut, before_search

@@ -15,7 +15,6 @@ from fencepost.checker.run.words import ended, plural, resumed
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
-from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import (
     BOOL,
     Assign,
@@ -26,7 +25,7 @@ from fencepost.spec.core.ir import (
     SymbolicConstant,
 )
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import variables_read, walk
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing

@@ -9,7 +9,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.labels import change_text
 from fencepost.checker.report.trace_json import step_json
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.trace_difference import Kind, TraceDifference
+from fencepost.checker.tools.replay import Kind, TraceDifference
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.steps import without_received, write_state
 from fencepost.checker.trace.value_tree import Change, Group, text

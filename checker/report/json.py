@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.outcome import Region, Statistics, Step
-from fencepost.checker.printing.json_values import Json, written
-from fencepost.checker.printing.value_json import json_notation
+from fencepost.checker.printing.json_values import Json, json_notation, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.profile import profile_object
-from fencepost.checker.report.within_bounds import within
+from fencepost.checker.report.whole_run import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows

@@ -13,8 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence
-from fencepost.checker.report.within_bounds import within
+from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence, within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import resumed
 from fencepost.spec.elaborate.claims.program import Check

@@ -9,7 +9,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial
-from fencepost.checker.tools.two_graphs import Parting
+from fencepost.checker.tools.state_graph import Parting
 from fencepost.spec.mutation.mutants import Mutant
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.profile import Extent, Profile, VariableProfile
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import plural

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fencepost.checker.printing.cells import cells, padded
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.report.assurance import remarks, searched_whole
 from fencepost.checker.report.text import write_check, write_foot, write_verdict
 from fencepost.checker.report.whole_run import Whole

@@ -8,9 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from fencepost.checker.outcome import Verdict
-from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found
 from fencepost.spec.records import dataclass

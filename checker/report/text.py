@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
-from fencepost.checker.printing.cells import cells, padded
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import Remark, remarks, valued
 from fencepost.checker.report.profile import write_profile
 from fencepost.checker.report.regions import alike, write_regions
-from fencepost.checker.report.whole_run import spot
-from fencepost.checker.report.within_bounds import within
+from fencepost.checker.report.whole_run import spot, within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import UNSIGNED, found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument

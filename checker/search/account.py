@@ -24,8 +24,7 @@ from fencepost.checker.outcome import (
 from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.alarm import raised_after
-from fencepost.checker.search.explain import explained
-from fencepost.checker.search.reconstruct import first_failure, trace_along, trace_to_failure
+from fencepost.checker.search.explain import explained, first_failure, trace_along, trace_to_failure
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State

@@ -12,9 +12,8 @@ from math import inf
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.resources import Exhausted
 from fencepost.checker.search.account import Cut, Expired
-from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.limits import Watch, no_memory, out_of_memory
-from fencepost.checker.search.states import Counts, NoPredecessor, States
+from fencepost.checker.search.states import Checkpoint, Counts, NoPredecessor, States
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 

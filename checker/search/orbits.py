@@ -12,9 +12,8 @@ from math import factorial, prod
 
 from fencepost.checker.outcome import Fact
 from fencepost.checker.request import Request
-from fencepost.spec.core.exchange import Exchanging
+from fencepost.spec.core.exchange import Exchanging, symmetric_types
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.symmetry import symmetric_types
 from fencepost.spec.core.types import Enum, State, Type
 from fencepost.spec.semantics.concrete import ConcreteDomain
 from fencepost.spec.semantics.fold import execute

@@ -1,4 +1,5 @@
-"""Parallel random runs, until one has a problem or there are enough.
+"""Parallel random runs, until one has a problem or there are enough; their plan and result are
+plain data.
 
 Each run has its own random numbers, derived from the seed, and the failing run with the lowest
 number is reported, so the result does not depend on the number of workers.
@@ -12,8 +13,9 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import SimpleQueue
+from typing import Literal, TypeAlias, get_args
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import least
@@ -46,14 +48,66 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.runs import MAX_WEIGHT, JudgedRun, Plan, SimulationResult
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import Outgoing, outgoing, without_ghosts
 from fencepost.checker.temporal.verdict import NOT_JUDGED, finding, refuse_large
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
+
+Choosing: TypeAlias = Literal["actions", "steps", "rare"]
+"""How a step is chosen: an action and then one of its steps; any step; or an action, preferring
+those that were rarely enabled, and then one of its steps.
+"""
+CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
+DEFAULT_DEPTH = 100
+DEFAULT_WEIGHT, MAX_WEIGHT = 16, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of random runs: at most ``runs`` (unlimited if None) with at most ``depth`` steps
+    each.
+
+    ``weights`` holds the weights of actions by index, from 0 to 1,024.
+    """
+
+    seed: int
+    depth: int
+    runs: int | None
+    choosing: Choosing
+    weights: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """The extent of judging properties of behaviours: the ``states`` of the first ``runs``."""
+
+    runs: int
+    states: int
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationResult:
+    """The result of random runs.
+
+    In the outcome's statistics, ``distinct`` is an estimate and ``generated`` counts examined
+    steps. ``runs`` were started, with ``steps`` in total; ``left`` of them ended early. ``walked``
+    is the number of states of the failing run before it was shortened, ``run`` its number from 1.
+    ``judged`` is None if no properties of behaviours were judged.
+    """
+
+    outcome: Outcome
+    plan: Plan
+    runs: int = 0
+    steps: int = 0
+    left: int = 0
+    walked: int = 0
+    run: int | None = None
+    judged: JudgedRun | None = None
+
 
 FIRST_LASSO_STATES = 250
 """States after which `Part` first searches for a lasso; it repeats whenever they have doubled."""

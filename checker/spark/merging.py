@@ -13,9 +13,16 @@ from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.parcels import ParcelReader
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expansion, Incomplete, Kind, MergeResult, Order
+from fencepost.checker.spark.records import (
+    HEAD,
+    Expansion,
+    Incomplete,
+    Kind,
+    MergeResult,
+    Order,
+    Watch,
+)
 from fencepost.checker.spark.table import Seen
-from fencepost.checker.spark.watching import Watch
 
 CHUNK_BYTES = 1 << 21
 """New states are written out when they take this many bytes, divided by the number of owners in a

@@ -13,7 +13,7 @@ from pyspark import SparkContext
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.machine import host, worker_context
+from fencepost.checker.native.machine import build, worker_context
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.saving import notes
 from fencepost.checker.native.saving.identity import identity
@@ -28,10 +28,10 @@ from fencepost.checker.request import (
     refuse_symbols,
 )
 from fencepost.checker.search.account import Account, Cut, before_search
-from fencepost.checker.search.checkpoint import Checkpoint, not_read, still_good
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.states import Checkpoint, not_read, still_good
 from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import FORMAT, UNSIGNED_FORMAT, Checkpoints, Saved, unusable
@@ -68,10 +68,10 @@ class Spark:
 
     @property
     def library(self) -> str:
-        return f"{host.library()}, {session.library()}"
+        return f"{build.library()}, {session.library()}"
 
     def obstacle(self) -> str | None:
-        return host.obstacle() or session.obstacle()
+        return build.obstacle() or session.obstacle()
 
     def on(self, cluster: Cluster) -> Spark:
         """The same engine on a certain cluster."""
@@ -160,7 +160,7 @@ class Saver:
         self.resumed: Resumed | None = None
 
     def restore(self) -> bool:
-        """As `search.checkpoint.Saver`."""
+        """As `search.states.Saver`."""
         if self._saved is None:
             return False
         start, noted = self._checkpoints.start(self._saved), self._saved.account
@@ -193,7 +193,7 @@ class Saver:
         """A level under way cannot be told from those before it: what was saved stays."""
 
     def unusable(self, why: str) -> Rejected:
-        """As `search.checkpoint.Saver`."""
+        """As `search.states.Saver`."""
         return unusable(self._checkpoints.url, why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:

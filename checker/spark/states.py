@@ -24,8 +24,7 @@ from fencepost.checker.search.states import Counts, Extent, NoPredecessor
 from fencepost.checker.spark import levels
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import Kind, MergeResult
-from fencepost.checker.spark.watching import Sight
+from fencepost.checker.spark.records import Kind, MergeResult, Sight
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer

@@ -21,9 +21,16 @@ from fencepost.checker.spark.merging import Delivery, Merger
 from fencepost.checker.spark.outbox import Callback, Outbox, no_successors
 from fencepost.checker.spark.parcels import ParcelReader, Parcels
 from fencepost.checker.spark.program import Program
-from fencepost.checker.spark.records import HEAD, Expansion, Incomplete, Kind, MergeResult, Order
+from fencepost.checker.spark.records import (
+    HEAD,
+    Expansion,
+    Incomplete,
+    Kind,
+    MergeResult,
+    Order,
+    Watch,
+)
 from fencepost.checker.spark.table import Shelf, Table
-from fencepost.checker.spark.watching import Watch
 
 if TYPE_CHECKING:
     from pyspark import Accumulator

@@ -36,16 +36,16 @@ from fencepost.checker.search.account import (
     others,
     trace_of,
 )
-from fencepost.checker.search.reconstruct import first_failure, first_impossible
+from fencepost.checker.search.explain import first_failure, first_impossible
 from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.engine import SolverEngine
 from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.lassos import Lassos
-from fencepost.checker.symbolic.least_model import least_model
 from fencepost.checker.symbolic.run_limits import Watch, WatchedRunner
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
+from fencepost.checker.symbolic.unknowns import least_model
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.checker.temporal.verdict import NOT_JUDGED

@@ -18,9 +18,8 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import rebuilt, walk
 from fencepost.spec.core.types import (
     Bool,
     Int,

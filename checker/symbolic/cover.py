@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.domain import SymbolicDomain
-from fencepost.checker.symbolic.predicates import predicate
+from fencepost.checker.symbolic.domain import SymbolicDomain, predicate
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.core.ir import SymbolicConstant

@@ -3,25 +3,85 @@
 `path` is the condition under which execution reaches the current point; a failure there is recorded
 with it. Statements change `store`, the values of the variables. The callbacks of the fold are pure,
 so loops call them once for each element.
+
+An explicit search tries the choices of a step (parameters, picks, messages, losses) one by one.
+Here a choice is a few unknown truth values that select one of the alternatives (`Bits`); only where
+unknowns are not allowed (is an action enabled?) an `Odometer` enumerates them.
+
+`predicate` says where a condition holds, where it is false, and where it is undefined: the fold's
+value is arbitrary where evaluation fails, so it is never returned alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from functools import partial
 from types import MappingProxyType
 
 from fencepost.checker.symbolic import order, terms, values
-from fencepost.checker.symbolic.choices import Bits, Odometer
 from fencepost.checker.symbolic.collections import SymbolicCollections
-from fencepost.checker.symbolic.expressions import Path, tree_of
+from fencepost.checker.symbolic.expressions import Failure, Path, tree_of
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Origin, Tree, V
 from fencepost.spec.core import ir
+from fencepost.spec.core.ir import Expr
 from fencepost.spec.core.types import Int, Type
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import Place
-from fencepost.spec.semantics.fold import updated
+from fencepost.spec.semantics.fold import evaluate, updated
+
+
+@dataclass(slots=True)
+class Odometer:
+    """The choices of one run: the index of each, and the number of its alternatives."""
+
+    indices: list[int] = field(default_factory=list[int])
+    counts: list[int] = field(default_factory=list[int])
+    position: int = 0
+
+    def take(self, count: int) -> int:
+        """The index of the next choice among ``count`` alternatives (at least one)."""
+        if self.position == len(self.indices):
+            self.indices.append(0)
+            self.counts.append(count)
+        self.position += 1
+        return self.indices[self.position - 1]
+
+    def advance(self) -> bool:
+        """Moves to the next vector of choices. Returns False if there is none."""
+        self.position = 0
+        while self.indices:
+            if self.indices[-1] + 1 < self.counts[-1]:
+                self.indices[-1] += 1
+                return True
+            self.indices.pop()
+            self.counts.pop()
+        return False
+
+
+@dataclass(slots=True)
+class Bits:
+    """Unknown truth values for the choices of a step. A step takes one action, so all actions share
+    them: each starts again with the first (`again`).
+    """
+
+    known: list[Truth] = field(default_factory=list[Truth])
+    position: int = 0
+
+    def again(self) -> Bits:
+        """The same object, rewound for another action."""
+        self.position = 0
+        return self
+
+    def take(self, count: int) -> list[Truth]:
+        """The unknowns needed to select one of ``count`` alternatives (see `values.picked`)."""
+        need = (count - 1).bit_length()
+        start, self.position = self.position, self.position + need
+        while len(self.known) < self.position:
+            self.known.append(terms.fresh_truth("choice"))
+        return self.known[start : self.position]
+
 
 NONE_GIVEN: Mapping[int, V] = MappingProxyType({})
 
@@ -181,3 +241,36 @@ class SymbolicDomain(SymbolicCollections):
                 body(V(kind, chosen, Origin(collection.tree, index)))
             case None:
                 raise AssertionError("there is nothing to choose by")
+
+
+# ---------------------------------------------------------------- predicates
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A predicate: it ``holds``, it is ``violated``, or one of the ``failures`` makes it undefined.
+    Exactly one of these is true.
+    """
+
+    holds: Truth
+    violated: Truth
+    failures: tuple[Failure, ...]
+
+    def under(self, condition: Truth) -> tuple[Failure, ...]:
+        """The failures if the predicate is evaluated only where a condition holds."""
+        return tuple(
+            Failure(wrong, failure.site, failure.assertion)
+            for failure in self.failures
+            if (wrong := terms.both(condition, failure.condition)) is not False
+        )
+
+
+def predicate(domain: SymbolicDomain, condition: Expr) -> Answer:
+    """A condition in a domain that has no other use."""
+    truth = evaluate(domain, {}, condition).tree
+    defined = domain.path
+    return Answer(
+        terms.both(defined, truth),
+        terms.both(defined, terms.negation(truth)),
+        tuple(domain.failures),
+    )

@@ -10,15 +10,13 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from fencepost.checker.symbolic import order, terms, unknowns, values
-from fencepost.checker.symbolic.choices import Bits, Odometer
-from fencepost.checker.symbolic.domain import SymbolicDomain
+from fencepost.checker.symbolic.domain import Answer, Bits, Odometer, SymbolicDomain, predicate
 from fencepost.checker.symbolic.expressions import Failure
-from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
-from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.ir import Expr, Model, Statement
 from fencepost.spec.core.properties import SearchedProperties
+from fencepost.spec.core.traverse import first_picks
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import execute

@@ -10,8 +10,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.search.explain import explain
-from fencepost.checker.search.reconstruct import trace_from
+from fencepost.checker.search.explain import explain, trace_from
 from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.run_limits import WatchedRunner

@@ -24,7 +24,7 @@ from fencepost.checker.request import Request, Unsupported
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut, others
 from fencepost.checker.search.deciding import Decision
-from fencepost.checker.search.reconstruct import trace_along
+from fencepost.checker.search.explain import trace_along
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
 from fencepost.checker.temporal.normal import TooLarge

@@ -16,9 +16,9 @@ from fencepost.checker.tla.simplify import call, conjoined, either, implied, opp
 from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix, Quantified
 from fencepost.checker.tla.values import NotExported, universe
 from fencepost.spec.core import formulas, types
-from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.traverse import variables_read
 from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
 

@@ -17,7 +17,7 @@ from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.signatures import bound
 from fencepost.spec.core.traverse import children, walk
-from fencepost.spec.elaborate.base.declared import Definition as Declared
+from fencepost.spec.elaborate.base.symbols import Definition as Declared
 from fencepost.spec.text.source import Span
 
 _LEAVES = (ir.Literal, ir.Local, ir.Variable)

@@ -12,8 +12,7 @@ from typing import TypeVar, assert_never, cast
 
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import may_fail
-from fencepost.spec.core.rebuild import operands, rebuilt
+from fencepost.spec.core.traverse import may_fail, operands, rebuilt
 
 T = TypeVar("T")
 

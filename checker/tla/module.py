@@ -50,10 +50,9 @@ from fencepost.checker.tla.tree import (
 )
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import first_picks, variables_read
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.base import declared
+from fencepost.spec.core.traverse import first_picks, variables_read, walk
+from fencepost.spec.elaborate.base import symbols
 from fencepost.spec.records import dataclass
 
 OUTSIDE = "\\* INVARIANT"
@@ -131,7 +130,7 @@ class _Writer:
         plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
         after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
         files = tuple(job.program.files.files.values())
-        self.definitions = Definitions(names, plain, self.work.locals, declared.definitions(files))
+        self.definitions = Definitions(names, plain, self.work.locals, symbols.definitions(files))
         self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
             number: pick
@@ -154,7 +153,7 @@ class _Writer:
         }
         # Facts about nodes are keyed by identity, so the nodes must stay alive.
         self.bodies: dict[tuple[int, int], ir.Statement] = {}
-        indices = declared.role_indices(files)
+        indices = symbols.role_indices(files)
         for number, pick in self.families.items():
             role = model.actions[number].role.split(".")[-1]
             self.work.locals[pick.slot] = indices.get(role, "self")

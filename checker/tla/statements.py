@@ -54,8 +54,7 @@ from fencepost.checker.tla.tree import (
 )
 from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import assigned
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import assigned, walk
 from fencepost.spec.records import dataclass
 
 MAX_DUPLICATED = 60

@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from fencepost.checker.search.state_graph import StateGraph, distinct_steps
-from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Enabled, Model, Property
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import variables_read, walk
 from fencepost.spec.core.types import (
     Bag,
     Field,

@@ -17,7 +17,7 @@ from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import expected, found
 from fencepost.checker.tools.likeness import alike_but_for
-from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared
+from fencepost.checker.tools.state_graph import COMPARED, Parting, compared
 from fencepost.checker.tools.woven import WovenProgram
 from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.elaborate.claims.program import Check, Program

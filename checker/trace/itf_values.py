@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal as OneOf
 
-from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.value_json import json_notation
+from fencepost.checker.printing.json_values import Json, json_notation
 from fencepost.checker.trace.document import Datum
 from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
 from fencepost.spec.core.types import Bag, Seq, Set

@@ -32,8 +32,8 @@ from fencepost.checker.trace.steps import (
 )
 from fencepost.checker.trace.value_tree import tree
 from fencepost.spec.core import types
-from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Model, Property
+from fencepost.spec.core.traverse import variables_read
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.semantics.stepper import Choice
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from fencepost.checker.outcome import Step
-from fencepost.checker.printing.cells import cells, cut, padded
-from fencepost.checker.printing.page import Page, Piece
+from fencepost.checker.printing.page import Page, Piece, cells, cut, padded
 from fencepost.checker.trace.document import INITIAL, ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import (
     Atom,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.printing.cells import cells
+from fencepost.checker.printing.page import cells
 from fencepost.spec.core import types
 from fencepost.spec.core.spelling import TEXT, Notation, Parts, entries
 from fencepost.spec.records import dataclass

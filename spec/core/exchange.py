@@ -1,15 +1,17 @@
-"""The exchange of two values of a symmetric type, as core expressions and statements.
+"""The exchange of two values of a symmetric type, as core expressions and statements; and which
+types hold such values.
 
-This is its only definition: engines compile the statement, and the interpreter runs it.
+A symmetric type is an `Enum` whose values are interchangeable. This is the only definition of the
+exchange: engines compile the statement, and the interpreter runs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.symmetry import symmetric_types
 from fencepost.spec.core.types import (
     Bag,
     Enum,
@@ -21,7 +23,34 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    components,
 )
+
+
+@cache
+def is_symmetric(kind: Type) -> bool:
+    """Whether values of ``kind`` hold values of a symmetric type, or are some."""
+    if isinstance(kind, Enum):
+        return kind.symmetric
+    return any(map(is_symmetric, components(kind)))
+
+
+def symmetric_types(kinds: Iterable[Type]) -> tuple[Enum, ...]:
+    """The symmetric types in ``kinds``, as they are met."""
+    found: dict[Enum, None] = {}
+
+    def look(kind: Type) -> None:
+        if isinstance(kind, Enum):
+            if kind.symmetric:
+                found[kind] = None
+            return
+        if is_symmetric(kind):
+            for part in components(kind):
+                look(part)
+
+    for kind in kinds:
+        look(kind)
+    return tuple(found)
 
 
 class Exchanging:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.traverse import rebuilt
 from fencepost.spec.core.types import Value
 from fencepost.spec.records import replace
 

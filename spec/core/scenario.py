@@ -12,8 +12,7 @@ from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import rebuilt, walk
 from fencepost.spec.core.types import Int, Set
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span

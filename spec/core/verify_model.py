@@ -8,7 +8,7 @@ exists.
 from __future__ import annotations
 
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import may_leave
+from fencepost.spec.core.traverse import may_leave
 from fencepost.spec.core.types import Type, is_value
 from fencepost.spec.core.verify_types import Defects, Operands, Slots
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.operators import result_range
 from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.traverse import first_picks
 from fencepost.spec.core.type_relations import element_of, same_shape, within
 from fencepost.spec.core.types import Bool, Type, is_value
 

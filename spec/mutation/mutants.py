@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import rebuilt, walk
 from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax

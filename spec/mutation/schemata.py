@@ -14,8 +14,7 @@ from typing import TypeVar, assert_never, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.core.traverse import children, rebuilt, walk
 from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.mutation.mutants import BOUNDARIES, Filtered, Mutant, Removed
 from fencepost.spec.records import dataclass

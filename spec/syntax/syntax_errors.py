@@ -14,8 +14,8 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 
 from fencepost.spec.syntax import habits, vocabulary
+from fencepost.spec.syntax.habits import Slip
 from fencepost.spec.syntax.lalr import MAX_DEPTH, TooDeep, Unexpected, reserved
-from fencepost.spec.syntax.slip import Slip
 from fencepost.spec.syntax.tokens import (
     CLOSING,
     DOCSTRING,

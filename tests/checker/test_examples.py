@@ -7,7 +7,7 @@ from tests.support.agreement import Run, model_of, run_of_model
 from tests.support.examples import EXAMPLES, EXPLICIT, Example
 
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import is_value

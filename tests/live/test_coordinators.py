@@ -12,8 +12,7 @@ from tests.live.producers import Producer, address, conformed, driven, recorded
 from tests.live.test_groups import TOPICS, lines_of
 
 from fencepost.checker.kafka import group_requests, requests
-from fencepost.checker.kafka.coordinators import Coordinator
-from fencepost.checker.kafka.groups import Group
+from fencepost.checker.kafka.groups import Coordinator, Group
 from fencepost.checker.kafka.nodes import Nodes
 
 SETTINGS = {

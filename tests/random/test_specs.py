@@ -23,7 +23,7 @@ from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import judge
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.document import TraceDocument

@@ -44,12 +44,12 @@ from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.regions.facts import contains
 from fencepost.checker.regions.lift import LiftedModel, lift
-from fencepost.checker.regions.ranges import contains
 from fencepost.checker.regions.search import problems
 from fencepost.checker.regions.search import search as search_regions
 from fencepost.checker.request import Engine, Limits, Request, Solving, Unsupported
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.checker.temporal.normal import TooLarge

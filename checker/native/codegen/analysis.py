@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.traverse import bodies, statements, walk
+from fencepost.spec.core.traverse import bodies, rebuilt, statements, walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MAX_SCRATCH = 1 << 16

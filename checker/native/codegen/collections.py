@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fencepost.checker.layout import WORD, Large, Small, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.gaps import Gaps
+from fencepost.checker.native.codegen.order import Gaps
 from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.ir import SetOperator

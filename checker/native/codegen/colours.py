@@ -16,7 +16,7 @@ from fencepost.checker.native.codegen.emitter import LLVM, Emitter, word
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.packed import hashed_words
 from fencepost.checker.native.codegen.values import Val
-from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
+from fencepost.spec.core.exchange import is_symmetric, symmetric_types
 from fencepost.spec.core.types import (
     Elements,
     Enum,

@@ -2,13 +2,15 @@
 search calls for a state.
 
 This module places variables while a step runs. Storing and finding states is up to the kernels,
-whose ``emit``, ``report`` and ``fail`` the code calls.
+whose ``emit``, ``report`` and ``fail`` the code calls. Where steps are reported separately
+(`SingleStepFrame`), each has the coverage marks of its own vector of choices, and guards that
+failed for lack of room are reported.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from fencepost.checker.layout import Large, Layout, shape
@@ -39,21 +41,81 @@ from fencepost.checker.native.codegen.emitter import (
     word,
 )
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.frames import ProbeFrame, StepFrame
+from fencepost.checker.native.codegen.frames import Changing, Generation, ProbeFrame, StepFrame
 from fencepost.checker.native.codegen.property_frame import PropertyFrame
 from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.refinement import Refinement
-from fencepost.checker.native.codegen.single_steps import SingleStepFrame, step_marks
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.checker.temporal.units import MAX_UNITS, chosen_type, first_choices, most_units
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned, first_picks
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import assigned, first_picks, walk
 from fencepost.spec.core.types import as_collection, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
+
+ROOM = ("capacity", "budget")
+"""Kinds of guards that fail for lack of room, and might not in the real system."""
+REFUSED_SLOT = 0
+"""The failure slot that represents a failed guard: the slot of an initial choice."""
+
+
+def step_marks(body: ir.Statement) -> tuple[int, ...]:
+    """The coverage marks that a step may set, ascending."""
+    marks = {node.mark for node in walk(body) if isinstance(node, ir.Mark | ir.Witness)}
+    return tuple(sorted(marks))
+
+
+class SingleStepFrame(StepFrame):
+    """An action. ``fail`` also reports each guard that failed for lack of room."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        state: LLVM | None,
+        changing: frozenset[int],
+        number: int,
+        context: LLVM,
+        marks: Sequence[int],
+    ) -> None:
+        super().__init__(generation, e, state, changing, number, context, marks)
+        # Code before the first assignment sets marks, too.
+        for cell in self._marks.values():
+            e.store(word(0), cell)
+
+    def begin(self) -> None:
+        Changing.begin(self)
+
+    def _kept_cells(self) -> list[LLVM]:
+        return list(self._cells.values())
+
+    def save(self) -> Callable[[], None]:
+        e = self.e
+        marks = [(cell, e.load(cell)) for cell in self._marks.values()]
+        restore = super().save()
+
+        def again() -> None:
+            restore()
+            for cell, value in marks:
+                e.store(value, cell)
+
+        return again
+
+    def witness(self, mark: int) -> None:
+        cell = self._marks[mark // 64]
+        self.e.store(self.e.either(self.e.load(cell), word(1 << mark % 64)), cell)
+
+    def mark(self, mark: int) -> None:
+        self.witness(mark)
+
+    def refuse(self, guard: int) -> None:
+        e, generation = self.e, self.generation
+        if generation.model.guards[guard].kind in ROOM:
+            e.call(generation.fail, [self.context, word(REFUSED_SLOT), word(guard)])
+        e.goto(self._next)
+
 
 MAX_STACK = 1 << 20
 """Maximum stack use of the code in bytes; the stack has no guard."""

@@ -20,7 +20,7 @@ from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import may_fail
+from fencepost.spec.core.traverse import may_fail
 from fencepost.spec.core.types import Bag, Bool, Set, Union, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated

@@ -17,9 +17,8 @@ from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, VOID, Emitt
 from fencepost.checker.native.codegen.flow import call, each, when
 from fencepost.checker.native.codegen.frames import Changing, Generation
 from fencepost.checker.native.codegen.packed import copy, same
-from fencepost.spec.core.analysis import assigned
-from fencepost.spec.core.exchange import Exchanging
-from fencepost.spec.core.symmetry import symmetric_types
+from fencepost.spec.core.exchange import Exchanging, symmetric_types
+from fencepost.spec.core.traverse import assigned
 
 
 def define(generation: Generation, unit: Unit) -> None:

@@ -31,7 +31,7 @@ from fencepost.checker.native.codegen.frames import Changing, Generation, leave_
 from fencepost.checker.native.codegen.packed import copy, hashed, same, watched
 from fencepost.checker.native.codegen.property_frame import PropertyFrame
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned
+from fencepost.spec.core.traverse import assigned
 from fencepost.spec.semantics.fold import evaluate
 
 PAIRS_BYTES = 1 << 19

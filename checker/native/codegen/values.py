@@ -3,11 +3,15 @@
 A scalar is represented by its number (a Boolean by a flag), a small aggregate by its code (see
 `layout`), a large one by a pointer to words that no longer change. Sets of all values of a type and
 intervals are not built until they are needed as sets.
+
+A loop that may take long polls for a stop request (`Polling`): the search polls between states, and
+nested loops or choices can take minutes for one state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,7 +32,6 @@ from fencepost.checker.layout import (
 )
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, known, word
 from fencepost.checker.native.codegen.flow import each, when
-from fencepost.checker.native.codegen.polling import Polling
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -43,6 +46,38 @@ from fencepost.spec.core.types import (
     as_collection,
     view,
 )
+
+BUSY = 256
+"""A loop polls in each iteration if that includes this many iterations of inner loops."""
+POLL_INTERVAL = 1 << 22
+"""A loop with this many iterations, including inner ones, also polls."""
+
+
+class Polling:
+    """The loops of a function under construction. ``leave`` emits code that returns from the
+    function if the search is stopping; ``asks`` says whether there is such code.
+    """
+
+    def __init__(self) -> None:
+        self.leave: Callable[[], None] | None = None
+        self.asks = False
+        self._rounds = 1
+
+    def ask(self) -> None:
+        """Returns from the function here if the search is stopping."""
+        if self.leave is not None:
+            self.leave()
+            self.asks = True
+
+    @contextmanager
+    def loop(self, most: int) -> Generator[None]:
+        """A context for the code of one iteration of a loop of at most ``most`` iterations."""
+        outer, self._rounds = self._rounds, 1
+        yield
+        inner = self._rounds
+        if inner >= BUSY or most * inner >= POLL_INTERVAL:
+            self.ask()
+        self._rounds = outer + most * inner
 
 
 @dataclass(slots=True, eq=False)

@@ -1,22 +1,66 @@
 # pyright: basic
-"""Compiles modules of LLVM text to functions that Python can call."""
+"""Compiles modules of LLVM text to functions that Python can call, if this machine can run them."""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from fencepost import __version__
 from fencepost.checker.native.codegen.packed import DIGEST
-from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.records import dataclass
+
+
+def library() -> str:
+    """The compiler library and its version."""
+    return f"llvmlite {llvmlite.__version__}"
+
+
+def obstacle() -> str | None:
+    """Why machine code cannot be compiled or run here, or None."""
+    if sys.platform == "win32":
+        return "it does not run on Windows"
+    if sys.maxsize < 1 << 62:
+        return "it needs a 64-bit Python"
+    if sys.byteorder != "little":
+        return "it needs a little-endian processor"
+    try:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.Target.from_default_triple()
+    except RuntimeError as error:
+        return f"{library()} makes no code for this processor: {error}"
+    return None
+
+
+def rest() -> None:
+    """Releases memory that only the compiler needs: unmodified pages of LLVM's code, which are read
+    from its file again on demand.
+    """
+    if sys.platform != "linux":
+        return
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    try:
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+            # Only pages that are never written to.
+            if "libllvmlite" in line and " r-xp " in line:
+                start, end = (int(number, 16) for number in line.split()[0].split("-"))
+                advise(start, end - start, mmap.MADV_DONTNEED)
+    except OSError:
+        return
+
 
 MIN_SAVING = 0.3
 """Optimized code is made after the search has used this share of the processor time it takes to
@@ -231,7 +275,7 @@ class _Compilation(Generic[K]):
                     image = self._improved(target)
                     self._cache.write(parts, image)
             self._better = load(image, target, self._kind)
-            host.rest()
+            rest()
         except _Cancelled:
             return
         except BaseException as error:
@@ -253,7 +297,7 @@ class _Compilation(Generic[K]):
         """Everything that determines the code."""
         return [
             __version__,
-            host.library(),
+            library(),
             ".".join(map(str, llvm.llvm_version_info)),
             str(target.triple),
             llvm.get_host_cpu_name(),

@@ -26,15 +26,14 @@ from fencepost.checker.native.saving.folder import (
     reason,
 )
 from fencepost.checker.native.saving.identity import identity
-from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
-from fencepost.checker.native.saving.notes import Noted
+from fencepost.checker.native.saving.notes import Noted, Unlawful, look_at, text
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.native.visited.store import parts
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.outcome import Outcome, Resumed
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.search.account import Account, Candidate
-from fencepost.checker.search.checkpoint import not_read, still_good
+from fencepost.checker.search.states import not_read, still_good
 from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.text.problem import Rejected
 
@@ -91,7 +90,7 @@ def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
 
 class Saver:
     """``saved`` is where the search goes on; None: it begins, also where it was to be ``resumed``.
-    As `search.checkpoint.Saver`.
+    As `search.states.Saver`.
     """
 
     def __init__(

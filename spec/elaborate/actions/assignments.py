@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.traverse import assigned
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Bag, Int, Map, Option, Record, Seq, Set, Type, Union, describe
 from fencepost.spec.elaborate.base import other_languages

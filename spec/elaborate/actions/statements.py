@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import may_leave
+from fencepost.spec.core.traverse import may_leave
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate.actions import assignments

@@ -1,7 +1,8 @@
 """The state of elaborating one model: its tables, its problems, and the context of each expression.
 
 This module handles no form of the language itself; the modules that do (`truth`, `statements`, ...)
-call it.
+call it. They also append to a `Recorder`, if there is one, which changes neither the model nor the
+problems; `references` interprets the record.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
 from fencepost.spec.core.types import Type
 from fencepost.spec.elaborate.base.built_in import BUILT_IN, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.base.other_languages import ANYWHERE
-from fencepost.spec.elaborate.base.recorder import Recorder
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -35,6 +35,30 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Span
+
+Path: TypeAlias = tuple[str, ...]
+"""A part of a type: () is the type itself; (member,), (field,) and (variant, field) are its
+parts.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorder:
+    """Records of one or more builds of one program, in order. Most entries occur several times.
+
+    ``names`` are names in the text, their declarations, and the instance of each use; ``parts``
+    are names of parts of types; ``types`` are the types of expressions and of bound locals.
+    """
+
+    instances: list[Instance] = field(default_factory=list[Instance])
+    names: list[tuple[syntax.Name, Entity | LocalName, Instance]] = field(
+        default_factory=list[tuple[syntax.Name, "Entity | LocalName", Instance]]
+    )
+    parts: list[tuple[syntax.Name, Type, Path]] = field(
+        default_factory=list[tuple[syntax.Name, Type, Path]]
+    )
+    types: list[tuple[syntax.Node, Type]] = field(default_factory=list[tuple[syntax.Node, Type]])
+
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 """The kind of position of an expression; it determines what the expression may read."""

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.core.size_limits import DEEPEST, MAX_KEYS, WIDEST_STATE, countable
-from fencepost.spec.core.traverse import depth
+from fencepost.spec.core.traverse import depth, first_picks
 from fencepost.spec.core.types import (
     Bool,
     Int,

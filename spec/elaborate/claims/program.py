@@ -13,9 +13,8 @@ from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.actions.fairness import without_fairness
-from fencepost.spec.elaborate.base.context import Elaboration, Stop
+from fencepost.spec.elaborate.base.context import Elaboration, Recorder, Stop
 from fencepost.spec.elaborate.base.files import Files, Trees, read_files
-from fencepost.spec.elaborate.base.recorder import Recorder
 from fencepost.spec.elaborate.base.symbols import ConstEntity, Instance, ModuleEntity
 from fencepost.spec.elaborate.claims.model import Assembly
 from fencepost.spec.elaborate.claims.module_state import Written

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.rebuild import rebuilt
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import rebuilt, variables_read, walk
 from fencepost.spec.core.types import Field, Record, has_ghost
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Stop
 from fencepost.spec.elaborate.base.symbols import (

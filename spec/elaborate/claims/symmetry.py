@@ -11,12 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar, assert_never, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned, may_fail, variables_read
-from fencepost.spec.core.exchange import Exchanging
-from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.exchange import Exchanging, is_symmetric, symmetric_types
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
-from fencepost.spec.core.traverse import Node, children, statements
+from fencepost.spec.core.traverse import (
+    Node,
+    assigned,
+    children,
+    may_fail,
+    rebuilt,
+    statements,
+    variables_read,
+)
 from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
 from fencepost.spec.elaborate.base.context import Elaboration
 from fencepost.spec.records import replace

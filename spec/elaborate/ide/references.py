@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Enum, Field, Record, Type, Union, describe
+from fencepost.spec.elaborate.base.context import Path, Recorder
 from fencepost.spec.elaborate.base.files import Files
-from fencepost.spec.elaborate.base.recorder import Path, Recorder
 from fencepost.spec.elaborate.base.symbols import (
     ChannelEntity,
     ConstEntity,

@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.elaborate.base.context import Recorder
 from fencepost.spec.elaborate.base.files import Files, Trees, read_files
-from fencepost.spec.elaborate.base.recorder import Recorder
 from fencepost.spec.elaborate.base.symbols import Instance
 from fencepost.spec.elaborate.claims.program import Check, build, scanned, select
 from fencepost.spec.elaborate.ide.references import Declared, References, declared_names, references

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.rebuild import operands, with_children
+from fencepost.spec.core.traverse import operands, with_children
 from fencepost.spec.core.types import Union
 
 Facts = Mapping[ir.Expr, frozenset[int]]

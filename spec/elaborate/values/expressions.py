@@ -20,7 +20,6 @@ from fencepost.spec.elaborate.values import (
     comparison,
     fields,
     formulas,
-    maps,
     names,
 )
 from fencepost.spec.records import replace
@@ -99,7 +98,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Collection():
             return collections.literal_collection(context, node, expected)
         case syntax.Map():
-            return maps.literal_map(context, node, expected)
+            return collections.literal_map(context, node, expected)
         case syntax.Comprehension():
             return collections.comprehension(context, node, expected)
         case syntax.Call():

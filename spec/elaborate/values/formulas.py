@@ -13,9 +13,8 @@ from typing import TypeAlias, TypeVar, cast
 from fencepost.spec.core import formulas, ir
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.size_limits import MAX_EFFORT, MAX_INSTANCES
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import rebuilt, walk
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Set, Type, Value
 from fencepost.spec.elaborate.base.context import Context

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.support.scripted_brokers import Scripted, begun, described
 
-from fencepost.checker.kafka import brokers, nodes, outages
+from fencepost.checker.kafka import brokers, nodes
 from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.coordinators import STRANGERS
+from fencepost.checker.kafka.groups import STRANGERS
 from fencepost.checker.kafka.transaction_log import (
     metadata,
     partition_of,
@@ -357,10 +357,10 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_may_leave_a_process_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "PATIENCE", 10.0)
-    outages.run("sleep 15 &")
+    monkeypatch.setattr(nodes, "PATIENCE", 10.0)
+    nodes.run("sleep 15 &")
     with pytest.raises(Unreachable, match="ended with 1: no"):
-        outages.run("sleep 15 & echo no >&2; exit 1")
+        nodes.run("sleep 15 & echo no >&2; exit 1")
 
 
 @pytest.mark.parametrize(

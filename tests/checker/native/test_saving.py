@@ -33,7 +33,7 @@ from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished, started
 from tests.support.saved_searches import assert_refused, closed, figures
 
-from fencepost.checker.native import explorer, worker_pool
+from fencepost.checker.native import explorer
 from fencepost.checker.native.saving import blocks, saver
 from fencepost.checker.native.saving.blocks import HEAD
 from fencepost.checker.native.search import Local
@@ -146,7 +146,7 @@ def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
             assert_same(wanted, continued, f"{limit} states")
 
 
-REAL_TICK = worker_pool.Crew.tick
+REAL_TICK = explorer.Crew.tick
 
 
 def test_interrupted_at_any_moment(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_interrupted_at_any_moment(tmp_path: Path) -> None:
         for number, moment in enumerate((3, 10, 20, 40, 80, 160)):
             folder, ticks = tmp_path / str(number), 0
 
-            def tick(crew: worker_pool.Crew, worker: Worker, moment: int = moment) -> None:
+            def tick(crew: explorer.Crew, worker: Worker, moment: int = moment) -> None:
                 nonlocal ticks
                 ticks += 1
                 if ticks == moment:
@@ -165,7 +165,7 @@ def test_interrupted_at_any_moment(tmp_path: Path) -> None:
                 REAL_TICK(crew, worker)
 
             asked = at(run, folder, False, 1)
-            with mock.patch.object(worker_pool.Crew, "tick", tick):
+            with mock.patch.object(explorer.Crew, "tick", tick):
                 cut = asked.outcome(every_level(60))
             assert cut.interrupted is (ticks >= moment)
             again = at(run, folder, True, 1 + number % 3).by(every_level())

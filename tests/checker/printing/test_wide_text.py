@@ -7,8 +7,7 @@ import unicodedata
 
 import pytest
 
-from fencepost.checker.printing.cells import cells, padded
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.trace.itf import read
 from fencepost.checker.trace.steps import write_trace
 

@@ -42,7 +42,7 @@ from tests.support.counters import (
 from fencepost.checker.engines import ENGINES, load
 from fencepost.checker.outcome import Limit, Step, Trace, Verdict
 from fencepost.checker.request import Limits, Progress, Request
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bag, Set
 from fencepost.spec.semantics.stepper import BlockedAction, Runner

@@ -15,9 +15,20 @@ from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPE
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.regions import collections, facts
 from fencepost.checker.regions.collections import shows_order
-from fencepost.checker.regions.facts import Coincidence, Comparison, Meeting, Term, Widening
+from fencepost.checker.regions.facts import (
+    Coincidence,
+    Comparison,
+    Meeting,
+    Ranges,
+    Term,
+    Widening,
+    common,
+    holding,
+    size,
+    united,
+    without,
+)
 from fencepost.checker.regions.parts import Bench, Part
-from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without
 from fencepost.checker.regions.search import Notes
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.request import Limits, Request, Unsupported

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from tests.support.command import Ran, run
 
-from fencepost.checker.printing.cells import cells, cut
+from fencepost.checker.printing.page import cells, cut
 
 SPEC = """\
 var x: 0..3 = 0

@@ -18,7 +18,7 @@ from fencepost.checker.request import ignored
 from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.judge import CheckResult, Exit
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.spec.core.scenario import product
 from fencepost.spec.core.verify_model import problems
 from fencepost.spec.elaborate.claims.program import Program

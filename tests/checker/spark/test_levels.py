@@ -23,10 +23,9 @@ from fencepost.checker.search.account import Cut
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.outbox import Callback
-from fencepost.checker.spark.records import Broken, Expansion, Kind
+from fencepost.checker.spark.records import Broken, Expansion, Kind, Sight
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.states import ClusterStates, SparkStates
-from fencepost.checker.spark.watching import Sight
 from fencepost.spec.text.problem import Rejected
 
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"

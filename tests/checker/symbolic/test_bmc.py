@@ -15,7 +15,7 @@ from tests.support.examples import EXAMPLES, Example
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Engine, Limits, Request, Unsupported
-from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.search.explain import first_impossible
 from fencepost.checker.symbolic import solver
 from fencepost.checker.symbolic.bounded import ENGINE
 from fencepost.spec.core.ir import Model

@@ -8,7 +8,7 @@ import pytest
 from tests.support.core_builders import python_value
 
 from fencepost.checker.symbolic import terms, values
-from fencepost.checker.symbolic.choices import Bits
+from fencepost.checker.symbolic.domain import Bits
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Number, Vector
 from fencepost.spec.core.operators import Operator

@@ -14,7 +14,7 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.tools import mutate
 from fencepost.checker.tools.mutate import Fate
-from fencepost.checker.tools.two_graphs import same_graph
+from fencepost.checker.tools.state_graph import same_graph
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims.program import build, load
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.command import Ran, run
 from tests.support.sample_traces import ENDLESS, FAULTS, hostile, saved
 
-from fencepost.checker.printing.cells import cells
+from fencepost.checker.printing.page import cells
 
 Trace = dict[str, Any]
 

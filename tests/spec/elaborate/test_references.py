@@ -16,8 +16,8 @@ from tests.support.text_tables import Block, blocks
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.context import Recorder
 from fencepost.spec.elaborate.base.files import Files, read_files
-from fencepost.spec.elaborate.base.recorder import Recorder
 from fencepost.spec.elaborate.claims.program import build, load, scanned
 from fencepost.spec.elaborate.ide.references import Declaration
 from fencepost.spec.elaborate.ide.survey import Survey, survey

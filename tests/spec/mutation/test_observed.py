@@ -13,7 +13,7 @@ from tests.spec.mutation.test_schemata import MORE
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.reference.search import ENGINE as INTERPRETER
 from fencepost.checker.request import Request
-from fencepost.checker.tools.two_graphs import same_graph
+from fencepost.checker.tools.state_graph import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.elaborate.claims.program import build, select
 from fencepost.spec.mutation.schemata import observed, schema, told_apart

@@ -11,7 +11,7 @@ from tests.spec.mutation.test_mutants import CASES, HEAD, mutants_of, program
 from fencepost.checker.native.family import Family
 from fencepost.checker.reference.search import ENGINE
 from fencepost.checker.request import Limits, Request
-from fencepost.checker.tools.two_graphs import same_graph
+from fencepost.checker.tools.state_graph import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.traverse import walk
