@@ -26,13 +26,15 @@ from fencepost.spec.elaborate.claims import symmetry
 
 PARTIAL: Mapping[str, frozenset[object]] = {
     "fencepost.checker.lsp.outline.SYMBOLS": frozenset({"local", "parameter"}),
+    "fencepost.checker.lsp.places._WIDE": frozenset({"Utf32"}),
     "fencepost.checker.native.search.SHARES": frozenset({"automaton", "lasso"}),
     "fencepost.checker.temporal.decide.SHARES": frozenset({"automaton", "edges", "lasso"}),
     "fencepost.checker.report.conformance.RULES": frozenset({"allowed"}),
     "TITLES": frozenset({"KILLED", "SAME", "REFUSED"}),
 }
-"""Tables without a row for some keys: the outline omits locals, a phase without a share takes
-hardly any time, and the reports do not list allowed histories or killed mutants one by one."""
+"""Tables without a row for some keys: the outline omits locals, no character takes two units of
+UTF-32, a phase without a share takes hardly any time, and the reports do not list allowed histories
+or killed mutants one by one."""
 
 
 def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
