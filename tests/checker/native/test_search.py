@@ -1,4 +1,6 @@
-"""The engine ``local``: the results of the interpreter with any number of workers, and limits."""
+"""The engine ``local``: exchange of code during a search, limits, signals and progress. That its
+results are those of the interpreter is a row of `test_agreement`.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,18 @@ import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
 from tests.support.agreement import loaded
-from tests.support.comparisons import translated_once
 from tests.support.core_builders import (
     DIGIT,
-    FALSE,
-    SKIP,
     TRUE,
     do,
     less,
     lit,
-    local,
     model,
-    pick,
     plus,
     put,
     var,
@@ -40,12 +37,11 @@ from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.native.search import Local
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Verdict
-from fencepost.checker.reference.search import Interpreter
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.types import Int, Set
+from fencepost.spec.core.types import Int
 from fencepost.spec.elaborate.claims import program
 
 SOON = 30.0
@@ -58,10 +54,8 @@ LONG = Int(0, 99)
 
 def run(
     model: ir.Model,
-    engine: Local | Interpreter | None = None,
-    deadlock: bool = True,
+    engine: Local | None = None,
     limits: Limits | None = None,
-    keep_going: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Outcome:
     """The outcome of an engine for all properties, without times and bytes."""
@@ -69,34 +63,11 @@ def run(
         Request(
             model,
             properties=frozenset(range(len(model.properties))),
-            deadlock=deadlock,
             limits=limits or Limits(),
-            keep_going=keep_going,
             progress=progress,
         )
     )
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
-
-
-def same(
-    model: ir.Model,
-    deadlock: bool = True,
-    depth: int | None = None,
-    better_too: bool = False,
-) -> Outcome:
-    """The common outcome of both engines, which must agree with any number of workers, with either
-    code, and with and without ``keep_going``.
-    """
-    outcomes = [
-        run(model, Interpreter(), deadlock, Limits(depth), keep_going)
-        for keep_going in (False, True)
-    ]
-    for better in (False, True) if better_too else (False,):
-        with translated_once(better):
-            for workers, (keep_going, expected) in product((1, 3), enumerate(outcomes)):
-                limits = Limits(depth, workers=workers)
-                assert run(model, None, deadlock, limits, bool(keep_going)) == expected
-    return outcomes[0]
 
 
 def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
@@ -123,65 +94,6 @@ def odometer(kind: Int = LONG) -> ir.Model:
     start = do(*(put(v, lit(0, kind)) for v in range(3)))
     bodies = [count(variable) for variable in range(3)]
     return model(start, bodies, [("terminal", TRUE)], (kind, kind, kind))
-
-
-# ---------------------------------------------------------------- the same as the interpreter
-
-
-def test_all_is_well() -> None:
-    outcome = same(digits(up(0), up(1), properties=[("terminal", TRUE)]))
-    assert outcome.statistics.distinct == 100
-
-
-def test_a_deadlock_does_not_count_its_successors() -> None:
-    # 0 and 3 have successors, 6 has none; the successors of 5 are not counted.
-    assert same(digits(up(0, 6), up(1, 0))).verdict is Verdict.DEADLOCK
-
-
-def test_problems_of_every_kind_together() -> None:
-    low = less(var(0), lit(3))
-    grows = ir.Less(var(1), var(1, next=True), or_equal=True)
-    fails = do(ir.Require(ir.Equal(var(0), lit(2)), 0), ir.Assert(FALSE, 0))
-    errs = do(ir.Require(ir.Equal(var(1), lit(2)), 0), ir.Ensure(FALSE, 1))
-    back = do(ir.Require(ir.Equal(var(0), lit(2)), 0), put(1, lit(0)))
-    no_value = ir.Demand(DIGIT, ir.Not(ir.Equal(var(1), lit(3))), 2, var(1))
-    for chosen in product((False, True), repeat=5):
-        bodies = [up(0, 5), up(1, 5)]
-        bodies += [body for body, there in zip((fails, errs, back), chosen, strict=False) if there]
-        properties: list[tuple[str, ir.Expr]] = [("invariant", low), ("step invariant", grows)]
-        if chosen[3]:
-            properties.append(("lemma", less(no_value, lit(4))))
-        if chosen[4]:
-            properties.append(("reachable", ir.Equal(var(0), lit(2))))
-        same(digits(*bodies, properties=properties), better_too=all(chosen))
-
-
-def test_failing_initial_choices() -> None:
-    low = ir.Ensure(less(local(0), lit(2)), 1)
-    sure = ir.Assert(less(local(0), lit(1)), 0)
-    start = pick(0, ir.Universe(Set(DIGIT)), do(put(0, local(0)), low, sure))
-    assert same(model(start, [SKIP])).verdict is Verdict.ERROR
-
-
-def test_constraints_terminals_and_reachables() -> None:
-    inside = less(plus(var(0), 0), lit(4))
-    end = ir.Equal(var(1), lit(9))
-    without = ir.Demand(ir.BOOL, less(var(1), lit(8)), 0, FALSE)
-    reached = ir.Equal(var(0), lit(4))
-    never = ir.Equal(var(0), lit(5))
-    same(digits(up(0), up(1), properties=[("constraint", inside), ("terminal", end)]))
-    same(digits(up(0, 0), up(1), properties=[("terminal", without)]))
-    outcome = same(
-        digits(up(0), up(1), properties=[("constraint", inside), ("reachable", reached)]),
-        deadlock=False,
-    )
-    assert outcome.coverage.cut == 10
-    same(digits(up(0), up(1), properties=[("constraint", inside), ("reachable", never)]), False)
-
-
-def test_depth() -> None:
-    for depth in range(5):
-        assert same(digits(up(0), up(1)), depth=depth).limit == Limit("depth", depth)
 
 
 def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
