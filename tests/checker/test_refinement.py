@@ -21,7 +21,6 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims import program
-from fencepost.spec.text.problem import Rejected
 
 ENGINES = ("interpreter", "local")
 
@@ -166,44 +165,6 @@ def test_engines_that_do_not_decide_refinements_refuse_them(engine: str, tmp_pat
     model = model_of(tmp_path, CLOCK, HALVES.format(5, "x // 2"))
     with pytest.raises(Unsupported, match="refinement R"):
         searched(model, engine, Limits(depth=5))
-
-
-MISTAKES = {
-    "no image": ("refinement R: m where\n    other = 1", "F835", '"hour" of module "m" has no'),
-    "unknown": ("refinement R: m where hour = x, hours = x", "F835", 'did you mean "hour"?'),
-    "twice": ("refinement R: m where hour = x, hour = x", "F835", "two images"),
-    "type": ("refinement R: m where hour = x > 1", "F301", "hour holds 0..2"),
-    "no module": ("refinement R: n where hour = x", "F201", 'no module "n"'),
-    "not a module": ("refinement R: x where hour = x", "F834", '"x" is a variable'),
-    "wrong inside": ("refinement R: m where hour = nowhere", "F201", '"nowhere"'),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes(name: str, tmp_path: Path) -> None:
-    line, code, part = MISTAKES[name]
-    text = f"import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\n{line}\n"
-    with pytest.raises(Rejected) as caught:
-        model_of(tmp_path, CLOCK, text)
-    assert any(problem.code == code and part in problem.message and problem.span for problem in
-               caught.value.problems), caught.value.problems  # fmt: skip
-
-
-MODULES = {
-    "def f(x: 0..2): 0..2 = x\n": "no state",
-    "var hour: 0..2 = 0\naction a: hour = 1\nconstraint: hour < 2\n": "has a constraint",
-    "record R: ghost g: bool\nvar hour: R = R(g: true)\naction a: hour = hour\n": "ghost fields",
-    "const N: 0..2 = any\nvar hour: 0..2 = 0\naction a: hour = N\n": "symbolic constant",
-    "var hour: 0..2 = 0\naction a: hour = there\n": 'no name "there"',
-}
-
-
-@pytest.mark.parametrize("abstract", MODULES)
-def test_modules_that_cannot_be_refined(abstract: str, tmp_path: Path) -> None:
-    text = "import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\nrefinement R: m where hour = x\n"
-    with pytest.raises(Rejected) as caught:
-        model_of(tmp_path, abstract, text)
-    assert any(MODULES[abstract] in problem.message for problem in caught.value.problems)
 
 
 def written(folder: Path, text: str) -> None:
