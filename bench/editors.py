@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
 SPEC = """\
 var x: 0..3 = 0
 const Most: int = 3
@@ -42,96 +42,11 @@ invariant Low: x < 3
 check low:
     expect violated Low
 """
-NEOVIM = """
-local out = {}
-local function wait(what, ready)
-  if not vim.wait(60000, ready, 20) then error("waited in vain for " .. what) end
-end
-local function ask(method, params)
-  params.textDocument = { uri = vim.uri_from_bufnr(0) }
-  local answers = vim.lsp.buf_request_sync(0, method, params, 60000)
-  for _, answer in pairs(answers or {}) do
-    if answer.err then error(vim.inspect(answer.err)) end
-    return answer.result
-  end
-end
-local ok, wrong = pcall(function()
-  wait("diagnostics", function() return #vim.diagnostic.get(0) > 0 end)
-  out.mistake = vim.diagnostic.get(0)[1].message
-  vim.api.nvim_win_set_cursor(0, { 4, 17 })
-  vim.lsp.buf.code_action({ apply = true })
-  local function line(n) return vim.api.nvim_buf_get_lines(0, n - 1, n, false)[1] end
-  wait("the cure", function() return line(4):find("Most$") end)
-  wait("no diagnostics", function() return #vim.diagnostic.get(0) == 0 end)
-  local place = { line = 3, character = 17 }
-  out.hover = ask("textDocument/hover", { position = place }).contents.value
-  vim.lsp.buf.rename("Limit")
-  wait("the new name", function() return line(2):find("Limit") end)
-  vim.lsp.buf.format({ async = false, timeout_ms = 60000 })
-  out.text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n") .. "\\n"
-  vim.cmd("silent write")
-  local lens = ask("textDocument/codeLens", {})[1]
-  local run = { command = lens.command.command, arguments = lens.command.arguments }
-  local client = (vim.lsp.get_clients or vim.lsp.get_active_clients)({ bufnr = 0 })[1]
-  local answer = client.request_sync and client:request_sync("workspace/executeCommand", run, 60000)
-  out.verdict = answer.result.verdict
-end)
-if not ok then out.error = tostring(wrong) end
-vim.fn.writefile({ vim.json.encode(out) }, vim.env.FENCEPOST_OUT)
-vim.cmd("qall!")
-"""
-EMACS = r"""
-(require 'json)
-(setq eglot-confirm-server-initiated-edits nil)
-(let (out)
-  (cl-flet ((note (key value) (push (cons key value) out))
-            (wait (what ready)
-              (let ((end (+ (float-time) 60)))
-                (while (not (funcall ready))
-                  (when (> (float-time) end) (error "waited in vain for %s" what))
-                  (accept-process-output nil 0.05)))))
-    (condition-case wrong
-        (progn
-          (find-file (getenv "FENCEPOST_SPEC"))
-          (unless (eq major-mode 'fence-mode) (error "no mode for specs"))
-          (apply #'eglot--connect (eglot--guess-contact))
-          (flymake-mode 1)
-          (flymake-start)
-          (wait "diagnostics" (lambda () (flymake-diagnostics)))
-          (note 'mistake (flymake-diagnostic-text (car (flymake-diagnostics))))
-          (goto-char (point-min))
-          (search-forward "Mos")
-          (search-forward "Mos")
-          (let ((action (car (eglot-code-actions (point) (point) "quickfix"))))
-            (eglot--apply-workspace-edit (plist-get action :edit)))
-          (search-backward "Mos")
-          (forward-char 1)
-          (eglot--signal-textDocument/didChange)
-          (let ((told (jsonrpc-request (eglot--current-server-or-lose) :textDocument/hover
-                                       (eglot--TextDocumentPositionParams))))
-            (note 'hover (plist-get (plist-get told :contents) :value)))
-          (eglot-rename "Limit")
-          (eglot--signal-textDocument/didChange)
-          (eglot-format-buffer)
-          (note 'text (buffer-substring-no-properties (point-min) (point-max)))
-          (let ((make-backup-files nil)) (save-buffer))
-          (let* ((server (eglot--current-server-or-lose))
-                 (lens (aref (jsonrpc-request server :textDocument/codeLens
-                               (list :textDocument (eglot--TextDocumentIdentifier))) 0))
-                 (command (plist-get lens :command)))
-            (note 'verdict (plist-get (jsonrpc-request server :workspace/executeCommand
-                             (list :command (plist-get command :command)
-                                   :arguments (plist-get command :arguments)) :timeout 60)
-                            :verdict)))
-          (eglot-shutdown (eglot--current-server-or-lose)))
-      (error (note 'error (error-message-string wrong)))))
-  (with-temp-file (getenv "FENCEPOST_OUT") (insert (json-encode out))))
-"""
 
 
 def snippet(language: str) -> str:
     """The lines to copy for an editor, from its section of the page."""
-    text = (ROOT / "docs" / "editor.md").read_text(encoding="utf-8")
+    text = (HERE.parent / "docs" / "editor.md").read_text(encoding="utf-8")
     (lines,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
     return str(lines)
 
@@ -183,14 +98,14 @@ def main() -> int:
         folder = Path(name).resolve()
         if options.nvim:
             (folder / "init.lua").write_text(snippet("lua"), encoding="utf-8")
-            (folder / "drive.lua").write_text(NEOVIM, encoding="utf-8")
+            shutil.copy(HERE / "editors.lua", folder / "drive.lua")
             init = ["-u", "init.lua", "-i", "NONE", "-n"]
             words = [options.nvim, "--headless", *init, "spec.fence", "-c", "luafile drive.lua"]
             good &= judged("Neovim", driven(words, folder))
             (folder / "out.json").unlink(missing_ok=True)
         if options.emacs:
             (folder / "init.el").write_text(snippet("elisp"), encoding="utf-8")
-            (folder / "drive.el").write_text(EMACS, encoding="utf-8")
+            shutil.copy(HERE / "editors.el", folder / "drive.el")
             # Debian packages eglot separately for Emacs versions without it.
             words = [options.emacs, "--batch", "--eval", "(package-initialize)"]
             words += ["-l", "init.el", "-l", "drive.el"]

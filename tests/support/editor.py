@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -65,7 +64,6 @@ class Editor:
         self.messages: list[str] = []
         self.shown: list[str] = []
         self.refreshed = 0
-        self.took: list[tuple[str, float]] = []
         self._heard = asyncio.Event()
         feature: Any = self.client.feature
 
@@ -125,12 +123,9 @@ class Editor:
         assert text.count(mark) == 1, (mark, text.count(mark))
         return position(text, text.index(mark) + shift)
 
-    async def answer(self, name: str, request: Awaitable[T]) -> T:
-        """Awaits an answer and records its duration."""
-        start = time.perf_counter()
-        answer = await asyncio.wait_for(asyncio.ensure_future(request), PATIENCE)
-        self.took.append((name, time.perf_counter() - start))
-        return answer
+    async def answer(self, request: Awaitable[T]) -> T:
+        """Awaits an answer."""
+        return await asyncio.wait_for(asyncio.ensure_future(request), PATIENCE)
 
     async def wrong(self, path: Path) -> list[lsp.Diagnostic]:
         """The diagnostics of the present text, once published."""

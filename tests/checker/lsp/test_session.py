@@ -60,7 +60,6 @@ async def _session(folder: Path) -> None:
         )
         assert wrong.range.start == ours.at(model, "CompleteComit\n")
         actions = await ours.answer(
-            "code actions",
             client.text_document_code_action_async(
                 lsp.CodeActionParams(doc, wrong.range, lsp.CodeActionContext([wrong]))
             ),
@@ -75,7 +74,7 @@ async def _session(folder: Path) -> None:
         ours.type(model, text.replace(right, "Coordinator.metadata.\n", 1))
         cursor = ours.at(model, "Coordinator.metadata.\n", len("Coordinator.metadata."))
         listed = await ours.answer(
-            "completion", client.text_document_completion_async(lsp.CompletionParams(doc, cursor))
+            client.text_document_completion_async(lsp.CompletionParams(doc, cursor))
         )
         assert isinstance(listed, lsp.CompletionList)
         labels = [item.label for item in listed.items]
@@ -85,21 +84,18 @@ async def _session(folder: Path) -> None:
         ours.type(model, text)
         assert await ours.wrong(model) == []
         rule = ours.at(model, "coordinator_rules.may_follow(", len("coordinator_rules.m"))
-        hovered = await ours.answer(
-            "hover", client.text_document_hover_async(lsp.HoverParams(doc, rule))
-        )
+        hovered = await ours.answer(client.text_document_hover_async(lsp.HoverParams(doc, rule)))
         assert hovered is not None
         assert isinstance(hovered.contents, lsp.MarkupContent)
         assert "def may_follow(" in hovered.contents.value
         places = await ours.answer(
-            "definition", client.text_document_definition_async(lsp.DefinitionParams(doc, rule))
+            client.text_document_definition_async(lsp.DefinitionParams(doc, rule))
         )
         assert isinstance(places, list | tuple)
         (place_of_rule,) = places
         assert isinstance(place_of_rule, lsp.Location)
         assert place_of_rule.uri == uri(library)
         used = await ours.answer(
-            "references",
             client.text_document_references_async(
                 lsp.ReferenceParams(lsp.ReferenceContext(True), doc, rule)
             ),
@@ -110,7 +106,6 @@ async def _session(folder: Path) -> None:
 
         # Renaming changes both files, and nothing but the name.
         change = await ours.answer(
-            "rename",
             client.text_document_rename_async(lsp.RenameParams(doc, rule, "can_come_after")),
         )
         assert change is not None
@@ -130,16 +125,13 @@ async def _session(folder: Path) -> None:
 
         ours.type(model, ours.texts[model].replace("invariant S2: ", "invariant   S2 :", 1))
         laid = await ours.answer(
-            "formatting",
             client.text_document_formatting_async(lsp.DocumentFormattingParams(doc, FORMAT)),
         )
         assert laid is not None
         assert len(laid) == 1
         assert edited(ours.texts[model], laid) == formatted(Source("", ours.texts[model]))
 
-        seen = await ours.answer(
-            "code lens", client.text_document_code_lens_async(lsp.CodeLensParams(doc))
-        )
+        seen = await ours.answer(client.text_document_code_lens_async(lsp.CodeLensParams(doc)))
         assert seen is not None
         titles = [lens.command.title for lens in seen if lens.command is not None]
         assert titles == ["run"] * sum(line.startswith("check ") for line in text.split("\n"))
@@ -264,7 +256,7 @@ async def _ask_something(ours: Editor, path: Path, text: str, draw: random.Rando
         lambda: client.text_document_code_lens_async(lsp.CodeLensParams(doc)),
     ]
     try:
-        await ours.answer("anything", draw.choice(questions)())
+        await ours.answer(draw.choice(questions)())
     except JsonRpcException as refused:
         if refused.code != -32803:
             raise
@@ -329,7 +321,7 @@ async def _runs(path: Path) -> None:
             asked = client.workspace_execute_command_async(
                 lsp.ExecuteCommandParams(name, arguments)
             )
-            return await ours.answer(name, asked)
+            return await ours.answer(asked)
 
         ours.open(path)
         while not await ours.wrong(path):

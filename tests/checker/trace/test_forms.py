@@ -66,10 +66,10 @@ def test_examples_are_current(name: str, tmp_path: Path, request: pytest.Fixture
         assert file.read_text("utf-8") == text, f"{file}: run with --update-golden"
 
 
-@pytest.mark.parametrize("form", DATA)
+@pytest.mark.parametrize("form", [*DATA, "mermaid"])
 def test_forms_for_other_tools(faults: Path, form: str, request: pytest.FixtureRequest) -> None:
-    """The files for Graphviz and scripts, of a trace with every kind of exchange."""
-    file = GOLDEN / f"faults.{form}"
+    """The files for Graphviz, scripts and Mermaid, of a trace with every kind of exchange."""
+    file = GOLDEN / f"faults.{FORMS.get(form, form)}"
     if request.config.getoption("--update-golden"):
         file.write_text(shown(faults, form), encoding="utf-8")
     assert file.read_text("utf-8") == shown(faults, form), f"{file}: run with --update-golden"
@@ -107,38 +107,6 @@ def test_the_needs_of_each_step(faults: Path) -> None:
     assert ask["needs"] == [3]
     assert second["needs"] == [2]
     assert not any(step["spare"] for step in document["steps"])
-
-
-def test_mermaid_in_full(faults: Path) -> None:
-    assert (
-        shown(faults, "mermaid")
-        == """\
-sequenceDiagram
-    title invariant Twice is violated after 8 steps
-    participant p0 as Client
-    participant p1 as Server[1]
-    participant p2 as Server[2]
-    participant p3 as net
-    Note over p0: 2 ask<br/>asked 0 → 1<br/>sends Ask(n#58; 1), lost in 8
-    Note over p0: 3 ask<br/>asked 1 → 2
-    p0->>p2: Ask(n#58; 2)
-    Note over p2: 4 on_ask(loud#58; false)<br/>seen 0 → 1<br/>sends Tell(n#58; 2), arrives in 6\
-<br/>sends Nudge, arrives in 9
-    Note over p3: 5 duplicates Tell(n#58; 2)
-    p2->>p0: Tell(n#58; 2) (sent in 4)
-    Note over p0: 6 on_tell<br/>told 0 → 1
-    p3-->>p0: Tell(n#58; 2) (copied in 5)
-    Note over p0: 7 on_tell<br/>told 1 → 2
-    p0-xp3: Ask(n#58; 1) (sent in 2)
-    Note over p3: 8 loses Ask(n#58; 1)
-    p2->>p1: Nudge (sent in 4)
-    Note over p1: 9 on_nudge
-    rect rgb(255, 214, 214)
-    Note over p0,p3: ✗ invariant Twice is violated after 8 steps<br/>false#58; not ( Client.told \
-== 2 and Client.asked == 2 and Server[1].seen + Server[2].seen == 1 and own == [] and net == […
-    end
-"""
-    )
 
 
 FROM_THE_START = """\
