@@ -309,16 +309,17 @@ def test_every_shipped_spec_parses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "message"),
     [
-        (" and ".join(["x > 0"] * 5000), 'this chain of "and" has 5,000 operands'),
-        (" or ".join(["(x > 0 and x < 9)"] * 500), 'this chain of "or" has 500 operands'),
-        (" + ".join(["x"] * 300) + " > 0", 'this chain of "+" has 300 operands'),
-        ("(" * 200 + "x > 0" + ")" * 200, None),
-        ("not " * 200 + "b", "what begins here is nested more than 120 levels deep"),
+        (" and ".join(["x > 0"] * 5000), "F122", 'this chain of "and" has 5,000 operands'),
+        (" or ".join(["(x > 0 and x < 9)"] * 500), "F122", 'this chain of "or" has 500 operands'),
+        (" + ".join(["x"] * 300) + " > 0", "F122", 'this chain of "+" has 300 operands'),
+        ("(" * 200 + "x > 0" + ")" * 200, None, None),
+        ("not " * 200 + "b", "F122", "what begins here is nested more than 120 levels deep"),
+        ("\n    let y = x" * 990 + "\n    y > 0", "F711", "this block and what is in it"),
     ],
 )
-def test_excessive_depth_is_named(text: str, message: str | None) -> None:
+def test_excessive_depth_is_named(text: str, code: str | None, message: str | None) -> None:
     _, problems = parse(Source("s.fence", f"var x: int = 0\ninvariant I: {text}\n"))
-    assert [problem.code for problem in problems] == ([] if message is None else ["F122"])
+    assert [problem.code for problem in problems] == ([] if code is None else [code])
     assert all(problem.message.startswith(message or "") for problem in problems)
