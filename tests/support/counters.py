@@ -52,8 +52,6 @@ def counts(outcome: Outcome) -> tuple[int, int, int]:
     )
 
 
-ERROR, ASSERTION = ir.Ensure(FALSE, 0), ir.Assert(FALSE, 1)
-STUCK_AT_1 = jump((0, 1))
-STEP = ("step invariant", ir.Not(ir.Equal(AFTER, lit(1))))
+ERROR = ir.Ensure(FALSE, 0)
 STATE = ("invariant", ir.Not(equals(1)))
 FAN = pick(0, lit((4, 3, 2), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))

@@ -8,7 +8,6 @@ from tests.support.core_builders import (
     BOOL,
     DIGIT,
     DIGITS,
-    FALSE,
     LINE,
     SKIP,
     TRUE,
@@ -35,21 +34,6 @@ from fencepost.spec.text.source import Source, Span
 # ---------------------------------------------------------------- coverage
 
 
-def test_marks_count_when_the_step_is_completed() -> None:
-    action = do(ir.Mark(0), ir.Mark(1), ir.Require(less(N, lit(0)), 0))
-    other = do(ir.Mark(2), START)
-    outcome = search(model(START, [action, other], marks=["branch", "guard", "branch"]))
-    assert outcome.coverage.marks == {1, 2}
-
-
-def test_marks_of_the_expansion_that_found_a_deadlock_do_not_count() -> None:
-    marked = do(jump((0, 1), (2, 3)), ir.Mark(0), ir.If(equals(3), ir.Mark(1), SKIP))
-    # Level 2 is {1, 2}: 1 is a deadlock, 2 has a successor.
-    outcome = search(model(START, [marked, jump((0, 2))], marks=["branch", "branch"]))
-    assert outcome.verdict is Verdict.DEADLOCK
-    assert outcome.coverage.marks == {0}
-
-
 def test_antecedents_are_marked_by_properties() -> None:
     met = ir.Or((ir.Not(ir.Witness(0, equals(1))), below(9)))
     unmet = ir.Or((ir.Not(ir.Witness(1, equals(7))), below(9)))
@@ -65,12 +49,6 @@ def test_evaluating_enabled_leaves_no_marks() -> None:
     runner = Runner(asking)
     assert runner.holds(0, (0,))
     assert runner.marked == []
-
-
-def test_a_full_channel_is_counted() -> None:
-    full = pick(0, among(1, 2), ir.Require(FALSE, 1))
-    outcome = search(model(START, [full, jump((0, 1), (1, 0))]))
-    assert outcome.coverage.blocked == {1: 4}
 
 
 def test_stuck_states() -> None:
