@@ -1,52 +1,42 @@
-"""What the steps of actions, what they show, and conditions depend on, as far as their text tells.
+"""What actions, rules of events and conditions depend on, as far as their text tells.
 
-So what is known of one state is known of others, and what cannot be is not tried.
+Actions and inputs that cannot be enabled are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Shows
-from fencepost.spec.core.traverse import assigned, may_fail, variables_read, walk
+from fencepost.spec.core.traverse import may_fail, variables_read, walk
 from fencepost.spec.core.types import State
-from fencepost.spec.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """Without a message of a tag in a variable (``received``) an action does nothing; None: it may.
-    Then ``touched`` gives all variables that it reads or assigns (None: there is more), and those
-    that it may assign are ``assigned``.
-    """
+class Tags(dict[int, frozenset[int]]):
+    """The tags of the messages that are in a variable, by its number."""
 
-    received: tuple[int, int] | None
-    touched: Callable[[State], Any] | None
-    assigned: tuple[int, ...]
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def __missing__(self, variable: int) -> frozenset[int]:
+        messages = cast("tuple[tuple[int, ...] | int, ...]", self._state[variable])
+        tags = frozenset(one[0] if isinstance(one, tuple) else one for one in messages)
+        self[variable] = tags
+        return tags
 
 
-def read_by_shown(rules: Sequence[Shows], count: int) -> set[int] | None:
-    """The variables on which what is shown depends beside choices, those of the next state numbered
-    behind the ``count`` of a state; None: there is more.
+def read_by_shown(bodies: Sequence[ir.Expr], model: ir.Model) -> set[int]:
+    """The variables of the combined model that bodies of rules of events read; those of the state
+    after a step are numbered after those of the state before it.
     """
     found: set[int] = set()
-    for node in (node for one in rules for node in walk(one.body)):
+    for node in walk(tuple(bodies)):
         if isinstance(node, ir.Enabled):
-            return None
-        if isinstance(node, ir.Variable):
-            found.add(node.index + (count if node.next else 0))
+            found |= variables_read(model.actions[node.action].body)
+        elif isinstance(node, ir.Variable):
+            found.add(node.index + (len(model.variables) if node.next else 0))
     return found
-
-
-def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
-    """Gives all that what is shown depends on, out of a state with the next one behind it; None:
-    there is more.
-    """
-    found = read_by_shown(rules, count)
-    return itemgetter(*sorted(found)) if found and not any(one.choices for one in rules) else None
 
 
 def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
@@ -64,19 +54,9 @@ def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
     return found
 
 
-def dependence(body: ir.Statement) -> Dependence:
-    """What an action depends on."""
-    received = _received(body)
-    written = tuple(sorted(assigned(body)))
-    touched = sorted({*written, *variables_read(body)})
-    # What takes a message has hardly ever been in a state that differs in nothing that it touches.
-    plain = received is None and not any(isinstance(node, ir.Enabled) for node in walk(body))
-    return Dependence(received, itemgetter(*touched) if plain and touched else None, written)
-
-
-def _received(body: ir.Statement) -> tuple[int, int] | None:
-    """The variable and the tag of which an action takes a message out, where it does nothing
-    without one; None: it may do something.
+def received(body: ir.Statement) -> tuple[int, int] | None:
+    """The variable and the tag of the message that an action receives; without such a message the
+    action is not enabled. None if it may be enabled without one.
     """
     while isinstance(body, ir.Pick):
         match body.domain, body.condition:

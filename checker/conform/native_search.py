@@ -9,22 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
-from fencepost.checker.conform.as_model import compared
-from fencepost.checker.conform.binding import Bound
-from fencepost.checker.conform.cuts import Cut, lacking_room, no_room
+from fencepost.checker.conform.cuts import Cut
 from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.conform.lines import History
-from fencepost.checker.conform.mapping import Mapped, Shown
+from fencepost.checker.conform.mapping import Entry, Mapped, Shown, failed
 from fencepost.checker.conform.places import Head, Place
-from fencepost.checker.conform.search import Node, Search
+from fencepost.checker.conform.search import Node, Offer, Search
 from fencepost.checker.conform.verdicts import Did, Effort, Events, Judged, unread
 from fencepost.checker.layout import least
 from fencepost.checker.native.codegen.compile import REFUSED_SLOT
 from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.follower import Follower, FollowerCode
 from fencepost.checker.request import Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value
-from fencepost.spec.semantics.stepper import Choice
 
 MAX_KEPT = 100_000
 """At most this many steps are kept with what they show."""
@@ -33,41 +32,13 @@ MAX_WORDS = 512
 MAX_PLACES = 5_000
 """At most this many places are kept with what events may bring in there."""
 MAX_ENTRIES = 20_000
-"""At most this many events are kept, each with its values, with what they may bring in."""
+"""Limit on cached calls."""
 MAX_VALUES = 2_000
 """At most this many values of a variable are kept decoded."""
-ASKING, WAITING = -1, -2
-"""What an event may bring in beside answers, where requests may come in, and where one waits."""
 TOLD = Row.REST
 """Where in a row that begins which tells of a step beside its action."""
 REFUSED = -1 - REFUSED_SLOT
 """What stands for the action where a guard was refused."""
-
-
-class Entry(NamedTuple):
-    """What an event with certain values may bring in: input ``number``, a step of ``action`` if
-    there is one; its answer; or that it is passed over.
-    """
-
-    kind: str
-    number: int
-    action: int | None
-    values: tuple[Value, ...]
-
-
-class Entries(NamedTuple):
-    """What an event may bring in, as calls of machine code."""
-
-    entries: tuple[Entry, ...]
-    calls: bytes
-
-
-class Offer(NamedTuple):
-    """What the next event of a source may bring in, and what names stand for then."""
-
-    entry: Entry
-    head: Head
-    names: Bound
 
 
 class Offers(NamedTuple):
@@ -94,14 +65,13 @@ Ways: TypeAlias = list[tuple[Place, Events]]
 
 class Opened(NamedTuple):
     """What is known of a place that was expanded: what events may bring in there, as calls of
-    machine code; for each what is behind it (None: not known yet): the place, what led there,
-    and whether it was put in ahead. ``fitting`` has the ways in which what steps show fits, by the
-    identity of that.
+    machine code; for each the place after it and what led there, None if that is not known yet.
+    ``fitting`` has the ways in which what steps show fits, by the identity of that.
     """
 
     offers: list[Offer]
     calls: bytes
-    behind: list[tuple[Place, Did, bool] | None]
+    behind: list[tuple[Place, Did] | None]
     fitting: dict[int, tuple[tuple[Shown, ...], Ways]]
 
 
@@ -113,35 +83,41 @@ class PackedMapping:
     def __init__(self, mapped: Mapped) -> None:
         self.mapped = mapped
         model, recording = mapped.model, mapped.recording
-        self.made = made = compared(model, recording)
+        self.combined = combined = mapped.combined
         self.count = len(model.variables)
-        numbers = [*made.inputs, *made.answers, *made.tolerated]
+        for node in walk(tuple(one.body for one in combined.model.actions)):
+            if isinstance(node, ir.Enabled):
+                raise Unsupported("it does not ask what is enabled", node.span)
+        numbers = [*combined.inputs, *combined.answers, *combined.tolerated]
         called = [one for one in numbers if one is not None]
-        passing = [copy for _, copy in made.kept]
-        passing += [*made.chosen.values(), made.event, made.ahead]
-        self.followed = FollowerCode(made.model, made.own, called, passing, self.count)
+        width = len(combined.model.variables)
+        passing = range(self.count, width)
+        self.followed = FollowerCode(combined.model, combined.own, called, passing, self.count)
         if self.followed.rows.words > MAX_WORDS:
             raise Unsupported(f"it does not keep states of more than {MAX_WORDS} words here")
-        read = read_by_shown(recording.shows, self.count) or set()
+        read = sorted(read_by_shown(combined.shows, combined.model))
         self._follower: Follower | None = None
         # By actions, what a row has between the action and the state, and what is read before.
-        self.steps: list[dict[bytes, Step]] = [{} for _ in made.actions]
+        self.steps: list[dict[bytes, Step]] = [{} for _ in combined.actions]
         self._kept_steps = 0
-        self._entries: dict[tuple[int, tuple[Value, ...], bool, int], Entries] = {}
+        self._calls: dict[tuple[Entry, int], bytes] = {}
         rows = self.followed.rows
         form = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
         # The call of each row, its action, what it tells of the step, and the state behind it.
         self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
-        self._before = tuple(sorted(number for number in read if number < self.count))
+        self._before = [number for number in read if number < width]
+        self._after = [number - width for number in read if number >= width]
         self.reads = [self.followed.bytes_of(number) for number in self._before]
         self._places = [self.followed.bytes_of(number) for number in range(self.count)]
         self._values: list[dict[bytes, Value]] = [{} for _ in range(self.count)]
         self._least = [[least(one.type) for one in event.fields] for event in recording.events]
         self._tags = [
-            self.followed.changes(made.event, (number, *fields))
+            self.followed.changes(combined.event, (number, *fields))
             for number, fields in enumerate(self._least)
         ]
-        self._aheads = [self.followed.changes(made.ahead, n) for n in range(made.most_ahead + 1)]
+        self._aheads = [
+            self.followed.changes(combined.ahead, n) for n in range(combined.most_ahead + 1)
+        ]
         self._changes: dict[tuple[int, int, Value], bytes] = {}
 
     def judge(self, history: History, effort: Effort, runs: bool = False) -> Judged:
@@ -183,67 +159,33 @@ class PackedMapping:
         made = self.steps[action][told + before] = self._step(action, told, state)
         return made
 
-    def _step(self, number: int, told: bytes, before: bytes) -> Step:
-        action = self.made.actions[number]
-        behind = 8 * self.followed.rows.marks
-        bits = int.from_bytes(told[:behind], sys.byteorder)
-        marks = tuple(mark for mark in range(bits.bit_length()) if bits >> mark & 1)
-        put = self.followed.aside(told[behind:])
-        choices = tuple(
-            Choice(label, self.followed.layout.types[variable], self.followed.value(variable, put))
-            for (owner, label), variable in self.made.chosen.items()
-            if owner == action
-        )
-        shown = self.mapped.shown(action, choices, self._both(before, put))
+    def _step(self, number: int, told: bytes, state: bytes) -> Step:
+        start = 8 * self.followed.rows.marks
+        bits = int.from_bytes(told[:start], sys.byteorder)
+        # The marks of a mapping come after those of the model.
+        marks = tuple([mark for mark in range(len(self.mapped.model.marks)) if bits >> mark & 1])
+        held = self.followed.words(state) if self._before else ()
+        before = self._variables(self._before, held)
+        after = self._variables(self._after, self.followed.aside(told[start:]))
+        action, shown = self.combined.actions[number], self.mapped.shown(number, before, after)
         return Step(action, marks, shown, Did("step", action, None, (), (), marks))
 
-    def _both(self, before: bytes, put: Sequence[int]) -> State:
-        """A state and the next one, as far as rules of events read them."""
-        followed = self.followed
-        both: list[Value] = [()] * (2 * self.count)
-        if self._before:
-            held = followed.words(before)
-            for number in self._before:
-                both[number] = followed.value(number, held)
-        for number, copy in self.made.kept:
-            both[self.count + number] = followed.value(copy, put)
-        return tuple(both)
+    def _variables(self, numbers: Sequence[int], held: Sequence[int]) -> State:
+        """All variables; those without these numbers have no proper value."""
+        values: list[Value] = [()] * len(self.combined.model.variables)
+        for number in numbers:
+            values[number] = self.followed.value(number, held)
+        return tuple(values)
 
-    def entries(
-        self, event: int, values: tuple[Value, ...], rules: tuple[int, ...], asks: bool, ahead: int
-    ) -> Entries:
-        """What an event may bring in, by rules that its values allow; ``asks``: requests, too."""
-        key = event, values, asks, ahead
-        known = self._entries.get(key)
+    def call(self, entry: Entry, ahead: int) -> bytes:
+        """The call by which an event brings something in."""
+        known = self._calls.get((entry, ahead))
         if known is None:
-            if len(self._entries) >= MAX_ENTRIES:
-                self._entries.clear()
-            known = self._entries[key] = self._made(event, values, rules, asks, ahead)
+            if len(self._calls) >= MAX_ENTRIES:
+                self._calls.clear()
+            known = pack("=q", entry.call) + self._call(entry.event[0], entry.values, ahead)
+            self._calls[entry, ahead] = known
         return known
-
-    def _made(
-        self, event: int, values: tuple[Value, ...], rules: tuple[int, ...], asks: bool, ahead: int
-    ) -> Entries:
-        made, inputs = self.made, self.mapped.recording.inputs
-        passed = self.mapped.passed[event]
-        found = [Entry("tolerated", number, None, values) for number in passed]
-        called = [made.tolerated[number] for number in passed]
-        for number in rules:
-            given = inputs[number]
-            if given.kind != "answers" or asks:
-                found.append(Entry(given.kind, number, given.action, values))
-                called.append(made.inputs[number])
-        changes = self._call(event, values, ahead)
-        return Entries(tuple(found), b"".join([pack("=q", one) + changes for one in called]))
-
-    def answer(
-        self, number: int, event: int, values: tuple[Value, ...], ahead: int
-    ) -> tuple[Entry, bytes]:
-        """The answer to an input that waits, as a call."""
-        answer = self.made.answers[number]
-        assert answer is not None
-        call = pack("=q", answer) + self._call(event, values, ahead)
-        return Entry("answer", number, None, values), call
 
     def _call(self, event: int, values: Sequence[Value], ahead: int) -> bytes:
         """A call by which this event comes in, without the number of the action."""
@@ -264,7 +206,7 @@ class PackedMapping:
         """What one field adds: fields have bits of their own."""
         fields = list(self._least[event])
         fields[field] = value
-        return self.followed.changes(self.made.event, (event, *fields))
+        return self.followed.changes(self.combined.event, (event, *fields))
 
 
 class _PackedSearch(Search):
@@ -276,9 +218,9 @@ class _PackedSearch(Search):
         super().__init__(packed.mapped, history, effort)
         self.packed = packed
         self.follower = follower
-        self.offered: dict[tuple[Head, int], Offers] = {}
+        self.called: dict[tuple[Head, int], Offers] = {}
         self.opened: dict[Place, Opened] = {}
-        self.offered_in = 0
+        self.called_in = 0
 
     def _initial(self) -> list[bytes]:
         return [self.packed.followed.packed(state) for state in self.mapped.initial()]
@@ -297,18 +239,18 @@ class _PackedSearch(Search):
         state, place, _, _ = node
         packed = self.packed
         known = packed.steps
-        if self.offered_in != self.layer:
+        if self.called_in != self.layer:
             # Calls say how many messages may be under way.
-            self.offered_in = self.layer
-            self.offered.clear()
+            self.called_in = self.layer
+            self.called.clear()
             self.opened.clear()
-        offers, calls, behind, fitting = self.opened.get(place) or self._open(place)
+        offers, calls, behind, fitting = self.opened.get(place) or self._opened(place)
         before = packed.before(state) if packed.reads else b""
         late: list[tuple[bytes, Place, Did]] = []
         rows = self.follower.rows(state, calls, len(offers))
         for call, action, told, after in packed.parts(rows):
             if action < 0:
-                self._lacking(node, call, action, told, offers)
+                self._lacking(node, call, action, told)
             elif call < 0:
                 step = known[action].get(told + before) or packed.step(action, told, state, before)
                 shown = step.shown
@@ -325,21 +267,19 @@ class _PackedSearch(Search):
                             did = Did("step", step.action, None, (), events, step.marks)
                             self._reach(after, there, node, did, 0)
             else:
-                entry = offers[call].entry
-                if entry.action is not None:
+                if offers[call].entry.action is not None:
                     step = known[action].get(told + before) or packed.step(
                         action, told, state, before
                     )
                     if isinstance(step.shown, Cut):
                         self.cuts.add(step.shown)
-                        continue
-                    if entry.kind == "input":
-                        self._stepped(node, after, offers[call], step, step.shown)
-                        continue
-                there, did, ahead = behind[call] or self._behind(place, offers, behind, call)
+                    else:
+                        self._stepped(node, after, offers[call], step.marks, step.shown)
+                    continue
+                there, did = behind[call] or self._behind(place, offers, behind, call)
                 if after in there.states:
                     continue
-                if ahead:
+                if did.kind == "ahead":
                     late.append((after, there, did))
                 else:
                     self._reach(after, there, node, did, 0)
@@ -365,82 +305,31 @@ class _PackedSearch(Search):
         made = fitting[id(shown)] = shown, self.places.shown(shown, place, ())
         return made
 
-    def _stepped(
-        self, node: Node, after: bytes, one: Offer, step: Step, shown: tuple[Shown, ...]
-    ) -> None:
-        """Reaches what is behind a step that an event is, where it shows what comes next."""
-        (_, number, _, values), head, names = one
-        assert head.line is not None
-        read = self.places.advanced(node[1], head.source, names)
-        for there, events in self.places.shown(shown, read, ((head.source, head.line),)):
-            did = Did("input", step.action, number, values, events, step.marks)
-            self._reach(after, there, node, did, 0)
-
     def _behind(
-        self,
-        place: Place,
-        offers: list[Offer],
-        behind: list[tuple[Place, Did, bool] | None],
-        call: int,
-    ) -> tuple[Place, Did, bool]:
-        """The place behind what an event has brought in, and what led there."""
+        self, place: Place, offers: list[Offer], behind: list[tuple[Place, Did] | None], call: int
+    ) -> tuple[Place, Did]:
+        """The place after what an event has brought in, and what led there."""
         made = behind[call] = self._brought(place, offers[call])
         return made
 
-    def _brought(self, place: Place, one: Offer) -> tuple[Place, Did, bool]:
-        (kind, number, _, values), head, names = one
-        places, source, line = self.places, head.source, head.line
-        assert line is not None
-        events = ((source, line),)
-        match kind:
-            case "ahead":
-                there = places.waiting(place, names, place.waits)
-                return there, Did("ahead", None, number, values), True
-            case "answers":
-                there = places.waiting(place, names, number * self.sources + source)
-                return there, Did("request", None, number, values), False
-            case "answer":
-                there = places.answered(place, source, names)
-                return there, Did("answer", None, number, values, events), False
-            case "tolerated":
-                there = places.advanced(place, source, names)
-                return there, Did("tolerated", events=events), False
-            case _:
-                there = places.advanced(place, source, names)
-                return there, Did("input", None, number, values, events), False
-
-    def _lacking(
-        self, node: Node, call: int, action: int, told: bytes, offers: list[Offer]
-    ) -> None:
+    def _lacking(self, node: Node, call: int, action: int, told: bytes) -> None:
         """A guard was refused for want of room, or evaluation failed."""
-        recording = self.recording
+        combined = self.packed.combined
         number = int.from_bytes(told[:8], sys.byteorder)
         if action != REFUSED:
-            self.cuts.add(self.mapped.failed(number, recording.sites))
-        elif number == self.packed.made.late:
+            self.cuts.add(failed(combined.model.sites[number]))
+        elif number == combined.late:
             self._defer(node)
-        elif call < 0:
-            self.cuts.add(lacking_room(recording.guards[number]))
-        elif offers[call].entry.action is not None or recording.guards[number].kind == "capacity":
-            self.cuts.add(no_room(recording.guards[number]))
+        else:
+            self.cuts.add(combined.cut(number, own=call < 0))
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _open(self, place: Place) -> Opened:
+    def _opened(self, place: Place) -> Opened:
         found: list[Offer] = []
         calls: list[bytes] = []
-        known = self.offered
-        waits = place.waits
-        if waits >= 0:
-            number, source = divmod(waits, self.sources)
-            head = place.heads[source]
-            answers = known.get((head, number)) or self._answers(head, number)
-            found += answers.offers
-            calls.append(answers.calls)
-        asks = waits < 0
-        kind = ASKING if asks else WAITING
-        for head in self.places.upcoming(place):
-            one = known.get((head, kind)) or self._offers(head, asks)
+        for head, kind in self._upcoming(place):
+            one = self.called.get((head, kind)) or self._called(head, kind)
             found += one.offers
             calls.append(one.calls)
         if len(self.opened) >= MAX_PLACES:
@@ -448,25 +337,8 @@ class _PackedSearch(Search):
         made = self.opened[place] = Opened(found, b"".join(calls), [None] * len(found), {})
         return made
 
-    def _answers(self, head: Head, number: int) -> Offers:
-        assert head.line is not None
-        found: list[Offer] = []
-        calls: list[bytes] = []
-        for values, names, _ in self.places.meanings(head):
-            entry, call = self.packed.answer(number, head.line.event, values, self.layer)
-            found.append(Offer(entry, head, names))
-            calls.append(call)
-        known = self.offered[head, number] = Offers(found, b"".join(calls))
-        return known
-
-    def _offers(self, head: Head, asks: bool) -> Offers:
-        assert head.line is not None
-        event, layer, packed = head.line.event, self.layer, self.packed
-        found: list[Offer] = []
-        calls: list[bytes] = []
-        for values, names, rules in self.places.meanings(head):
-            brought = packed.entries(event, values, rules, asks, layer)
-            found += [Offer(entry, head, names) for entry in brought.entries]
-            calls.append(brought.calls)
-        known = self.offered[head, ASKING if asks else WAITING] = Offers(found, b"".join(calls))
-        return known
+    def _called(self, head: Head, kind: int) -> Offers:
+        offers = self._offers(head, kind)
+        calls = [self.packed.call(one.entry, self.layer) for one in offers]
+        made = self.called[head, kind] = Offers(offers, b"".join(calls))
+        return made

@@ -26,13 +26,10 @@ and as many values.
 
 
 class Meaning(NamedTuple):
-    """What the fields of an event may stand for, with what names stand for then, and which inputs
-    may come in with it in some state.
-    """
+    """What the fields of an event may stand for, with what names stand for then."""
 
     values: tuple[Value, ...]
     names: Bound
-    rules: tuple[int, ...]
 
 
 class Head:
@@ -219,11 +216,7 @@ class Places:
         known = head.meanings
         if known is None:
             assert head.line is not None
-            event = head.line.event
-            known = head.meanings = [
-                Meaning(values, names, self.mapped.possible(event, values))
-                for values, names in self._choices(head, head.line)
-            ]
+            known = head.meanings = [Meaning(*one) for one in self._choices(head, head.line)]
         return known
 
     def _choices(self, head: Head, line: Line) -> Iterable[tuple[tuple[Value, ...], Bound]]:

@@ -14,7 +14,6 @@ from random import Random
 from typing import Literal, TypeAlias, assert_never, cast
 
 from fencepost.checker.conform.answers import asked_fields, said
-from fencepost.checker.conform.cuts import Cut
 from fencepost.checker.conform.fields import in_line
 from fencepost.checker.conform.mapping import Mapped, Move, Shown
 from fencepost.checker.conform.verdicts import DEFAULT_AHEAD
@@ -333,7 +332,11 @@ class Recorder:
             return False
         for _ in range(MAX_TRIED):
             given = self._made_up(declared.event) if expected is None else expected.event.values
-            if given is None or self.mapped.condition(number, given, run.state) is not True:
+            if given is None:
+                continue
+            entry = self.mapped.input(number, given)
+            moves = [move for _, move in self.mapped.entered([entry], run.state).moves]
+            if not moves:
                 continue
             shown = Shown(declared.event, given)
             source = self._source(run.kinds, shown)
@@ -341,8 +344,6 @@ class Recorder:
                 continue
             if expected is None and source in run.pending:
                 continue
-            entering = self.mapped.entering(number, given, run.state)
-            moves = [one for one in entering if not isinstance(one, Cut)]
             first = None if early or asks else shown
             moves = [one for one in moves if self._may(run, one, first)]
             if not moves:
@@ -366,12 +367,12 @@ class Recorder:
         for message in messages:
             for _ in range(MAX_TRIED):
                 given = self._answered(asked, message)
-                found = self.mapped.answered(asked.number, given, run.state)
-                states = [one for one in found if not isinstance(one, Cut)]
+                entry = self.mapped.answer(asked.number, given)
+                moves = self.mapped.entered([entry], run.state).moves
                 answered = Shown(asked.begun.event.event, given)
                 source = self._source(run.kinds, answered)
-                if states and self._stands([*run.stood], answered, 0 if source is None else source):
-                    run.state = self._random.choice(states)
+                if moves and self._stands([*run.stood], answered, 0 if source is None else source):
+                    run.state = self._random.choice(moves)[1].state
                     self._write(run, answered)
                     asked.begun.read = len(run.lines)
                     run.asked = None

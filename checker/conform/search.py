@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fencepost.checker.conform.binding import Bound
-from fencepost.checker.conform.cuts import Cut, too_few_ahead, too_many_states
+from fencepost.checker.conform.cuts import too_few_ahead, too_many_states
 from fencepost.checker.conform.lines import History
-from fencepost.checker.conform.mapping import Mapped, Move, Shown
+from fencepost.checker.conform.mapping import Entry, Mapped, Shown
 from fencepost.checker.conform.places import Head, Place, Places
 from fencepost.checker.conform.verdicts import (
     Did,
@@ -30,7 +30,7 @@ from fencepost.checker.conform.verdicts import (
 )
 from fencepost.spec.core.recording import Named
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.types import State, Value
+from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 
 MAX_ALTERNATIVES = 8
@@ -40,10 +40,16 @@ Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
 """A product state: a state of the model, as the search keeps it, and a place; from which one it was
 reached first (None: a run begins with it), and by what.
 """
-After: TypeAlias = tuple[Any, Place, Did, int]
-"""What follows a product state: a state and a place, what leads there, and 1 for what is put in
-ahead, otherwise 0.
-"""
+ASKING, WAITING = -1, -2
+"""What an event may bring in besides answers: while no request waits, and while one does."""
+
+
+class Offer(NamedTuple):
+    """What the next event of a source may bring in, and the binding if it does."""
+
+    head: Head
+    names: Bound
+    entry: Entry
 
 
 def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
@@ -111,6 +117,8 @@ class Search:
         self.agenda = _Agenda()
         self.reached: list[Node] = []
         self.deferred: list[Node] = []
+        self.offered: dict[tuple[Head, int], list[Offer]] = {}
+        self.open: dict[Place, list[Offer]] = {}
         self.layer = 0
         self.farthest: list[Node] = []
         self.most = 0
@@ -197,96 +205,106 @@ class Search:
 
     def _expand(self, node: Node) -> None:
         """Reaches what can follow a product state."""
-        for state, place, did, kind in self._after(node):
-            self._reach(state, place, node, did, kind)
-
-    def _after(self, node: Node) -> Iterator[After]:
-        """What can follow a product state."""
         state, place, _, _ = node
         expansion = self.mapped.expansion(state)
         self.cuts |= expansion.cuts
         for move in expansion.moves:
             for there, events in self.places.shown(move.shown, place, ()):
-                did = Did("step", action=move.action, events=events, marks=move.marks)
-                yield move.state, there, did, 0
-        if place.waits >= 0:
-            yield from self._answered(state, place)
-        late: list[After] = []
-        for head in self.places.upcoming(place):
-            yield from self._events(node, head, late)
-        yield from late
-
-    def _events(self, node: Node, head: Head, late: list[After]) -> Iterator[After]:
-        """What the next event of a source brings in."""
-        state, place, _, _ = node
-        places, line, source = self.places, head.line, head.source
-        assert line is not None
-        for values, names, rules in places.meanings(head):
-            for number in self.mapped.passed[line.event]:
-                holds = self.mapped.tolerated(number, values, state)
-                if isinstance(holds, Cut):
-                    self.cuts.add(holds)
-                elif holds:
-                    did = Did("tolerated", events=((source, line),))
-                    yield state, places.advanced(place, source, names), did, 0
-            for number in rules:
-                kind = self.recording.inputs[number].kind
-                if kind == "answers" and place.waits >= 0:
-                    continue
-                holds = self.mapped.condition(number, values, state)
-                if isinstance(holds, Cut):
-                    self.cuts.add(holds)
-                if holds is not True:
-                    continue
-                if kind == "ahead" and self.mapped.under_way(state) > self.layer:
-                    self._defer(node)
-                    continue
-                for move in self.mapped.entering(number, values, state):
-                    if isinstance(move, Cut):
-                        self.cuts.add(move)
-                    elif kind == "ahead":
-                        did = Did("ahead", rule=number, values=values)
-                        there = places.waiting(place, names, place.waits)
-                        late.append((move.state, there, did, 1))
-                    elif kind == "answers":
-                        did = Did("request", rule=number, values=values)
-                        waits = number * self.sources + source
-                        yield move.state, places.waiting(place, names, waits), did, 0
-                    else:
-                        yield from self._entered(place, move, number, values, head, names)
+                if move.state not in there.states:
+                    did = Did("step", move.action, None, (), events, move.marks)
+                    self._reach(move.state, there, node, did, 0)
+        offers = self.open.get(place)
+        if offers is None:
+            offers = [o for head, kind in self._upcoming(place) for o in self._offers(head, kind)]
+            self.open[place] = offers
+        if not offers:
+            return
+        entered = self.mapped.entered([one.entry for one in offers], state, self.layer)
+        self.cuts |= entered.cuts
+        if entered.late:
+            self._defer(node)
+        late: list[tuple[Any, Place, Did]] = []
+        for index, move in entered.moves:
+            offer = offers[index]
+            if offer.entry.action is not None:
+                self._stepped(node, move.state, offer, move.marks, move.shown)
+                continue
+            there, did = self._brought(place, offer)
+            if did.kind == "ahead":
+                late.append((move.state, there, did))
+            else:
+                self._reach(move.state, there, node, did, 0)
+        for after, there, did in late:
+            self._reach(after, there, node, did, 1)
 
     def _defer(self, node: Node) -> None:
         """In the next layer a product state is expanded again."""
         if not self.deferred or self.deferred[-1] is not node:
             self.deferred.append(node)
 
-    def _entered(
-        self,
-        place: Place,
-        move: Move,
-        number: int,
-        values: tuple[Value, ...],
-        head: Head,
-        names: Bound,
-    ) -> Iterator[After]:
+    def _stepped(
+        self, node: Node, after: Any, offer: Offer, marks: tuple[int, ...], shown: tuple[Shown, ...]
+    ) -> None:
+        """Reaches the state after a step that an event is, if the step shows the next events."""
+        head, names, entry = offer
         assert head.line is not None
-        action = move.action if move.action >= 0 else None
-        read = self.places.advanced(place, head.source, names)
-        for there, events in self.places.shown(move.shown, read, ((head.source, head.line),)):
-            yield move.state, there, Did("input", action, number, values, events, move.marks), 0
+        read = self.places.advanced(node[1], head.source, names)
+        for there, events in self.places.shown(shown, read, ((head.source, head.line),)):
+            did = Did("input", entry.action, entry.number, entry.values, events, marks)
+            self._reach(after, there, node, did, 0)
 
-    def _answered(self, state: Any, place: Place) -> Iterator[After]:
-        number, source = divmod(place.waits, self.sources)
-        head = place.heads[source]
+    def _brought(self, place: Place, offer: Offer) -> tuple[Place, Did]:
+        """The place after what an event has brought in, and what led there."""
+        head, names, entry = offer
         assert head.line is not None
-        for values, names, _ in self.places.meanings(head):
-            for after in self.mapped.answered(number, values, state):
-                if isinstance(after, Cut):
-                    self.cuts.add(after)
-                else:
-                    events = ((source, head.line),)
-                    did = Did("answer", rule=number, values=values, events=events)
-                    yield after, self.places.answered(place, source, names), did, 0
+        places, source = self.places, head.source
+        number, values = entry.number, entry.values
+        events = ((source, head.line),)
+        match entry.kind:
+            case "ahead":
+                there = places.waiting(place, names, place.waits)
+                return there, Did("ahead", None, number, values)
+            case "answers":
+                there = places.waiting(place, names, number * self.sources + source)
+                return there, Did("request", None, number, values)
+            case "answer":
+                there = places.answered(place, source, names)
+                return there, Did("answer", None, number, values, events)
+            case "tolerated":
+                there = places.advanced(place, source, names)
+                return there, Did("tolerated", events=events)
+            case "input":
+                there = places.advanced(place, source, names)
+                return there, Did("input", None, number, values, events)
+
+    # ------------------------------------------------------------ what events may bring in
+
+    def _upcoming(self, place: Place) -> Iterator[tuple[Head, int]]:
+        """The events that may bring in something at a place, each with its kind for `_offers`."""
+        if place.waits >= 0:
+            number, source = divmod(place.waits, self.sources)
+            yield place.heads[source], number
+        kind = ASKING if place.waits < 0 else WAITING
+        for head in self.places.upcoming(place):
+            yield head, kind
+
+    def _offers(self, head: Head, kind: int) -> list[Offer]:
+        """What the next event of a source may bring in: the answer of input ``kind``, or anything
+        else.
+        """
+        known = self.offered.get((head, kind))
+        if known is None:
+            mapped = self.mapped
+            known = self.offered[head, kind] = [
+                Offer(head, names, entry)
+                for values, names in self.places.meanings(head)
+                for entry in (
+                    mapped.entries(head.event, values, kind == ASKING)
+                    if kind < 0
+                    else (mapped.answer(kind, values),)
+                )
+            ]
+        return known
 
     # ------------------------------------------------------------ the result
 

@@ -96,7 +96,7 @@ def _steps(step: ShownStep, possible: Possible, kinds: Sequence[Kind]) -> Iterat
         for request in _made(kind, _numbers(str(said))):
             for state in possible.states:
                 for move in possible.sent(state, request):
-                    choices = {one.label: encode(one.value, one.type) for one in move.choices or ()}
+                    choices = {one.label: encode(one.value, one.type) for one in move.choices}
                     if choices == said:
                         yield request
                         return

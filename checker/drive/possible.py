@@ -102,11 +102,8 @@ class Possible:
         given = dict(zip(request.kind.asked, request.given, strict=True))
         # The fields of the answer are not read here.
         values = tuple(given.get(one, ()) for one in request.kind.event.fields)
-        holds = self.mapped.condition(request.kind.rule, values, state)
-        if holds is not True:
-            return []
-        entered = self.mapped.entering(request.kind.rule, values, state)
-        return [one for one in entered if not isinstance(one, Cut)]
+        entry = self.mapped.input(request.kind.rule, values)
+        return [move for _, move in self.mapped.entered([entry], state).moves]
 
     def _rest(
         self, states: Sequence[State], cuts: set[Cut], *, showing: bool = False
@@ -179,14 +176,13 @@ class _Step:
             return
         values = read_values(line)
         if progress == 1:
-            for after in self.mapped.answered(rule, values, state):
-                if isinstance(after, Cut):
-                    self.possible.cuts.add(after)
-                else:
-                    yield after, _advanced(cursors, at), 2
+            answered = self.mapped.entered([self.mapped.answer(rule, values)], state)
+            self.possible.cuts |= answered.cuts
+            for _, one in answered.moves:
+                yield one.state, _advanced(cursors, at), 2
             return
-        answered = self.mapped.recording.inputs[rule].answer is not None
-        yield from self._entered(rule, values, node, at, 1 if answered else 2)
+        waits = self.mapped.recording.inputs[rule].answer is not None
+        yield from self._entered(rule, values, node, at, 1 if waits else 2)
 
     def _event(self, node: _Node, place: int, line: Line) -> Iterator[_Node]:
         """What an observed event brings in, or that it is passed over."""
@@ -194,10 +190,9 @@ class _Step:
         values = read_values(line)
         for number, one in enumerate(self.mapped.recording.tolerated):
             if one.event == line.event:
-                holds = self.mapped.tolerated(number, values, state)
-                if isinstance(holds, Cut):
-                    self.possible.cuts.add(holds)
-                elif holds:
+                tolerated = self.mapped.entered([self.mapped.tolerated(number, values)], state)
+                self.possible.cuts |= tolerated.cuts
+                if tolerated.moves:
                     yield state, _advanced(cursors, place), progress
         for number, rule in enumerate(self.mapped.recording.inputs):
             if rule.event == line.event and rule.kind == "input":
@@ -208,19 +203,11 @@ class _Step:
     ) -> Iterator[_Node]:
         """An event comes in; one that waits for its answer is not read yet."""
         state, cursors, before = node
-        holds = self.mapped.condition(rule, values, state)
-        if isinstance(holds, Cut):
-            self.possible.cuts.add(holds)
-        if holds is not True:
-            return
         waits = before == 0 and progress == 1
-        for one in self.mapped.entering(rule, values, state):
-            if isinstance(one, Cut):
-                self.possible.cuts.add(one)
-            else:
-                yield from self._shown(
-                    one, cursors if waits else _advanced(cursors, place), progress
-                )
+        entered = self.mapped.entered([self.mapped.input(rule, values)], state)
+        self.possible.cuts |= entered.cuts
+        for _, one in entered.moves:
+            yield from self._shown(one, cursors if waits else _advanced(cursors, place), progress)
 
     def _shown(self, move: Move, cursors: tuple[int, ...], progress: int) -> Iterator[_Node]:
         """The ways in which the next lines are what a step shows."""

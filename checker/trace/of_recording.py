@@ -78,7 +78,8 @@ def _step(
     if before is None:
         return Step(None, (), after)
     if did.action is not None:
-        return Step(did.action, mapped.choices(did.action, before, after), after)
+        choices = mapped.choices(did.action, did.rule, did.values, before, after)
+        return Step(did.action, choices, after)
     number = rows[did.kind, did.rule]
     if did.rule is None:
         return Step(number, (), after)

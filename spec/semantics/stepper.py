@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import repeat
 from typing import Any
 from weakref import proxy
 
@@ -58,7 +59,7 @@ class Runner:
     ``marked`` lists the coverage marks that were set, each once, and ``refused`` counts how often
     each guard of the kinds ``counted`` was false, each time with ``weight``. ``observer`` receives
     the values of `ir.Observe`. Code is generated on demand: a trace needs only a part of it.
-    ``apart``: for `steps` and `attempts`, ``marked`` has the marks of the last step only.
+    ``apart``: for `steps` and `calls`, ``marked`` has the marks of the last step only.
     """
 
     def __init__(
@@ -89,6 +90,8 @@ class Runner:
         self._properties: dict[int, Code] = {}
         self._refined: dict[int, RefinedModel] = {}
         self._run = Run()
+        # The frame for all actions of a search; it grows with the code.
+        self._frame: Frame = [*[None] * self._count, self._run]
         self._view_run = Run()
         self._view: Frame = []
 
@@ -96,21 +99,12 @@ class Runner:
     def _initial(self) -> Code:
         return execute(self._states, {}, self.model.initial)
 
-    @cached_property
-    def _actions(self) -> list[Code]:
-        return [self._action(number) for number in range(len(self.model.actions))]
-
     def _action(self, number: int) -> Code:
         if number not in self._made:
             body = self.model.actions[number].body
             self._made[number] = execute(self._states, {}, body)
+            self._frame[-1:-1] = [None] * (self._states.width + 1 - len(self._frame))
         return self._made[number]
-
-    @cached_property
-    def _frame(self) -> Frame:
-        """The frame for all actions of a search."""
-        assert len(self._actions) == len(self.model.actions)
-        return self._wide([None] * self._count, self._run)
 
     def _property(self, number: int) -> Code:
         if number not in self._properties:
@@ -128,17 +122,21 @@ class Runner:
 
     # ------------------------------------------------------------ for a search
 
-    def steps(
-        self, state: State, actions: Iterable[int] | None = None
-    ) -> Iterator[tuple[int, State | Failure]]:
-        """The steps from a state by some actions, or all, in the order of actions and choices: the
-        number of the action, and the next state or the failure. An earlier iterator must not be
-        continued.
+    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
+        """The steps from a state, in the order of actions and choices: the number of the action,
+        and the next state or the failure. An earlier iterator must not be continued.
+        """
+        return self.calls(zip(range(len(self.model.actions)), repeat(state)))
+
+    def calls(self, calls: Iterable[tuple[int, State]]) -> Iterator[tuple[int, State | Failure]]:
+        """Like `steps`, for calls, each an action and the state in which it is taken. Yields the
+        index of the call instead of the number of the action.
         """
         frame, run, count, apart = self._frame, self._run, self._count, self._apart
+        bodies = self._made
         run.restart()
-        for action in range(len(self._actions)) if actions is None else actions:
-            body = self._actions[action]
+        for index, (action, state) in enumerate(calls):
+            body = bodies.get(action) or self._action(action)
             while True:
                 if apart:
                     self.marked.clear()
@@ -159,8 +157,8 @@ class Runner:
                 if run.seen:
                     self._set(run.seen)
                 if step is not None:
-                    yield action, step
-                if not run.advance():
+                    yield index, step
+                if not (run.indices and run.advance()):
                     break
 
     def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
@@ -257,7 +255,8 @@ class Runner:
     def blocked(self, state: State) -> tuple[BlockedAction, ...]:
         """For each action the guards that were false in ``state``, over all vectors of choices."""
         blocked: list[BlockedAction] = []
-        for action, body in enumerate(self._actions):
+        for action in range(len(self.model.actions)):
+            body = self._action(action)
             frame, run = self._fresh(state)
             guards: set[int] = set()
             while True:
@@ -269,23 +268,16 @@ class Runner:
             blocked.append(BlockedAction(action, tuple(sorted(guards))))
         return tuple(blocked)
 
-    def attempts(
-        self, action: int, state: State, wanted: tuple[Value, ...] = ()
-    ) -> Iterator[Attempt]:
-        """All vectors of choices of one action that begin with the values ``wanted``, in order,
-        including disabled ones.
-        """
+    def attempts(self, action: int, state: State) -> Iterator[Attempt]:
+        """All vectors of choices of one action, in order, including disabled ones."""
         body = self._action(action)
         frame, run = self._fresh(state)
-        run.wanted = wanted
         while True:
             frame[: self._count] = state
             try:
                 if body(frame) == DISABLED:
                     yield Attempt(_choices(run), guard=run.guard)
                 else:
-                    if self._apart:
-                        self.marked[:] = [*run.marks, *run.seen]
                     yield Attempt(_choices(run), tuple(frame[: self._count]))
             except (EvaluationError, AssertionFailed) as failed:
                 yield Attempt(_choices(run), failure=_failure(failed))

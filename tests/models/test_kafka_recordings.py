@@ -29,7 +29,6 @@ from tests.support.kafka_recordings import (
 )
 
 from fencepost.checker.conform import mapping as module
-from fencepost.checker.conform.dependence import Dependence
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import judge
@@ -70,20 +69,14 @@ def test_recordings_are_allowed_by_the_rules_of_their_release(recorded: Recorded
 def test_caches_agree_with_a_plain_model(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps and their observations, compared with those of a model without caches and
-    reductions.
-    """
+    """Steps and their observations, compared with those of a mapping that tries every action."""
     compared = mapping(recorded.spec, recorded.check)
     histories = read(compared.recording, [HERE / f"{recorded.file}.jsonl.gz"]).histories[:3]
 
-    def anything(body: object) -> Dependence:
-        return Dependence(None, None, ())
-
-    def more(rules: object, count: int) -> None:
+    def unknown(body: object) -> None:
         return None
 
-    monkeypatch.setattr(module, "dependence", anything)
-    monkeypatch.setattr(module, "shown_by", more)
+    monkeypatch.setattr(module, "received", unknown)
     plain = Mapped(compared.model, compared.recording)
     states = {state for history in histories for state, _ in judge(compared, history, EFFORT).way}
     assert len(states) > 200

@@ -40,16 +40,17 @@ def test_engines_give_the_same_report(tmp_path: Path) -> None:
     assert conform(folder, text, "--engine", "local", "--workers", "2") == first
 
 
-def test_constraints_are_left_to_the_interpreter(
+def test_enabled_in_a_rule_is_left_to_the_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = folder_with(tmp_path, MAPPING + "constraint: m.Server.issued < 2\n")
+    rule = "tolerate stalled when enabled(m.Server.grant)\n"
+    folder = folder_with(tmp_path, MAPPING + rule)
     text = written({name: HISTORIES[name][0] for name in ("both", "twice")})
     plain = conform(folder, text, "--engine", "interpreter")
     assert plain.code == 15
     refused = conform(folder, text, "--engine", "local")
     assert (refused.code, "error[F807]" in refused.stderr) == (150, True)
-    assert "does not compare within constraints" in refused.stderr
+    assert "does not ask what is enabled" in refused.stderr
     monkeypatch.setattr(many, "MIN_EVENTS", 1)
     assert conform(folder, text) == plain
 

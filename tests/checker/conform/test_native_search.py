@@ -15,7 +15,7 @@ from tests.support.kafka_text import MODELS
 from tests.support.lease import HISTORIES, folder_with, written
 
 from fencepost.checker.conform import native_search
-from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.lines import History, read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.native_search import PackedMapping
 from fencepost.checker.conform.search import judge
@@ -85,10 +85,8 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
 
 
-def compare(
-    folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
-) -> tuple[Judged, ...]:
-    """The results of both engines on one history, which must be equal."""
+def mapping_in(folder: Path, model: str, rules: str, events: list[Event]) -> tuple[Mapped, History]:
+    """A mapping and one history."""
     (folder / "m.fence").write_text(model, "utf-8")
     (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
     path = folder / "r.jsonl"
@@ -96,10 +94,18 @@ def compare(
     program = load(folder / "map.fence")
     parsed, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    machine = PackedMapping(Mapped(parsed, recording))
+    (history,) = read(recording, [path]).histories
+    return Mapped(parsed, recording), history
+
+
+def compare(
+    folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
+) -> tuple[Judged, ...]:
+    """The results of both engines on one history, which must be equal."""
+    compared, history = mapping_in(folder, model, rules, events)
+    machine = PackedMapping(compared)
     # A small initial capacity, so that the table has to grow.
     machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
-    (history,) = read(recording, [path]).histories
     results = judge(machine.mapped, history, effort), machine.judge(history, effort, runs=True)
     assert results[0] == results[1]
     return results
@@ -195,6 +201,103 @@ def test_unexpanded_states_report_no_cuts(second: Event, why: str, tmp_path: Pat
         result, _ = compare(tmp_path, model, rules, events, Effort(states))
         assert (result.verdict, result.read) == ("unknown", 1)
         assert [event for event in result.cuts if "--max-states" not in event] == [*cuts]
+
+
+COUNTING = "var n: 0..9 = 0\naction up:\n    require n < 9\n    n += 1\n"
+DOWN = "action down(k in 1..3):\n    require n > k\n    n = 0\n"
+AGAIN = (
+    "var n: 0..9 = 0\nprocedure again():\n    pick x in 1..3 where x != n\n    n = x\n"
+    "action a(x in 1..3):\n    n = x\n    for y in 1..2:\n        again()\n"
+)
+FAMILY = (
+    "union Msg:\n    V(x: 0..1)\nchannel net[k: 0..99]: Msg unordered capacity 4\n"
+    "var n: 0..9 = 0\naction take(k in 0..99) on V(x) from net[k]:\n    n = x\n"
+)
+SHOWN = "event e(n: int) from s\nshows e(next(m.n)) on m.up"
+PUT_AHEAD = (
+    "    source t ordered\nat most 1 under way\nevent f(n: int) from s\n"
+    "ahead e(k: 0..99, x: 0..1) from t: send m.V(x) to m.net[k]\n"
+    "shows f(next(m.n)) on m.take\n"
+)
+
+
+def shown(event: str, *numbers: int) -> list[Event]:
+    return [{"source": "s", "event": event, "n": n} for n in numbers]
+
+
+def sent(*keys: int) -> list[Event]:
+    return [{"source": "t", "event": "e", "k": k, "x": k % 2} for k in keys]
+
+
+@pytest.mark.parametrize(
+    ("model", "rules", "events", "read", "cut"),
+    [
+        pytest.param(
+            f"{COUNTING}constraint small: n < 2\n", f"{SHOWN}\n", shown("e", 1, 2, 3),
+            2, "a constraint ends here", id="constraint",
+        ),
+        pytest.param(
+            f"var l: seq[0..9, 3] = [1]\n{COUNTING}    if n == 2: l = []\n"
+            "constraint small: l[0] < 2\n", f"{SHOWN}\n", shown("e", 1, 2, 3),
+            2, "the index lies outside", id="constraint without a value",
+        ),
+        pytest.param(
+            f"{COUNTING}constraint small: n < 2\n", "input e(n: 0..9) from s: m.up\n",
+            [*shown("e", 1, 2, 3), {"source": "s", "event": "e", "n": 10}],
+            3, "a constraint ends here", id="constraint where all steps are events",
+        ),
+        pytest.param(
+            COUNTING + DOWN,
+            f"{SHOWN} when not enabled(m.down)\nevent f(n: int) from s\n"
+            "shows f(next(m.n)) on m.up when enabled(m.down)\n",
+            [*shown("e", 1, 2), *shown("f", 3), *shown("e", 4)],
+            3, None, id="enabled in what a step shows",
+        ),
+        pytest.param(
+            AGAIN, "event e(n: int) from s\nshows e(x) on m.a(x)\n", shown("e", 1, 3, 4),
+            2, None, id="choices of one name",
+        ),
+        pytest.param(
+            FAMILY, PUT_AHEAD, [*shown("f", 1, 0), *sent(71, 72, 73, 74, 76)],
+            1, None, id="more than 64 channels",
+        ),
+    ],
+)  # fmt: skip
+def test_both_engines_run_every_mapping(
+    model: str, rules: str, events: list[Event], read: int, cut: str | None, tmp_path: Path
+) -> None:
+    result, _ = compare(tmp_path, model, f"    source s ordered\n{rules}", events)
+    assert result.read == read < result.total
+    assert result.verdict == ("not allowed" if cut is None else "unknown")
+    assert any(cut in reason for reason in result.cuts) if cut else not result.cuts
+
+
+def test_enabled_in_inputs(tmp_path: Path) -> None:
+    """Machine code refuses `enabled` in a step; the interpreter evaluates it."""
+    rules = (
+        "    source s ordered\nevent e from s\nevent f from s\ninput e: m.up\n"
+        "input f when enabled(m.down(2)): m.down(1)\ntolerate e when enabled(m.down(3))\n"
+    )
+    events = [{"source": "s", "event": name} for name in "eeefeef"]
+    compared, history = mapping_in(tmp_path, COUNTING + DOWN, rules, events)
+    with pytest.raises(Unsupported, match="what is enabled"):
+        PackedMapping(compared)
+    result = judge(compared, history, EFFORT)
+    assert (result.verdict, result.read) == ("not allowed", 6)
+
+
+def test_messages_under_way_without_a_bound(tmp_path: Path) -> None:
+    """Drivers and random runs allow more messages under way than a search does."""
+    compared, _ = mapping_in(tmp_path, FAMILY, f"    source s ordered\n{PUT_AHEAD}", shown("f", 1))
+    names = [variable.name for variable in compared.model.variables]
+    number = next(n for n, name in enumerate(names) if name.endswith("net"))
+    (state,) = compared.initial()
+    state = (*state[:number], (((0, 0), (0, 0)),) * 100, *state[number + 1 :])
+    assert compared.under_way(state) == 200
+    entry = compared.input(0, (3, 1))
+    bounded, free = compared.entered([entry], state, 100), compared.entered([entry], state)
+    assert (bounded.moves, bounded.late) == ([], True)
+    assert (len(free.moves), free.late, free.cuts) == (1, False, set())
 
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
