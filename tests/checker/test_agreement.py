@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import TypeVar
+from unittest import mock
 
 import pytest
 from tests.strategies import grown
@@ -21,27 +22,32 @@ from tests.strategies.orbits import grown as grown_orbits
 from tests.strategies.refinements import refining
 from tests.strategies.symbolic import grown_symbolic
 from tests.support import comparisons as by
-from tests.support.agreement import bounded, model_of, run_of, runs_of
+from tests.support.agreement import bounded, model_of, run_of, run_of_model, runs_of
 from tests.support.amounts import amount, everything, numbers
 from tests.support.comparisons import INTERPRETER, REFUSED
 from tests.support.examples import EXAMPLES, Example
 from tests.support.oracle_runs import ENGINES, ORACLES, TOO_LARGE
+from tests.support.paths import ROOT
 from tests.support.random_core_models import grown_core
 from tests.support.rewriting import RULES
 from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick, turn
 from tests.support.spread_runs import Tally, assert_spread
 from tests.support.spread_runs import grown as grown_constrained
 from tests.support.steps_agreement import Extent, agree, probing
+from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import load
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Engine
+from fencepost.checker.symbolic import solver
 
 T = TypeVar("T")
 
 SHARE = 5
 """One random spec in this many is compared with guarded or with optimised machine code."""
 BMC_STEPS = 3
+HIDDEN = blocks(ROOT / "tests" / "support" / "hidden_failures.txt")
+"""Specs with an expression that may fail, and something that could hide the failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def lots(
     """The lots of a row of the table; each lot has the name of its first case."""
     for start in range(0, len(cases), size):
         lot = cases[start : start + size]
-        first = lot[0].name if isinstance(lot[0], Example) else lot[0]
+        first = getattr(lot[0], "name", lot[0])
         yield Lot(f"{name}-{first}", [partial(compare, case) for case in lot], words)
 
 
@@ -134,6 +140,19 @@ def bmc_random(seed: int) -> None:
     for deadlock, keep_going in ((True, False), (True, True), (False, True)):
         run = run_of(grown(seed), deadlock=deadlock, keep_going=keep_going)
         by.bmc_agrees(run, BMC_STEPS)
+
+
+def bmc_text(case: Example | Block, effort: int | None = None) -> None:
+    """A low effort makes the incremental solver give up each query."""
+    depth = max(case.depth if isinstance(case, Example) else 0, BMC_STEPS + 1)
+    with mock.patch.object(solver, "EFFORT", effort or solver.EFFORT):
+        for keep_going in (False, True):
+            by.bmc_agrees(run_of_model(model_of(case.text), keep_going=keep_going), depth)
+
+
+def induction_text(case: Example | Block) -> None:
+    for k in (1, 2):
+        by.induction_agrees(run_of_model(model_of(case.text)), k, seconds=10)
 
 
 def naive_random(seed: int) -> None:
@@ -246,6 +265,11 @@ LOTS: tuple[Lot, ...] = (
     *lots("steps-random", numbers(40), steps_of_random, 10),
     *lots("steps-core", numbers(40)[: 2 * len(numbers(40)) // 5], steps_of_core, 8),
     *lots("bmc-random", range(500, 500 + FEW), bmc_random, 2),
+    *lots("bmc-example", EXAMPLES, bmc_text, 4),
+    *lots("bmc-hard", EXAMPLES, partial(bmc_text, effort=1), 4),
+    *lots("bmc-hidden", HIDDEN, bmc_text, 8),
+    *lots("induction-example", EXAMPLES, induction_text, 4),
+    *lots("induction-hidden", HIDDEN, induction_text, 8),
     *lots("induction-random", range(500, 500 + FEW), induction, 2),
     *lots("naive-example", EXAMPLES, naive_example, 10),
     *lots("naive-shipped", shipped(2), naive_shipped),

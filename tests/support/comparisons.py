@@ -252,6 +252,14 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
     assert not broken & numbers, f"proved and broken: {broken & numbers}\n{run}"
     assert not ("no deadlock" in claimed and Verdict.DEADLOCK in verdicts), run
     assert not ("no failed assertion" in claimed and Verdict.ASSERTION in verdicts), run
+    if "no evaluation error" in claimed:
+        # A proved property without a value is reported by its own proof.
+        properties = [
+            finding.index - len(run.model.actions)
+            for finding in findings
+            if finding.verdict is Verdict.ERROR
+        ]
+        assert all(n >= 0 and run.model.properties[n].kind.must_hold for n in properties), run
     return "part" if claimed else "nothing"
 
 
