@@ -50,3 +50,9 @@ def test_anchors_exist(page: Path) -> None:
 def test_anchors_follow_the_rules_of_github() -> None:
     text = "# What is `x.y`?\n\n```sh\n# none\n```\n\n## A & B\n## A & B\n### [Link](x.md) it\n"
     assert anchors(text) == {"what-is-xy", "a--b", "a--b-1", "link-it"}
+
+
+def test_every_question_of_the_index_is_answered() -> None:
+    questions = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split("\n### ")[1:]
+    assert len(questions) == 40
+    assert [text for text in questions if not re.search(r"\?\n\n.*\]\(", text, re.S)] == []
