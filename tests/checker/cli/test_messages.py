@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import run
+from tests.support.text_tables import tables
 
 NO_START = """\
 var s: 0..1 in 0..1 where s > 5
@@ -56,63 +57,8 @@ FILES = {
 EMPTY = "there is no initial state"
 
 ROWS = [
-    # A spec without an initial state.
-    ("check empty.fence", f"ok, as expected ({EMPTY}, so nothing was checked)"),
-    ("check two.fence", f"ok, as expected ({EMPTY}, so nothing was checked)"),
-    ("check empty.fence --engine bmc --depth 3", f"({EMPTY}, so nothing was checked)"),
-    ("check empty.fence --engine interpreter", f"({EMPTY}, so nothing was checked)"),
-    ("check two.fence --format json", f'"{EMPTY}, so nothing was checked"'),
-    ("check two.fence --format junit", f"ok {EMPTY}, so nothing was checked"),
-    ("explore empty.fence", f"{EMPTY}, so no walk can begin"),
-    ("graph empty.fence", f"{EMPTY}, so the graph is empty"),
-    ("graph empty.fence", 'label="no initial state: 0 states"'),
-    ("graph empty.fence --as html", "no initial state: 0 states"),
-    ("info empty.fence", f"no state can be reached: {EMPTY}"),
-    ("eval empty.fence s", EMPTY),
-    # Swapped arguments, and files of another kind.
-    ("trace replay up.fence t.itf.json", "up.fence is a spec and t.itf.json is not"),
-    ("trace replay up.fence t.itf.json", "write: fencepost trace replay t.itf.json up.fence"),
-    ("conform r.jsonl map.fence", "write: fencepost conform map.fence r.jsonl"),
-    ("eval 'x + 1' up.fence", "write: fencepost eval up.fence 'x + 1'"),
-    ("conform map.fence up.fence", "F047]: up.fence is a spec, not a recording"),
-    ("trace show up.fence", "F028]: up.fence is a spec, not a saved trace"),
-    ("trace diff t.itf.json up.fence", "F028]: up.fence is a spec, not a saved trace"),
-    ("trace replay up.fence up.fence", "F028]: up.fence is a spec, not a saved trace"),
-    ("eval up.fence x --trace up.fence", "F028]: up.fence is a spec, not a saved trace"),
-    ("check t.itf.json", "F101]: this file is JSON, not a spec"),
-    ("fmt r.jsonl", "fencepost conform SPEC FILE compares a recording"),
-    ("explore list.json", "F101]: expected a declaration"),
-    # A dangling link, and suggestions equal to the given name.
-    ("check dangling.fence", "F001]: dangling.fence is a link to nowhere, which does not exist"),
-    ("check dangling.fence", "!did you mean"),
-    ("check dangling1.fence", "!did you mean"),
-    ("trace show dangling.fence", "F026]: dangling.fence is a link to nowhere"),
-    ("trace show dangling.fence", "!did you mean"),
-    ("trace show t.itf.jsn", 'F026]: there is no file t.itf.jsn; did you mean "t.itf.json"?'),
-    ("check up.fence --path dangling.fence", "!did you mean"),
-    # Several values for a constant.
-    ("sweep up.fence --const N=1..99999999999999999999", "99,999,999,999,999,999,999 values are"),
+    *tables(Path(__file__))["messages"],
     (f"sweep up.fence --const N=1..{'9' * 5000}", "--const N: the bounds of a range have at most"),
-    ("sweep up.fence --const N=1..b", "N=1..b: a range has an integer on each side, like 3..8"),
-    ("sweep up.fence --const N=1...4", "a range has an integer on each side"),
-    ("check up.fence --const N=1..4", '"fencepost sweep" runs a check once for each'),
-    ("check up.fence --const N=1,4", '"fencepost sweep" runs a check once for each'),
-    ("check up.fence --const N=true", "!fencepost sweep"),
-    # All problems of a check, in every format.
-    ("check up.fence --continue --format junit", "also, invariant Small is violated after 2 steps"),
-    ("check up.fence --continue --format github", "also, invariant Small is violated after 2"),
-    ("check up.fence --continue --format sarif", "also, invariant Small is violated after 2"),
-    ("check up.fence --continue --format json", '"property": "Small"'),
-    ("check missed.fence --format junit", "reachable R was never reached; also, reachable S"),
-    ("check missed.fence --format json", '"property": "S"'),
-    # A condition in a procedure that holds at only one of its calls.
-    ("check calls.fence", "!never true"),
-    ("check calls.fence", "never entered go: `if x == 3`"),
-    ("check never.fence", "never true go: `x < limit`"),
-    # A problem in an initial state.
-    ("check concrete.fence", "initial state  the most similar one has y = 1"),
-    ("check concrete.fence", "!leads elsewhere"),
-    ("check concrete.fence --format github", "is violated in an initial state"),
 ]
 
 

@@ -17,6 +17,7 @@ from tests.support.agreement import loaded
 from tests.support.command import Ran, run
 from tests.support.comparisons import behaviour_number, lasso_is_genuine, random_behaviours
 from tests.support.examples import EXAMPLES, Example
+from tests.support.text_tables import blocks
 
 from fencepost.checker.native.walker import WalkResult
 from fencepost.checker.outcome import Verdict
@@ -87,44 +88,8 @@ def test_simulation_finds_the_problems_of_a_search(example: Example) -> None:
 
 
 PROBLEMS = {
-    "invariant": (
-        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\ninvariant I: x < 5",
-        12,
-    ),
-    "at the start": ("var x: 0..9 = 7\naction a: x = 0\ninvariant I: x < 5", 12),
-    "step": (
-        "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\naction back: x = 0\n"
-        "step invariant S: next(x) >= x",
-        13,
-    ),
-    "deadlock": ("var x: 0..3 = 0\naction a:\n    require x < 3\n    x += 1", 11),
-    "assertion": ("var x: 0..3 = 0\naction a:\n    assert x < 3\n    x += 1", 14),
-    "evaluation": ("var x: 0..3 = 0\naction a: x += 1", 75),
-    "evaluation at the start": ("var x: 0..3 = 4 // (1 - 1)\naction a: x = 0", 75),
-    "no value": ("var x: 0..3 = 0\naction a: x = 1 - x\ninvariant I: 1 // (1 - x) == 1", 75),
-    "assumption": ("const N: int = 1\nassume N > 1\nvar x: 0..3 = 0\naction a: x = 1 - x", 10),
-    "lost": (
-        "type M = 0..1\nchannel c: M lossy at most 1 capacity 2\n"
-        "var sent: bool = false\naction s:\n"
-        "    require not sent\n    send 1 to c\n    sent = true\n"
-        "invariant There: sent implies 1 in c",
-        12,
-    ),
-    "constraint": (
-        "var x: 0..9 = 0\naction a: x += 1\nconstraint C: x < 4\ninvariant I: x < 6",
-        3,
-    ),
-    "only behind a constraint": (
-        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\naction z: x = 0\n"
-        "constraint C: x < 4\ninvariant I: x < 5",
-        3,
-    ),
-    "beside a constraint": (
-        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\naction z: x = 0\n"
-        "constraint C: x < 4\ninvariant I: x < 4",
-        12,
-    ),
-    "nothing": ("var x: 0..3 = 0\naction a: x = 3 - x", 3),
+    block.name: (block.text, int(block.rest))
+    for block in blocks(Path(__file__).with_name("problems.txt"))
 }
 
 
