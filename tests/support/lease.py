@@ -7,55 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.command import Ran, run
+from tests.support.paths import spec_text
 
-LEASE = """\
-enum Client: Alice, Bob
-type Token = 1..2
-union Message:
-    Granted(client: Client, token: Token)
-    Write(client: Client, token: Token)
-channel net: Message capacity 4
-const Line: seq[Client, 2] = [Alice, Bob]
-role Server:
-    var line: seq[Client, 2] = Line
-    var holder: Client? = none
-    var issued: 0..2 = 0
-    action grant:
-        require holder == none and len(line) > 0
-        holder = first(line)
-        line.pop_first()
-        issued += 1
-        send Granted(holder!, issued) to net
-    environment action expire:
-        require holder != none
-        holder = none
-role Writer[me: Client]:
-    var lease: Token? = none
-    action granted on Granted(==me, token) from net:
-        lease = token
-    action write:
-        require lease != none
-        send Write(me, lease!) to net
-        lease = none
-role Store:
-    var newest: 0..2 = 0
-    action on_write on Write(client, token) from net:
-        newest = token
-"""
+LEASE = spec_text("lease")
 
-MAPPING = """\
-import lease as m
-recording:
-    key file
-    source server ordered
-    source store ordered
-    bind client: m.Client
-event granted(client: client, token: int) from server
-event written(client: client, token: int) from store
-shows granted(next(m.Server.holder)!, next(m.Server.issued)) on m.Server.grant
-shows written(client, token) on m.Store.on_write(client, token)
-input stalled(client: client) from server: m.Server.expire
-"""
+MAPPING = spec_text("lease_mapping")
 
 GRANT = {"source": "server", "event": "granted", "client": "a", "token": 1}
 STALL = {"source": "server", "event": "stalled", "client": "a"}

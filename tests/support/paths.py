@@ -5,3 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def spec_text(name: str) -> str:
+    """The text of a spec in the folder ``specs``, which several tests use."""
+    return Path(__file__).with_name("specs").joinpath(f"{name}.fence").read_text("utf-8")

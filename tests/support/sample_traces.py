@@ -7,76 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.command import run
+from tests.support.paths import spec_text
 
-FAULTS = """\
-union Message:
-    Ask(n: 0..3)
-    Tell(n: 0..3)
-    Nudge
-channel net: Message unordered lossy(Ask) at most 1 duplicating(Tell) at most 1 capacity 4
-channel own: Message ordered capacity 2
-var lost: bool = false
-
-role Client:
-    var asked: 0..3 = 0
-    var told: 0..3 = 0
-    # Twice at most.
-    action ask:
-        require asked < 2
-        asked += 1
-        send Ask(asked) to net
-    action on_tell on Tell(n) from net: told += 1
-
-role Server[i: 1..2]:
-    var seen: 0..3 = 0
-    action on_ask(loud in bool) on Ask(n) from net:
-        seen += 1
-        send Tell(n) to net
-        send Nudge to own
-    action on_nudge on Nudge from own:
-        skip
-
-invariant Twice: not (
-    Client.told == 2 and Client.asked == 2 and Server[1].seen + Server[2].seen == 1
-    and own == [] and net == []
-)
-terminal: true
-check twice:
-    expect violated Twice
-"""
+FAULTS = spec_text("faults")
 
 
-ENDLESS = """\
-enum Stage: Idle, Waiting, Holding
-var lock: bool = false
-role Process[i: 1..2]:
-    var stage: Stage = Idle
-    fair action want:
-        require stage == Idle
-        stage = Waiting
-    fair action enter:
-        require stage == Waiting and not lock
-        lock = true
-        stage = Holding
-    fair action leave:
-        require stage == Holding
-        lock = false
-        stage = Idle
-property Served: forall i in 1..2: Process[i].stage == Waiting leads to Process[i].stage == Holding
-check starves:
-    expect violated Served
-"""
+ENDLESS = spec_text("endless")
 """Steps 3 to 5 repeat forever, so a property that every process progresses in turn is violated."""
 
-STAYS = """\
-var x: 0..3 = 0
-fair action up:
-    require x < 2
-    x += 1
-property Ends: eventually x == 3
-check ends:
-    expect violated Ends
-"""
+STAYS = spec_text("stays")
 """After 2 steps nothing happens."""
 
 

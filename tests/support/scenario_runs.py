@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.paths import spec_text
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.scenario import Scenario, ScenarioStep
 from fencepost.spec.core.traverse import walk
@@ -12,36 +14,7 @@ from fencepost.spec.elaborate.claims import program
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
 
-SPEC = """
-enum Name: a, b
-union Message:
-    Request(n: Name, k: 0..3)
-    Answer(n: Name)
-    Ack
-const N: int = 0
-channel net: Message lossy at most 1 capacity 2 or block
-channel log: Message ordered capacity 1 or block
-var x: 0..3 = 0
-var ticks: 0..3 = N
-role Client[c: Name]:
-    var busy: bool = false
-    action ask(k in 0..3):
-        require not busy
-        busy = true
-        send Request(c, k) to net
-    action told on Answer(==c) from net:
-        busy = false
-action serve on Request(n, k) from net:
-    require k > 0
-    x = k
-    send Answer(n) to net
-environment action tick: require ticks < 2; ticks += 1
-action broken: require x > 0; x = 2 * x
-action on_log on Ack from log: send Ack to net
-action on_ack on Ack from net: send Ack to log
-def f(k: int): int = k + 1
-terminal: true
-"""
+SPEC = spec_text("scenarios")
 
 
 def staged(path: Path, text: str, name: str = "s") -> tuple[ir.Model, Scenario, program.Program]:
