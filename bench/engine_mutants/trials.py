@@ -30,7 +30,7 @@ from bench.engine_mutants.corpus import MODULES, Entry, forget, path_of, source_
 RELOADED = (
     *MODULES,
     "fencepost.checker.native.search",
-    "fencepost.checker.native.saving.notes",
+    "fencepost.checker.native.saving.lawful",
     "tests.support.core_builders",
     "tests.support.memory_guard",
     "tests.support.native_steps",

@@ -24,7 +24,8 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.saving import identity, notes
 from fencepost.checker.native.saving.identity import RESUME_UNSIGNED, Identity, Manifest
-from fencepost.checker.native.saving.notes import Malformed, Noted, Notes, Unlawful, look_at, text
+from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
+from fencepost.checker.native.saving.notes import Malformed, Noted, Notes
 from fencepost.checker.search.account import Account
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.blocks import Blocks

@@ -106,7 +106,7 @@ def _held_lawful(text: str) -> CodeInUse:
 
 
 def lawful(text: str) -> Code:
-    """The machine code that validates states from files (`saving.notes`)."""
+    """The machine code that validates states from files (`saving.lawful`)."""
     return _held_lawful(text).now()
 
 

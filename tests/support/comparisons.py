@@ -111,7 +111,7 @@ def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str
         for workers in counts:
             limited = run.within(workers=workers)
             # Searches with few states do not start threads; here they must.
-            with mock.patch.object(explorer, "FEW", 0):
+            with mock.patch.object(explorer, "MIN_PARALLEL", 0):
                 assert_same(expected, limited.by(Local(watched=watched and workers == 1)), limited)
         return expected
 

@@ -1,69 +1,22 @@
-"""Conversion of a search's account to JSON and back, and the check of packed states from a file.
+"""Conversion of a search's account to JSON and back.
 
-The input is untrusted: every number is validated, and so are packed states, since machine code
-trusts its states. `state` defines what a state is; machine code makes the same check for many at a
-time.
+The input is untrusted: every number is validated.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fencepost.checker.layout import WORD, Layout
-from fencepost.checker.native.codegen.emitter import Unit
-from fencepost.checker.native.codegen.lawful import define
+from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine import worker_context
-from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.saving import lawful
+from fencepost.checker.native.saving.lawful import Unlawful
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.spec.core.properties import Rank
-from fencepost.spec.core.types import State, is_value
+from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
-
-
-class Unlawful(Exception):
-    """Words that do not encode a state of the model."""
-
-
-def state(layout: Layout, words: Sequence[int]) -> State:
-    """The state with these words. Raises `Unlawful` if there is none."""
-    if len(words) != layout.words:
-        raise Unlawful("it holds a part of a state")
-    try:
-        decoded = layout.decode(words)
-        lawful = all(map(is_value, decoded, layout.types)) and layout.encode(decoded) == tuple(
-            words
-        )
-    except (IndexError, ValueError, KeyError, AssertionError):
-        # An invalid code points past the last variant or the last word.
-        decoded, lawful = (), False
-    if not lawful:
-        raise Unlawful("it holds something that is no state of this spec")
-    return decoded
-
-
-def text(layout: Layout) -> str:
-    """The machine code that recognises states of a layout."""
-    unit = Unit("lawful")
-    define(unit, layout)
-    return unit.text()
-
-
-def look_at(code: Code, layout: Layout, data: bytes) -> None:
-    """Checks that some bytes are a sequence of states; ``code`` is the code of `text`. Raises
-    `Unlawful`.
-    """
-    count, rest = divmod(len(data), WORD // 8 * layout.words)
-    if rest:
-        raise Unlawful("it holds a part of a state")
-    valid = ctypes.c_int64(0)
-    # The address of the bytes: nothing is copied.
-    code.lawful(data, count, ctypes.addressof(valid))
-    if valid.value != count:
-        raise Unlawful("it holds something that is no state of this spec")
-
 
 Notes = dict[str, Any]
 """A JSON object."""
@@ -179,7 +132,7 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     stuck = None
     if notes["stuck"] is not None:
         words, level = notes["stuck"]
-        stuck = state(layout, numbers(words)), number(level, 1, len(levels) + 1)
+        stuck = lawful.state(layout, numbers(words)), number(level, 1, len(levels) + 1)
     tally = bytes.fromhex(notes["tally"])
     slots = sizes.slots
     if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
@@ -211,8 +164,8 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
         number(depth, 1, last + 1),
         Rank(number(rank)),
         number(index),
-        state(layout, numbers(state)),
-        None if before is None else state(layout, numbers(before)),
+        lawful.state(layout, numbers(state)),
+        None if before is None else lawful.state(layout, numbers(before)),
         number=None if property_number is None else number(property_number),
     )
     searched = account.searched

@@ -26,7 +26,8 @@ from fencepost.checker.native.saving.folder import (
     reason,
 )
 from fencepost.checker.native.saving.identity import identity
-from fencepost.checker.native.saving.notes import Noted, Unlawful, look_at, text
+from fencepost.checker.native.saving.lawful import Unlawful, look_at, text
+from fencepost.checker.native.saving.notes import Noted
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.native.visited.store import parts
 from fencepost.checker.native.worker import Worker

@@ -357,7 +357,7 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_may_leave_a_process_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "PATIENCE", 10.0)
+    monkeypatch.setattr(nodes, "TIMEOUT_SECONDS", 10.0)
     nodes.run("sleep 15 &")
     with pytest.raises(Unreachable, match="ended with 1: no"):
         nodes.run("sleep 15 & echo no >&2; exit 1")

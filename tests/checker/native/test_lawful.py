@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 
 from fencepost.checker.layout import MASK, OCCUPIED, WORD, Layout, encode
 from fencepost.checker.native.machine.build import Code, Compilation
-from fencepost.checker.native.saving.notes import Unlawful, look_at, state, text
+from fencepost.checker.native.saving.lawful import Unlawful, look_at, state, text
 from fencepost.spec.core.types import (
     Bag,
     Bool,

@@ -67,8 +67,8 @@ constraint Small: n < 3 or 1 in chosen
 @pytest.fixture(autouse=True)
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes even small searches use threads."""
-    monkeypatch.setattr(explorer, "FEW", 0)
-    monkeypatch.setattr(saver, "FEW", 0)
+    monkeypatch.setattr(explorer, "MIN_PARALLEL", 0)
+    monkeypatch.setattr(saver, "MIN_PARALLEL", 0)
     monkeypatch.setattr(saver, "TOGETHER", 1)
 
 

@@ -46,7 +46,7 @@ TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
 @pytest.fixture(autouse=True)
 def spill_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every chunk of an expanded level is spilled, and chunks are small."""
-    monkeypatch.setattr(explorer, "FEW", 0)
+    monkeypatch.setattr(explorer, "MIN_PARALLEL", 0)
     monkeypatch.setattr(spill, "SHARE", 1 << 40)
     monkeypatch.setattr(store, "MIN_CHUNK", PAGE)
     monkeypatch.setattr(store, "LARGEST_CHUNK", PAGE)
