@@ -30,13 +30,13 @@ from pathlib import Path
 from bench.day import PORTION, Day, make
 from bench.family import Family
 from bench.machine import ROOT, Machine, this_machine
+from bench.places import filled
 from fencepost.checker.cli.atomic_files import replace
 
 SPEC = ROOT / "models" / "kafka" / "conform_v2.fence"
 CHECK = "r4_4_0"
 RESULTS = ROOT / "bench" / "results" / "conformance.json"
 PAGE = ROOT / "docs" / "conformance.md"
-BEGIN, END = "<!-- by python -m bench.conformance --write -->", "<!-- end -->"
 LOOK_SECONDS = 0.5
 FOUND = re.compile(r"^  (producer-\d+)(?:  |: )not allowed", re.MULTILINE)
 
@@ -154,10 +154,7 @@ def kept() -> Measurements:
 
 def page(text: str, measurements: Measurements) -> str:
     """The page with the measurements in the marked section."""
-    before, _, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert end, f"{PAGE} has no place for it"
-    return f"{before}{BEGIN}\n{measurements.text}{END}{after}"
+    return filled(text, "python -m bench.conformance --write", measurements.text)
 
 
 def _is_running(process: int) -> bool:

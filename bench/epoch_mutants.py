@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import places
+
 MODEL = Path(__file__).resolve().parents[1] / "models" / "kafka" / "epoch_arithmetic.fence"
 PAGE = MODEL.parents[2] / "docs" / "kafka" / "epoch_arithmetic.md"
 BEGIN = "<!-- mutants: epoch_arithmetic -->\n"
@@ -99,13 +101,18 @@ MUTANTS = (*map(_mutant, DATA["mutants"]), *CELLS)
 
 def table() -> str:
     """The rows of the page, in Markdown."""
-    lines = ["| row | change | found by | finds | proof of S8 |", "| --- | --- | --- | --- | --- |"]
-    for mutant in MUTANTS:
-        by = ", ".join(map(str, mutant.runs))
-        finds = mutant.finds or f"nothing: {mutant.why}"
-        proof = "broken" if mutant.breaks_proof else ""
-        lines.append(f"| {mutant.row} | {mutant.change} | {by} | {finds} | {proof} |")
-    return "\n".join(lines) + "\n"
+    head = ("row", "change", "found by", "finds", "proof of S8")
+    rows = (
+        (
+            mutant.row,
+            mutant.change,
+            ", ".join(map(str, mutant.runs)),
+            mutant.finds or f"nothing: {mutant.why}",
+            "broken" if mutant.breaks_proof else "",
+        )
+        for mutant in MUTANTS
+    )
+    return places.table(head, rows) + "\n"
 
 
 def filled(page: str) -> str:

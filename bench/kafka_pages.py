@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
+from bench.places import table
+
 WIDTH = 100
 """Width of a step in characters; a longer one is wrapped."""
 
@@ -129,7 +131,7 @@ def models(results: Sequence[Results]) -> str:
         ]
         for model in results
     ]
-    return _table(["model", "what it is", "checks", "most states", "seconds in all"], rows)
+    return table(["model", "what it is", "checks", "most states", "seconds in all"], rows)
 
 
 def counts(results: Sequence[Results]) -> str:
@@ -147,7 +149,7 @@ def counts(results: Sequence[Results]) -> str:
         for row in model.rows
     ]
     head = ["check", "found", "distinct states", "generated", "depth", "seconds"]
-    return f"{_table(head, rows)}\n\n{_measured(results)}"
+    return f"{table(head, rows)}\n\n{_measured(results)}"
 
 
 def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True) -> str:
@@ -177,7 +179,7 @@ def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True)
     head = ["model", "bug", "rule", "switch", "check", "finds", "steps", "states", "seconds"]
     if not named:
         head, rows = head[1:], [row[1:] for row in rows]
-    return f"{_table(head, rows)}\n\n{_measured(results)}"
+    return f"{table(head, rows)}\n\n{_measured(results)}"
 
 
 def never(results: Sequence[Results]) -> str:
@@ -190,7 +192,7 @@ def never(results: Sequence[Results]) -> str:
         ]
         for model in results
     ]
-    return _table(["model", "actions never taken", "properties that hold in vain"], rows)
+    return table(["model", "actions never taken", "properties that hold in vain"], rows)
 
 
 def traces(model: Results) -> str:
@@ -252,8 +254,3 @@ def _seconds(seconds: float) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

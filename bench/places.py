@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fencepost.checker.cli.atomic_files import replace
@@ -29,3 +29,8 @@ def fill(page: Path, command: str, text: str) -> None:
 def line(cells: Sequence[str]) -> str:
     """A row of a table."""
     return f"| {' | '.join(cells)} |"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table without alignment."""
+    return "\n".join(map(line, (head, ["---"] * len(head), *rows)))

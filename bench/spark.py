@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 from bench import spark_page
 from bench.machine import ROOT, this_machine
+from bench.places import fill, line
 from bench.process import family_seconds
 from bench.spark_costs import Costs, Events
 from bench.spark_page import MemoryRow, Row
@@ -158,14 +159,14 @@ def main() -> None:
     options = parser.parse_args()
     load = os.getloadavg()[0]
     print(f"load before: {load:.1f}")
-    print(spark_page.line(spark_page.HEAD))
-    print(spark_page.line(["---"] * len(spark_page.HEAD)))
+    print(line(spark_page.HEAD))
+    print(line(["---"] * len(spark_page.HEAD)))
     measurements: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
         events = Events(Path(folder))
         for row in rows(options, events):
             measurements.append(row)
-            print(spark_page.line(row.cells), flush=True)
+            print(line(row.cells), flush=True)
         kept = [*wide(options, events)]
     print(f"load after: {os.getloadavg()[0]:.1f}")
     machine = this_machine()
@@ -176,7 +177,7 @@ def main() -> None:
     text = spark_page.section(measurements, kept, where)
     print(text)
     if options.write:
-        spark_page.write(ROOT / "docs" / "spark.md", text)
+        fill(ROOT / "docs" / "spark.md", "python -m bench.spark --write", f"\n{text}\n")
 
 
 def _numbers(text: str) -> list[int]:

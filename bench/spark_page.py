@@ -5,17 +5,14 @@ This module writes its part of docs/spark.md; the measuring is elsewhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from bench.places import line
 from bench.spark_costs import Costs
-from fencepost.checker.cli.atomic_files import replace
 
-BEGIN, END = "<!-- by python -m bench.spark --write -->", "<!-- end -->"
 HEAD = (
     "N", "states", "partitions", "tasks", "successors by", "local", "spark", "ratio",
     "processor time", "ratio", "jobs", "expand", "merge", "shuffle", "transfer", "scheduling",
@@ -226,16 +223,3 @@ def _duration(seconds: float) -> str:
 
 def _size(size: float) -> str:
     return f"{size / 1e12:.0f} TB" if size >= 1e12 else f"{size / 1e9:.0f} GB"
-
-
-def line(cells: Sequence[str]) -> str:
-    """A row of a table."""
-    return f"| {' | '.join(cells)} |"
-
-
-def write(page: Path, text: str) -> None:
-    """Replaces the section of the page."""
-    old = page.read_text(encoding="utf-8")
-    match = re.search(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", old, re.S)
-    assert match is not None, f"{page} has no place for the tables"
-    replace(page, f"{old[: match.start()]}{BEGIN}\n\n{text}\n{END}{old[match.end() :]}")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT, load, this_machine
+from bench.places import table
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import BoundedSearch
@@ -255,8 +256,8 @@ def tables(measurements: Measurements) -> dict[str, str]:
         f" load {measurements.load[0]:.1f} before and {measurements.load[1]:.1f} after.\n"
     )
     return {
-        "bounded": f"{_table(head, rows)}\n{line}",
-        "proved": f"{_table(['spec', 'check', 'property', 'result', 'seconds'], proofs)}\n{line}",
+        "bounded": f"{table(head, rows)}\n\n{line}",
+        "proved": f"{table(['spec', 'check', 'property', 'result', 'seconds'], proofs)}\n\n{line}",
     }
 
 
@@ -269,10 +270,6 @@ def filled(page: str, measurements: Measurements) -> str:
         return f"<!-- {name} -->\n\n{texts[name]}\n<!-- end of {name} -->"
 
     return PLACE.sub(fill, page)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
 
 
 # ---------------------------------------------------------------- the command
