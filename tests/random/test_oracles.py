@@ -54,7 +54,7 @@ def test_answers_of_the_oracle(fairness: tuple[str, str, str], formula: str, ver
     assert truth_of(behaviour_run(LOOP.format(*fairness, formula))) == verdict
 
 
-STRENGTH_MATTERS = (218, 255, 268, 292)
+STRENGTH_MATTERS = (134, 392, 495, 606)
 """The few specs with another answer if weak and strong fairness are exchanged."""
 
 
@@ -66,7 +66,7 @@ def test_the_oracle_distinguishes_kinds_of_fairness() -> None:
 
 def test_the_oracle_refuses_other_lassos() -> None:
     refused = 0
-    for seed in range(25):
+    for seed in range(30):
         spec = behaviour_run(behaviour_spec(Random(seed)))
         lasso = lasso_in(spec.outcome("interpreter"))
         if lasso is None:
@@ -79,7 +79,8 @@ def test_the_oracle_refuses_other_lassos() -> None:
             (states[1:], formula_of(spec)),
             (states, Not(formula_of(spec))),
         ):
-            if 0 < loop < len(others):
+            # A shorter trace whose loop is its last state stutters there, and may be genuine.
+            if 0 < loop < len(others) - (others is not states):
                 assert wrong_lasso(spec.model, graph, formula, others, loop) is not None
                 refused += 1
     assert refused > 10
