@@ -37,7 +37,7 @@ import click
 from bench.engine_mutants import changes
 from bench.engine_mutants.changes import KINDS, Mutant
 from bench.engine_mutants.corpus import (
-    CORES,
+    LARGE,
     MODULES,
     RANDOM,
     Entry,
@@ -70,7 +70,7 @@ def main() -> None:
 @click.option("--again", is_flag=True, help="only the survivors of earlier runs, once more")
 @click.option("--seconds", default=SECONDS, help="seconds of trials for a surviving mutant")
 @click.option("--jobs", default=1, help="the number of processes")
-@click.option("--cores", default=CORES, help="the number of random models in core")
+@click.option("--large", default=LARGE, help="the number of random specs with large types")
 @click.option("--random", default=RANDOM, help="the number of random specs")
 @click.option("--nice", default=0, help="niceness after the measurements")
 @click.option("--models/--no-models", default=True, help="include shipped models")
@@ -85,7 +85,7 @@ def run(
     again: bool,
     seconds: int,
     jobs: int,
-    cores: int,
+    large: int,
     random: int,
     models: bool,
     nice: int,
@@ -93,7 +93,7 @@ def run(
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
     results_so_far = _read(results)
-    every_entry = corpus(cores, random, models)
+    every_entry = corpus(large, random, models)
     entries = measured([e for e in every_entry if not names or e.name.startswith(names)])
     orders: defaultdict[str, Order] = defaultdict(Order)
     for record in results_so_far.values():

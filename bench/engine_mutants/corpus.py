@@ -21,15 +21,14 @@ from typing import Any, TypeAlias
 from tests.checker import test_layout, test_symmetry
 from tests.checker.native import test_emitter, test_lawful
 from tests.checker.native.test_hostile import SPECS
-from tests.strategies import grown
+from tests.strategies import grown, grown_large
 from tests.strategies.orbits import grown as grown_orbits
 from tests.support import random_values
 from tests.support.agreement import model_of, run_of_model, summary
 from tests.support.examples import EXAMPLES
 from tests.support.paths import ROOT
-from tests.support.random_core_models import grown_core
 from tests.support.shipped import MODELS
-from tests.support.steps_agreement import Extent, Interpreter, Tape, probing
+from tests.support.steps_agreement import Extent, Interpreter, Tape, comparing, probing
 from tests.support.text_tables import blocks
 
 from fencepost.checker.layout import Layout
@@ -59,9 +58,9 @@ MODULES = (
     "fencepost.checker.native.codegen.orbits",
     "fencepost.checker.native.codegen.lawful",
 )
-CORES = 80
+LARGE = 80
 RANDOM = 60
-"""Numbers of random models in core and of random specs in a thorough corpus."""
+"""Numbers of random specs with large types and of other random specs in a thorough corpus."""
 MAX_CASES = 40
 SEARCH = "fencepost.checker.native.search"
 Case: TypeAlias = dict[str, Any]
@@ -98,16 +97,16 @@ def small() -> Iterator[Entry]:
         yield _unit("native.test_lawful", every_code.__name__, [values])
 
 
-def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
-    """All entries, with the given numbers of random models in core and random specs, and optionally
-    the shipped models.
+def corpus(large: int, random: int, models: bool) -> Iterator[Entry]:
+    """All entries, with the given numbers of random specs with large types and of other random
+    specs, and optionally the shipped models.
     """
     yield from units()
     yield from small()
     for hostile in SPECS:
         model = probing(model_of(hostile.text))
         yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
-    yield from grown_entries(cores, random)
+    yield from grown_entries(large, random)
     for path in MODELS if models else ():
         read = program.load(path)
         check = next((check for check in read.checks if not check.slow), None)
@@ -116,10 +115,11 @@ def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
             yield _entry(f"model {path.stem}", model, Extent(25, 15, 1_500))
 
 
-def grown_entries(cores: int, random: int) -> Iterator[Entry]:
-    """Random models in core, and random specs."""
-    for seed in range(cores):
-        yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
+def grown_entries(large: int, random: int) -> Iterator[Entry]:
+    """Random specs, ``large`` of them with large types."""
+    for seed in range(large):
+        model = comparing(probing(model_of(grown_large(seed))), seed)
+        yield _entry(f"large {seed}", model, Extent(8, 30, 1_500), seed)
     for seed in range(random):
         model = probing(model_of(grown(seed)))
         yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from unittest import mock
 
 import pytest
-from tests.strategies import grown
+from tests.strategies import grown, grown_large
 from tests.strategies.orbits import grown as grown_orbits
 from tests.strategies.refinements import refining
 from tests.strategies.symbolic import grown_symbolic
@@ -28,12 +28,11 @@ from tests.support.comparisons import INTERPRETER, REFUSED
 from tests.support.examples import EXAMPLES, Example
 from tests.support.oracle_runs import ENGINES, ORACLES, TOO_LARGE
 from tests.support.paths import ROOT
-from tests.support.random_core_models import grown_core
 from tests.support.rewriting import RULES
 from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick, turn
 from tests.support.spread_runs import Tally, assert_spread
 from tests.support.spread_runs import grown as grown_constrained
-from tests.support.steps_agreement import Extent, agree, probing
+from tests.support.steps_agreement import Extent, agree, comparing, probing
 from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import load
@@ -132,8 +131,9 @@ def steps_of_random(seed: int) -> None:
     agree(probing(model_of(grown(seed))), Extent(30, 30, 4_000), seed, seed % SHARE == 0)
 
 
-def steps_of_core(seed: int) -> None:
-    agree(probing(grown_core(seed)), Extent(10, 30, 3_000), seed, seed % SHARE == 0)
+def steps_of_large(seed: int) -> None:
+    model = comparing(probing(model_of(grown_large(seed))), seed)
+    agree(model, Extent(10, 30, 3_000), seed, seed % SHARE == 0)
 
 
 def bmc_random(seed: int) -> None:
@@ -263,7 +263,7 @@ LOTS: tuple[Lot, ...] = (
     *lots("steps-guarded", EXAMPLES, partial(steps_of_example, guarded=True)),
     *lots("steps-shipped", shipped(1), steps_of_shipped),
     *lots("steps-random", numbers(40), steps_of_random, 10),
-    *lots("steps-core", numbers(40)[: 2 * len(numbers(40)) // 5], steps_of_core, 8),
+    *lots("steps-large", numbers(40)[: 2 * len(numbers(40)) // 5], steps_of_large, 8),
     *lots("bmc-random", range(500, 500 + FEW), bmc_random, 2),
     *lots("bmc-example", EXAMPLES, bmc_text, 4),
     *lots("bmc-hard", EXAMPLES, partial(bmc_text, effort=1), 4),

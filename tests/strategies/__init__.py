@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from tests.strategies.drawing import Drawing
 from tests.strategies.expressions import expression
-from tests.strategies.kinds import Kinds
+from tests.strategies.kinds import Kinds, LargeKinds
 from tests.strategies.models import Model
 from tests.strategies.scope import World
 
-__all__ = ["grown", "specs"]
+__all__ = ["grown", "grown_large", "specs"]
 
 
 @st.composite
@@ -24,6 +24,13 @@ def specs(draw: st.DrawFn, modules: bool = True) -> str:
 def grown(seed: int, modules: bool = True) -> str:
     """Such a text without Hypothesis, for runs of thousands."""
     return _text(Drawing.by_chance(seed), modules)
+
+
+def grown_large(seed: int) -> str:
+    """Such a text, with types of any size and nesting: states may have thousands of bits."""
+    drawing = Drawing.by_chance(seed)
+    risk = drawing.pick([0, 12, 30])
+    return Model(World(drawing, LargeKinds(drawing), expression, risk)).write_large()
 
 
 def _text(drawing: Drawing, modules: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tests.strategies.bodies import Body, Written, ghostly, ordinary
+from tests.strategies.kinds import is_moderate
 from tests.strategies.reading import key
 
 from fencepost.spec.core.types import (
@@ -85,6 +86,8 @@ def moving(body: Body) -> Written | None:
     match kind:
         case Bool():
             line = f"{text} = not {text}"
+        case Int() if not is_moderate(kind):
+            line = f"{text} = {scope.expression(kind, 1).text}"
         case Int(low, high) if draw.chance(50):
             line = f"{text} = if {text} < {high} then {text} + 1 else {low}"
         case Int(high=high):
@@ -111,7 +114,8 @@ def assign(body: Body, depth: int) -> Written | None:
     if target is None:
         return None
     scope = ghostly(body, target.ghost)
-    if isinstance(target.kind, Int) and not target.ghost and draw.chance(45):
+    kind = target.kind
+    if isinstance(kind, Int) and not target.ghost and is_moderate(kind) and draw.chance(45):
         return _counted(body, target)
     sign = "="
     if isinstance(target.kind, Machine) and draw.chance(50):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.strategies.kinds import BOOL, most, size, telling
+from tests.strategies.kinds import BOOL, WIDE, most, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
     POSTFIX,
@@ -61,7 +61,7 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -
     return draw.weighted(
         [
             (2, lambda: _named(scope, most)),
-            (4, lambda: _readable(scope, ordered, most)),
+            (scope.world.kinds.readable_domains, lambda: _readable(scope, ordered, most)),
             (2, lambda: _interval(scope, depth, most)),
             (2, lambda: _indices(scope, most)),
             (1, lambda: _subsets(scope, most)),
@@ -112,6 +112,8 @@ def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
         return Domain(f"{low}..{high}", Int(low, high), high - low + 1, typed=True)
     # The end may lie before the beginning, which makes it empty.
     first, last = integer(low), scope.expression(Int(low - 1, high), depth - 1)
+    if isinstance(last.kind, Int) and (last.kind.low < -WIDE or last.kind.high > WIDE):
+        return None
     text = infix(first, "..", last, RANGE, Set(Int(low, high)))
     return Domain(_closed(text), Int(low, high), high - low + 1, typed=last.fixed)
 
@@ -225,6 +227,10 @@ def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Tex
         return None
     draw = scope.world.drawing
     sign, level = draw.pick([("|", SUM), ("&", PRODUCT), ("-", SUM)])
+    if kind.capacity is not None and kind.capacity > 3 and sign == "|":
+        half = replace(kind, capacity=kind.capacity // 2)
+        left = collection(scope, half, depth - 1, told)
+        return infix(left, sign, collection(scope, half, depth - 1, True), level, kind)
     if kind.capacity is not None and sign == "|" and not scope.world.risky():
         sign = "-"
     left = collection(scope, kind, depth - 1, told)
@@ -276,7 +282,8 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     inside = scope.add(over.element(name))
     binders = f"{name} in {over.text}"
     fixed = over.fixed
-    if limit // max(over.most, 1) > 1 and draw.chance(30):
+    often = kind.capacity is not None and kind.capacity > 3
+    if limit // max(over.most, 1) > 1 and draw.chance(70 if often else 30):
         # The second may depend on the first.
         again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
         name = draw.name("e")

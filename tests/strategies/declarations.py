@@ -122,7 +122,7 @@ class Declarations:
         draw = self.draw
         name = draw.name("x")
         kind = self.world.kinds.any()
-        if size(kind) < 2:
+        if size(kind) < self.world.kinds.min_size:
             kind = BOOL
         ghost = draw.chance(10)
         if "ghost change" in self.dared and not any(v.ghost for _, v in self.variables):

@@ -94,7 +94,9 @@ def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
             return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
         case Option(element) if told:
             return replace(scope.expression(element, depth - 1), kind=kind)
-        case Map(key, value) if (told or not isinstance(key, Machine)) and draw.chance(40):
+        case Map(key, value) if (told or not isinstance(key, Machine | Set | Seq)) and draw.chance(
+            40
+        ):
             keys = list(values(key))
             if draw.chance(30):
                 keys.reverse()

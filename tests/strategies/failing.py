@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.strategies.drawing import Drawing
-from tests.strategies.kinds import BOOL
+from tests.strategies.kinds import BOOL, is_moderate
 from tests.strategies.numbers import quotient_range
 from tests.strategies.reading import converted, integer, literal, reading
 from tests.strategies.scope import (
@@ -162,7 +162,7 @@ def _machine_divided(scope: Scope, machines: list[Path]) -> Text | None:
 def _narrowed(scope: Scope, numbers: list[Path]) -> Text | None:
     """``int[2](x) >= 0``: the number may not fit."""
     draw, number = scope.world.drawing, _read(scope, numbers)
-    if number is None:
+    if number is None or (isinstance(number.kind, Int) and not is_moderate(number.kind)):
         return None
     if isinstance(number.kind, Int):
         low, high = 3 * number.kind.low, 3 * number.kind.high
@@ -244,8 +244,9 @@ def _looked_up(scope: Scope, maps: list[Path], numbers: list[Path]) -> Text | No
 
 
 def _moved(scope: Scope, number: Text) -> str:
-    by = scope.world.drawing.number(0, 2)
-    return f"{number.at(SUM)} + {by}" if by else number.text
+    by, kind = scope.world.drawing.number(0, 2), number.kind
+    assert isinstance(kind, Int)
+    return f"{number.at(SUM)} + {by}" if by and is_moderate(kind) else number.text
 
 
 def _given(scope: Scope, numbers: list[Path]) -> Text | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar
 
 from tests.strategies.drawing import Drawing
+from tests.support import random_values
 
 from fencepost.spec.core.types import (
     Bag,
@@ -17,11 +20,13 @@ from fencepost.spec.core.types import (
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
     Union,
     Variant,
+    bits,
     cardinality,
     describe,
     has_ghost,
@@ -30,6 +35,8 @@ from fencepost.spec.core.types import (
 BOOL = Bool()
 COUNTED = 1 << 16
 """Sizes of types are told apart up to here."""
+WIDE = 1 << 20
+"""Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""
 
 
 def size(kind: Type) -> int:
@@ -103,7 +110,7 @@ def telling(kind: Type) -> bool:
     A list is a bag, and an element an option, only where the place says so.
     """
     match kind:
-        case Bag() | Option():
+        case Bag() | Option() | Set(_, 0) | Seq(_, 0):
             return False
         case Set(element) | Seq(element):
             return telling(element)
@@ -117,11 +124,16 @@ def telling(kind: Type) -> bool:
 class Kinds:
     """The types of one spec: what it declares, and types made of that."""
 
+    min_size: ClassVar[int] = 2
+    """The number of values that the type of a variable has at least."""
+    readable_domains: ClassVar[int] = 4
+    """The weight of readable collections among the domains of binders."""
+
     drawing: Drawing
     enums: list[Enum] = field(default_factory=list[Enum])
     records: list[Record] = field(default_factory=list[Record])
     unions: list[Union] = field(default_factory=list[Union])
-    ranges: dict[str, Int] = field(default_factory=dict[str, Int])
+    aliases: dict[str, Type] = field(default_factory=dict[str, Type])
     lines: list[str] = field(default_factory=list[str])
 
     def declare(self) -> None:
@@ -129,8 +141,8 @@ class Kinds:
         draw = self.drawing
         for _ in range(draw.number(0, 2)):
             name = draw.name("T")
-            self.ranges[name] = self.range()
-            self.lines.append(f"type {name} = {describe(self.ranges[name])}")
+            self.aliases[name] = self.range()
+            self.lines.append(f"type {name} = {describe(self.aliases[name])}")
         for _ in range(draw.number(0, 2)):
             stem = draw.name("E")
             members = draw.several(lambda: draw.name("M"), 2, 4)
@@ -151,11 +163,11 @@ class Kinds:
         name = self.drawing.name("U")
         variants = tuple(self.drawing.several(self._variant, 2, 4, 40))
         self.unions.append(Union(name, variants))
-        parts: list[str] = []
-        for variant in variants:
-            fields = ", ".join(self._field_text(item) for item in variant.fields)
-            parts.append(variant.name + (f"({fields})" if fields else ""))
-        self._declaration("union", name, parts)
+        self._declaration("union", name, [self._variant_text(variant) for variant in variants])
+
+    def _variant_text(self, variant: Variant) -> str:
+        fields = ", ".join(self._field_text(item) for item in variant.fields)
+        return variant.name + (f"({fields})" if fields else "")
 
     def _declaration(self, word: str, name: str, parts: list[str]) -> None:
         if self.drawing.chance(40):
@@ -181,8 +193,8 @@ class Kinds:
 
     def text(self, kind: Type) -> str:
         """A type as it may be written."""
-        names = [name for name, range in self.ranges.items() if range == kind]
-        if names and self.drawing.chance(80):
+        names = [name for name, alias in self.aliases.items() if alias == kind]
+        if names and (not isinstance(kind, Int) or self.drawing.chance(80)):
             return names[0]
         match kind:
             case Option(element):
@@ -210,7 +222,7 @@ class Kinds:
     @property
     def named(self) -> list[Type]:
         """All declared types."""
-        return [*self.ranges.values(), *self.enums, *self.structures]
+        return [*self.aliases.values(), *self.enums, *self.structures]
 
     def range(self) -> Int:
         """A range of a few integers."""
@@ -220,7 +232,7 @@ class Kinds:
     def scalar(self) -> Type:
         """A type without parts."""
         draw = self.drawing
-        options: list[Type] = [BOOL, *self.enums, *self.enums, *self.ranges.values()]
+        options: list[Type] = [BOOL, *self.enums, *self.enums, *self.aliases.values()]
         lot = draw.number(0, 99)
         if lot < 40:
             return draw.pick(options)
@@ -278,3 +290,105 @@ class Kinds:
         if self.drawing.chance(15):
             return self.any(depth - 1)
         return self.small()
+
+
+@dataclass(slots=True)
+class LargeKinds(Kinds):
+    """A few random types of any size and nesting, declared, and the types inside them."""
+
+    min_size: ClassVar[int] = 1
+    readable_domains: ClassVar[int] = 24
+    pool: list[Type] = field(default_factory=list[Type])
+    outermost: list[Type] = field(default_factory=list[Type])
+
+    def declare(self) -> None:
+        """Draws the types and declares the named ones among them."""
+        draw = self.drawing
+        random = Random(draw.number(0, 99) * 100 + draw.number(0, 99))
+        types = random_values.Types(random, draw.name)
+        wanted = draw.number(2, 4)
+        while wanted:
+            kind = types.any()
+            if draw.chance(40):
+                kind = draw.pick([Set, Seq, Bag])(kind, types.capacity())
+            if (
+                bits(kind) <= random_values.MAX_BITS
+                and _is_writable(kind)
+                and (wanted == 1 or not isinstance(kind, Scalar))
+            ):
+                self.outermost.append(kind)
+                self._declare(kind)
+                wanted -= 1
+        self._declare(types.scalar())
+
+    def _declare(self, kind: Type) -> None:
+        """Adds a type, after the types inside it, to the pool."""
+        if kind in self.pool:
+            return
+        match kind:
+            case Record(name, fields):
+                self._declare_fields(fields)
+                self.records.append(kind)
+                self._declaration("record", name, [self._field_text(item) for item in fields])
+            case Union(name, variants):
+                for variant in variants:
+                    self._declare_fields(variant.fields)
+                self.unions.append(kind)
+                self._declaration("union", name, [self._variant_text(v) for v in variants])
+            case Enum(name, members):
+                self.enums.append(kind)
+                self.lines.append(f"enum {name}: {', '.join(members)}")
+            case Option(element) | Set(element) | Seq(element) | Bag(element):
+                self._declare(element)
+            case Map(key, value):
+                self._declare(key)
+                self._declare(value)
+                if not isinstance(key, Scalar | Record | Union):
+                    self._name(key)
+            case Int():
+                self._name(kind)
+            case _:
+                pass
+        self.pool.append(kind)
+
+    def _name(self, kind: Type) -> None:
+        """Gives a type a name, by which one can go through its values."""
+        if kind not in self.aliases.values():
+            name, text = self.drawing.name("T"), self.text(kind)
+            self.lines.append(f"type {name} = {text}")
+            self.aliases[name] = kind
+
+    def _declare_fields(self, fields: Sequence[Field]) -> None:
+        for item in fields:
+            self._declare(item.type)
+
+    def scalar(self) -> Type:
+        """A type without parts, from the pool."""
+        scalars = [kind for kind in self.pool if isinstance(kind, Scalar)]
+        return self.drawing.pick([BOOL, *scalars, *scalars])
+
+    def any(self, depth: int = 2) -> Type:
+        """A type from the pool, most often an outermost one."""
+        return self.drawing.pick(self.outermost if self.drawing.chance(80) else self.pool)
+
+
+def _is_writable(kind: Type) -> bool:
+    """Whether the language has a type: no option of an option, and no keys without a literal."""
+    match kind:
+        case Option(element):
+            return not isinstance(element, Option) and _is_writable(element)
+        case Set(element) | Seq(element) | Bag(element):
+            return _is_writable(element)
+        case Map(key, value):
+            return telling(key) and _is_writable(key) and _is_writable(value)
+        case Record(fields=fields):
+            return all(_is_writable(item.type) for item in fields)
+        case Union(variants=variants):
+            return all(_is_writable(item.type) for v in variants for item in v.fields)
+        case _:
+            return True
+
+
+def is_moderate(kind: Int) -> bool:
+    """Whether a few numbers may be added to one of a range without leaving 64 bits."""
+    return kind.low >= -(1 << 60) and kind.high <= 1 << 60

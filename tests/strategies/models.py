@@ -33,6 +33,8 @@ class Model(Declarations):
     """A spec being written, from the top. ``rest`` is a def: where it is true, nothing happens."""
 
     rest: str | None = None
+    extent: tuple[int, int, int] = (2, 1, 4)
+    """Depth, minimum and maximum number of the statements of an action."""
 
     def write(self, modules: bool) -> str:
         """The whole text; with ``modules``, sometimes of two files (see `modules.files`)."""
@@ -88,6 +90,23 @@ class Model(Declarations):
                 lines += ["", f"# {line.split()[0]}"]
             lines.append(f"{line}  # here" if self.draw.chance(3) else line)
         return "\n".join(lines) + "\n"
+
+    def write_large(self) -> str:
+        """The text of a spec in which a few variables of large types are changed and compared."""
+        self.extent = 3, 3, 6
+        self.world.kinds.declare()
+        self.lines += self.world.kinds.lines
+        for _ in range(self.draw.number(3, 5)):
+            self.variable(None, self.lines)
+        if self.draw.chance(40):
+            self.channel()
+        for _ in range(self.draw.number(0, 2)):
+            self.definition(None, self.lines)
+        for _ in range(self.draw.number(3, 5)):
+            self._action(None, self.lines, [], self.defs)
+        self._properties(None, self.lines, self.draw.number(3, 5))
+        self._rest()
+        return "\n".join(self.lines) + "\n"
 
     # ------------------------------------------------------------ roles and actions
 
@@ -148,7 +167,8 @@ class Model(Declarations):
         if draw.chance(60):
             first += [written for written in [moving(body)] if written]
             body = body.inside(body.scope.without(NOTHING.union(*(w.assigned for w in first))))
-        inner = suite(body, 2, 0 if first else 1, 4, returns=True)
+        depth, least, most = self.extent
+        inner = suite(body, depth, 0 if first else least, most, returns=True)
         inner.statements[:0] = [*(Written([line]) for line in self._awake()), *first]
         lines += block(f"{head}:", inner, draw.chance(20))
         index = role.index if role else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from tests.strategies.collecting import domain
-from tests.strategies.kinds import BOOL, most
+from tests.strategies.kinds import BOOL, WIDE, most
 from tests.strategies.reading import (
     conditional,
     converted,
@@ -28,9 +28,6 @@ from tests.strategies.scope import (
 
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Bag, Int, Machine, Seq, Set, as_collection
-
-WIDE = 1 << 20
-"""Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""
 
 
 def number(scope: Scope, depth: int) -> Text:
@@ -74,7 +71,10 @@ def fitted(scope: Scope, made: Text, target: Int) -> Text:
     if made.fixed and kind.low == kind.high:
         return integer(draw.number(target.low, target.high))
     width = target.high - target.low + 1
-    lot = draw.number(0, 2)
+    if width > 1 << 62:
+        return integer(draw.number(target.low, target.high))
+    # The range of the other two forms is that of the number.
+    lot = draw.number(0, 2) if _bounded(made) else 0
     if lot == 0:
         wrapped = infix(made, "%", integer(width), PRODUCT, Int(0, width - 1))
         if target.low == 0:
@@ -131,7 +131,7 @@ def _product(scope: Scope, depth: int) -> Text | None:
     return _bounded(made)
 
 
-def _quotient(scope: Scope, depth: int) -> Text:
+def _quotient(scope: Scope, depth: int) -> Text | None:
     draw = scope.world.drawing
     left = number(scope, depth - 1)
     sign = draw.pick(["//", "%"])
@@ -139,7 +139,7 @@ def _quotient(scope: Scope, depth: int) -> Text:
     if scope.world.risk and draw.chance(30):
         right = number(scope, depth - 1)
     kind = quotient_range(sign, *_range(left), *_range(right))
-    return infix(left, sign, right, PRODUCT, kind)
+    return _bounded(infix(left, sign, right, PRODUCT, kind))
 
 
 def quotient_range(sign: str, a: int, b: int, c: int, d: int) -> Int:
@@ -152,12 +152,12 @@ def quotient_range(sign: str, a: int, b: int, c: int, d: int) -> Int:
     return Int(min(corners), max(corners))
 
 
-def _minus(scope: Scope, depth: int) -> Text:
+def _minus(scope: Scope, depth: int) -> Text | None:
     inner = number(scope, depth - 1)
     low, high = _range(inner)
     text = inner.last(UNARY)
     reaching = inner.reaching and text == inner.text
-    return Text(f"-{text}", Int(-high, -low), UNARY, reaching, inner.fixed)
+    return _bounded(Text(f"-{text}", Int(-high, -low), UNARY, reaching, inner.fixed))
 
 
 def collections_of(scope: Scope, depth: int) -> list[Path]:
@@ -225,8 +225,10 @@ def _added_up(scope: Scope, depth: int) -> Text | None:
     return _bounded(Text(text, range, fixed=found.fixed))
 
 
-def _of_two(scope: Scope, depth: int) -> Text:
+def _of_two(scope: Scope, depth: int) -> Text | None:
     left, right = number(scope, depth - 1), number(scope, depth - 1)
+    if not (_bounded(left) and _bounded(right)):
+        return None
     (a, b), (c, d) = _range(left), _range(right)
     fixed = left.fixed and right.fixed
     if scope.world.drawing.chance(50):

@@ -6,10 +6,15 @@ Extremes are likely: least and greatest numbers, empty and full collections, equ
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
+from itertools import count
 from random import Random
 from typing import assert_never
 
+from fencepost.spec.core.size_limits import countable
 from fencepost.spec.core.types import (
+    INT64_HIGH,
+    INT64_LOW,
     SMALL_SET,
     Bag,
     Bool,
@@ -84,12 +89,36 @@ def _length(random: Random, capacity: int) -> int:
     return random.choice([0, min(1, capacity), capacity, capacity, some, some, some])
 
 
-class Types:
-    """Draws types; ``count`` numbers the names given so far."""
+def narrowed(random: Random, kind: Type) -> Type:
+    """A type of the same shape whose ranges and capacities differ a little."""
 
-    def __init__(self, random: Random) -> None:
+    def near(number: int) -> int:
+        return number + random.randint(-2, 2)
+
+    match kind:
+        case Int(low, high):
+            lower, upper = max(INT64_LOW, near(low)), min(INT64_HIGH, near(high))
+            return Int(lower, upper) if lower <= upper else kind
+        case Option(element):
+            return Option(narrowed(random, element))
+        case Set(element, None):
+            other = narrowed(random, element)
+            return Set(other, random.choice([None, 2])) if countable(other, 256) else kind
+        case Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity):
+            return type(kind)(narrowed(random, element), max(0, near(capacity)))
+        case Map(key, value):
+            return Map(key, narrowed(random, value))
+        case _:
+            return kind
+
+
+class Types:
+    """Draws types. ``name`` makes a new name from a stem; by default it appends a number."""
+
+    def __init__(self, random: Random, name: Callable[[str], str] | None = None) -> None:
         self.random = random
-        self.count = 0
+        numbers = count(1)
+        self.name: Callable[[str], str] = name or (lambda stem: f"{stem}{next(numbers)}")
 
     def any(self) -> Type:
         """A type that takes at most `MAX_BITS` bits."""
@@ -97,11 +126,6 @@ class Types:
             kind = self._type(self.random.randint(0, 3))
             if bits(kind) <= MAX_BITS:
                 return kind
-
-    def name(self, stem: str) -> str:
-        """A new name."""
-        self.count += 1
-        return f"{stem}{self.count}"
 
     def scalar(self) -> Type:
         """A type without parts: from no bits at all to 64."""
@@ -115,13 +139,14 @@ class Types:
                 return Int(-(2**63), 2**63 - 1)
             case 3:
                 low = random.choice([-(2**63), -(2**62), -5, 0, 2**62])
-                return Int(low, low + (1 << random.randint(1, 62)) - random.randint(0, 1))
+                high = low + (1 << random.randint(1, 62)) - random.randint(0, 1)
+                return Int(low, min(high, INT64_HIGH))
             case 4:
                 return Int(3, 3)
             case 5:
                 members = random.choice([1, 2, 3, 5, 17])
                 stem = self.name("E")
-                return Enum(stem, tuple(f"{stem}{letter}" for letter in range(members)))
+                return Enum(stem, tuple(f"{stem}_{letter}" for letter in range(members)))
             case _:
                 low = random.choice([-3, -1, 0, 0, 1, 7])
                 return Int(low, low + random.choice([1, 2, 3, 4, 9, 31]))
@@ -169,5 +194,5 @@ class Types:
         return self.random.choice([0, 1, 1, 2, 2, 3, 3, 4, 7, 8, 13, 40])
 
     def _fields(self, depth: int, least: int, most: int) -> tuple[Field, ...]:
-        count = self.random.randint(least, most)
-        return tuple(Field(self.name("f"), self._type(depth - 1)) for _ in range(count))
+        number = self.random.randint(least, most)
+        return tuple(Field(self.name("f"), self._type(depth - 1)) for _ in range(number))

@@ -19,7 +19,8 @@ from tests.support.native_steps import NativeSteps, Place
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.types import State, as_collection, cardinality, values
+from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.types import Int, Set, State, as_collection, cardinality, values
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
 
@@ -30,6 +31,10 @@ Examined: TypeAlias = tuple[bool, list[Place], frozenset[int]]
 
 MAX_GIVEN = 3
 MAX_PROBES = 8
+MAX_INTERVAL = 1 << 20
+"""Intervals are compared in types with at most this many values."""
+MAX_UNIVERSE = 256
+"""Sets of all values of a type have at most this many elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,46 @@ def probing(model: ir.Model) -> ir.Model:
     chosen = Random(len(tests)).sample(tests, min(len(tests), MAX_PROBES))
     more = [ir.Property("", PropertyKind.REACHABLE, test, model.actions[0].span) for test in chosen]
     return replace(model, properties=(*model.properties, *more))
+
+
+def comparing(model: ir.Model, seed: int) -> ir.Model:
+    """The model with properties that compare each variable with a value, with its next value, and
+    with a type of other ranges; and integers with an interval. The language orders only integers,
+    the core all values. Membership in an interval is two comparisons in a spec, and membership in
+    a type is known. Unless actions receive messages, failures of all guards count like those of
+    capacities.
+    """
+    random, place = Random(seed), model.actions[0].span
+    more: list[ir.Property] = []
+
+    def ask(kind: PropertyKind, test: ir.Expr) -> None:
+        more.append(ir.Property("", kind, test, place))
+
+    for index, variable in enumerate(model.variables):
+        kind = variable.type
+        before, after = ir.Variable(kind, index), ir.Variable(kind, index, True)
+        value = ir.Literal(kind, random_values.value(random, kind))
+        ask(PropertyKind.REACHABLE, ir.Less(before, value, random.random() < 0.5))
+        ask(PropertyKind.REACHABLE, ir.Fits(before, random_values.narrowed(random, kind)))
+        ask(PropertyKind.STEP_INVARIANT, ir.Less(after, before, random.random() < 0.5))
+        if isinstance(kind, Int) and cardinality(kind) <= MAX_INTERVAL:
+            span = ir.Interval(Set(kind), value, before)
+            size = ir.Size(Int(0, cardinality(kind)), span)
+            other = ir.Literal(kind, random_values.value(random, kind))
+            ask(PropertyKind.REACHABLE, ir.Equal(size, ir.Literal(Int(1, 1), 1)))
+            ask(PropertyKind.REACHABLE, ir.Contains(span, other))
+            if countable(kind, MAX_UNIVERSE):
+                single = ir.Interval(Set(kind), value, value)
+                ask(PropertyKind.REACHABLE, ir.Equal(span, single))
+        for element in (kind, random_values.narrowed(random, kind)):
+            if countable(element, MAX_UNIVERSE):
+                universe = ir.Universe(Set(element))
+                ask(PropertyKind.REACHABLE, ir.Contains(universe, before))
+    guards = model.guards
+    if all(guard.kind != "message" for guard in guards):
+        # Generated code does not try actions without a message.
+        guards = tuple(replace(guard, kind="capacity") for guard in guards)
+    return replace(model, properties=(*model.properties, *more), guards=guards)
 
 
 def _leading(statement: ir.Statement) -> Iterator[ir.Pick]:
