@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.strategies.kinds import BOOL, WIDE, most, size, telling
+from tests.strategies.kinds import BOOL, WIDE, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
     POSTFIX,
@@ -12,12 +12,14 @@ from tests.strategies.scope import (
     RANGE,
     SUM,
     UNARY,
+    Path,
     Readable,
     Scope,
     Text,
     infix,
 )
 
+from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import (
     Bag,
     Enum,
@@ -85,20 +87,23 @@ def _named(scope: Scope, most: int) -> Domain | None:
 
 
 def _readable(scope: Scope, ordered: bool, limit: int) -> Domain | None:
-    paths = [
-        path
-        for path in scope.paths()
-        if isinstance(path.kind, Set | Seq | Bag)
-        and (path.total or scope.world.risk)
-        and most(path.kind) <= limit
-        and not (ordered and isinstance(path.kind, Bag) and has_ghost(path.kind.element))
-    ]
-    if not paths:
+    path = scope.some(
+        lambda path: (
+            isinstance(path.kind, Set | Seq | Bag)
+            and (path.total or scope.world.risk > 0)
+            and most(path.kind) <= limit
+            and not (ordered and isinstance(path.kind, Bag) and has_ghost(path.kind.element))
+        )
+    )
+    if path is None:
         return None
-    path = scope.world.drawing.pick(paths)
     kind = as_collection(path.kind)
-    found = reading(scope, path).text
-    return Domain(found.text, kind.element, most(kind), fixed=found.fixed)
+    return _of(scope, path, "{}", kind.element, most(kind))
+
+
+def _of(scope: Scope, path: Path, template: str, kind: Type, most: int) -> Domain:
+    operand = reading(scope, path).text
+    return Domain(template.format(operand.text), kind, most, fixed=operand.fixed)
 
 
 def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
@@ -115,42 +120,30 @@ def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
     if isinstance(last.kind, Int) and (last.kind.low < -WIDE or last.kind.high > WIDE):
         return None
     text = infix(first, "..", last, RANGE, Set(Int(low, high)))
-    return Domain(_closed(text), Int(low, high), high - low + 1, typed=last.fixed)
-
-
-def _closed(text: Text) -> str:
-    """A text where a binder's domain stands."""
-    return text.at(RANGE)
+    return Domain(text.at(RANGE), Int(low, high), high - low + 1, typed=last.fixed)
 
 
 def _indices(scope: Scope, most: int) -> Domain | None:
-    paths = [p for p in scope.paths() if isinstance(p.kind, Seq) and p.total]
-    if not paths:
+    path = scope.total(Seq)
+    if path is None:
         return None
-    path = scope.world.drawing.pick(paths)
-    kind = path.kind
-    assert isinstance(kind, Seq)
-    if kind.capacity > most or not kind.capacity:
+    assert isinstance(path.kind, Seq)
+    capacity = path.kind.capacity
+    if capacity > most or not capacity:
         return None
-    found = reading(scope, path).text
-    range = Int(0, kind.capacity - 1)
-    return Domain(f"indices({found.text})", range, kind.capacity, fixed=found.fixed)
+    return _of(scope, path, "indices({})", Int(0, capacity - 1), capacity)
 
 
 def _subsets(scope: Scope, limit: int) -> Domain | None:
-    paths = [
-        path
-        for path in scope.paths()
-        if isinstance(path.kind, Set)
-        and size(path.kind) <= limit
-        and (path.total or scope.world.risk)
-        and scope.comparable(path.kind)
-    ]
-    if not paths:
-        return None
-    path = scope.world.drawing.pick(paths)
-    found = reading(scope, path).text
-    return Domain(f"subsets({found.text})", path.kind, size(path.kind), fixed=found.fixed)
+    path = scope.some(
+        lambda path: (
+            isinstance(path.kind, Set)
+            and size(path.kind) <= limit
+            and (path.total or scope.world.risk > 0)
+            and scope.comparable(path.kind)
+        )
+    )
+    return None if path is None else _of(scope, path, "subsets({})", path.kind, size(path.kind))
 
 
 def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
@@ -159,7 +152,7 @@ def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
         return None
     whole = Set(kind)
     text = collection(scope, whole, depth - 1, told=False)
-    return Domain(_closed(text), kind, size(kind)) if size(kind) <= limit else None
+    return Domain(text.at(RANGE), kind, size(kind)) if size(kind) <= limit else None
 
 
 # ---------------------------------------------------------------- of a type
@@ -301,11 +294,9 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:
     """``choose x in S where p``: over a whole type without a condition, or at some risk."""
-    draw = scope.world.drawing
-    name = draw.name("c")
-    text = scope.world.kinds.text(kind)
-    if not scope.world.risky():
-        return Text(f"choose {name} in {text}", kind, UNARY, reaching=True)
-    inside = scope.add(Readable(name, kind))
-    test = inside.expression(BOOL, depth - 1)
-    return Text(f"choose {name} in {text} where {test.text}", kind, UNARY, reaching=True)
+    name = scope.world.drawing.name("c")
+    text = f"choose {name} in {scope.world.kinds.text(kind)}"
+    if scope.world.risky():
+        test = scope.add(Readable(name, kind)).expression(BOOL, depth - 1)
+        text = f"{text} where {test.text}"
+    return Text(text, kind, UNARY, reaching=True)

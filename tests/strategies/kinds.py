@@ -10,6 +10,8 @@ from typing import ClassVar
 from tests.strategies.drawing import Drawing
 from tests.support import random_values
 
+from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.type_relations import same_shape, within
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -41,67 +43,12 @@ WIDE = 1 << 20
 
 def size(kind: Type) -> int:
     """How many values a type has; never more than `COUNTED`, and cheap for any type."""
-    match kind:
-        case Set(element, None):
-            return COUNTED if size(element) > 16 else cardinality(kind)
-        case Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity):
-            return COUNTED if size(element) ** capacity > COUNTED else cardinality(kind)
-        case Map(key, value):
-            return COUNTED if size(value) ** size(key) > COUNTED else cardinality(kind)
-        case Record(fields=fields):
-            return _product(fields)
-        case Union(variants=variants):
-            return min(COUNTED, sum(_product(variant.fields) for variant in variants))
-        case Option(element):
-            return min(COUNTED, 1 + size(element))
-        case _:
-            return min(COUNTED, cardinality(kind))
+    return cardinality(kind) if countable(kind, COUNTED) else COUNTED
 
 
-def _product(fields: Sequence[Field]) -> int:
-    count = 1
-    for item in fields:
-        count = min(COUNTED, count * size(item.type))
-    return count
-
-
-def within(inner: Type, outer: Type) -> bool:
-    """Whether every value of ``inner`` is one of ``outer``, which is of the same shape."""
-    match inner, outer:
-        case Int(a, b), Int(c, d):
-            return c <= a and b <= d
-        case Option(a), Option(b):
-            return within(a, b)
-        case (Set(a), Set(b)) | (Seq(a), Seq(b)) | (Bag(a), Bag(b)):
-            return within(a, b) and _roomy(inner, outer)
-        case Map(k, a), Map(j, b):
-            return k == j and within(a, b)
-        case _:
-            return inner == outer
-
-
-def _roomy(inner: Type, outer: Type) -> bool:
-    assert isinstance(inner, Set | Seq | Bag)
-    assert isinstance(outer, Set | Seq | Bag)
-    return outer.capacity is None or most(inner) <= outer.capacity
-
-
-def alike(left: Type, right: Type) -> bool:
-    """Whether two types differ in ranges and capacities only."""
-    match left, right:
-        case Int(), Int():
-            return True
-        case (Option(a), Option(b)) | (Set(a), Set(b)) | (Seq(a), Seq(b)) | (Bag(a), Bag(b)):
-            return alike(a, b)
-        case Map(k, a), Map(j, b):
-            return k == j and alike(a, b)
-        case _:
-            return left == right
-
-
-def most(kind: Set | Seq | Bag) -> int:
-    """The most elements that a collection can have."""
-    return size(kind.element) if kind.capacity is None else kind.capacity
+def fits(inner: Type, outer: Type) -> bool:
+    """Whether two types have one shape and every value of ``inner`` is one of ``outer``."""
+    return same_shape(inner, outer) and within(inner, outer)
 
 
 def telling(kind: Type) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from tests.strategies.collecting import domain
-from tests.strategies.kinds import BOOL, WIDE, most
+from tests.strategies.kinds import BOOL, WIDE
 from tests.strategies.reading import (
     conditional,
     converted,
@@ -23,11 +23,14 @@ from tests.strategies.scope import (
     Scope,
     Text,
     either,
+    form,
     infix,
+    prefix,
 )
 
+from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import element_of
-from fencepost.spec.core.types import Bag, Int, Machine, Seq, Set, as_collection
+from fencepost.spec.core.types import Bag, Int, Machine, Seq, as_collection
 
 
 def number(scope: Scope, depth: int) -> Text:
@@ -46,68 +49,64 @@ def number(scope: Scope, depth: int) -> Text:
             (6, lambda: _known(scope)),
             (3, lambda: _sum(scope, depth)),
             (1, lambda: _product(scope, depth)),
-            (3, lambda: _quotient(scope, depth)),
+            (3, lambda: quotient(scope, depth)),
             (1, lambda: _minus(scope, depth)),
             (2, lambda: _size(scope, depth)),
             (1, lambda: _occurrences(scope, depth)),
             (1, lambda: _added_up(scope, depth)),
             (1, lambda: _of_two(scope, depth)),
-            (2, lambda: _extreme(scope)),
+            (2, lambda: extreme(scope)),
             (1, lambda: _either(scope, depth)),
-            (1, lambda: _converted(scope, depth)),
+            (1, lambda: _converted(scope)),
         ]
     )
 
 
-def fitted(scope: Scope, made: Text, target: Int) -> Text:
-    """The number, made to fit a range."""
+def fitted(scope: Scope, value: Text, target: Int) -> Text:
+    """The number, changed to fit a range."""
     draw = scope.world.drawing
-    kind = made.kind
+    kind = value.kind
     assert isinstance(kind, Int)
     if target.low <= kind.low and kind.high <= target.high:
-        return made
-    if not made.fixed and scope.world.risky():
-        return made
-    if made.fixed and kind.low == kind.high:
+        return value
+    if not value.fixed and scope.world.risky():
+        return value
+    if value.fixed and kind.low == kind.high:
         return integer(draw.number(target.low, target.high))
     width = target.high - target.low + 1
     if width > 1 << 62:
         return integer(draw.number(target.low, target.high))
     # The range of the other two forms is that of the number.
-    lot = draw.number(0, 2) if _bounded(made) else 0
+    lot = draw.number(0, 2) if _bounded(value) else 0
     if lot == 0:
-        wrapped = infix(made, "%", integer(width), PRODUCT, Int(0, width - 1))
+        wrapped = infix(value, "%", integer(width), PRODUCT, Int(0, width - 1))
         if target.low == 0:
             return wrapped
         return infix(wrapped, "+", integer(target.low), SUM, target)
     if lot == 1:
         low, high = draw.pick([("max", "min"), ("min", "max")])
         ends = (target.low, target.high) if low == "max" else (target.high, target.low)
-        return Text(f"{high}({low}({made.text}, {ends[0]}), {ends[1]})", target)
-    test = Text(f"{made.at(SUM)} in {target.low}..{target.high}", BOOL, fixed=made.fixed)
-    return either(test, made, integer(draw.number(target.low, target.high)), target)
+        return Text(f"{high}({low}({value.text}, {ends[0]}), {ends[1]})", target)
+    test = Text(f"{value.at(SUM)} in {target.low}..{target.high}", BOOL, fixed=value.fixed)
+    return either(test, value, integer(draw.number(target.low, target.high)), target)
 
 
 # ---------------------------------------------------------------- ranges
 
 
+def _read(scope: Scope, path: Path | None) -> Text | None:
+    return None if path is None else reading(scope, path).text
+
+
 def _known(scope: Scope) -> Text | None:
     """A number that can be read."""
-    draw = scope.world.drawing
-    paths = [path for path in scope.paths() if isinstance(path.kind, Int)]
-    if not scope.world.risky():
-        paths = [path for path in paths if path.total]
-    return _read(scope, draw.pick(paths)) if paths else None
-
-
-def _read(scope: Scope, path: Path) -> Text:
-    return reading(scope, path).text
+    risky = scope.world.risky()
+    return _read(scope, scope.some(lambda p: isinstance(p.kind, Int) and (risky or p.total)))
 
 
 def _bounded(text: Text) -> Text | None:
-    kind = text.kind
-    assert isinstance(kind, Int)
-    return text if kind.low >= -WIDE and kind.high <= WIDE else None
+    low, high = _range(text)
+    return text if low >= -WIDE and high <= WIDE else None
 
 
 def _range(text: Text) -> tuple[int, int]:
@@ -115,28 +114,31 @@ def _range(text: Text) -> tuple[int, int]:
     return text.kind.low, text.kind.high
 
 
+def _two(scope: Scope, depth: int) -> tuple[Text, Text]:
+    return number(scope, depth - 1), number(scope, depth - 1)
+
+
 def _sum(scope: Scope, depth: int) -> Text | None:
-    left, right = number(scope, depth - 1), number(scope, depth - 1)
+    left, right = _two(scope, depth)
     (a, b), (c, d) = _range(left), _range(right)
-    plus = scope.world.drawing.chance(60)
-    kind = Int(a + c, b + d) if plus else Int(a - d, b - c)
-    made = infix(left, "+" if plus else "-", right, SUM, kind)
-    return _bounded(made)
+    if scope.world.drawing.chance(60):
+        return _bounded(infix(left, "+", right, SUM, Int(a + c, b + d)))
+    return _bounded(infix(left, "-", right, SUM, Int(a - d, b - c)))
 
 
 def _product(scope: Scope, depth: int) -> Text | None:
-    left, right = number(scope, depth - 1), number(scope, depth - 1)
+    left, right = _two(scope, depth)
     corners = [a * b for a, b in product(_range(left), _range(right))]
-    made = infix(left, "*", right, PRODUCT, Int(min(corners), max(corners)))
-    return _bounded(made)
+    return _bounded(infix(left, "*", right, PRODUCT, Int(min(corners), max(corners))))
 
 
-def _quotient(scope: Scope, depth: int) -> Text | None:
+def quotient(scope: Scope, depth: int) -> Text | None:
+    """A quotient or remainder, of which the divisor may be zero at some risk."""
     draw = scope.world.drawing
     left = number(scope, depth - 1)
     sign = draw.pick(["//", "%"])
     right = integer(draw.pick([2, 3, 1, 4, -1, -2, -3]))
-    if scope.world.risk and draw.chance(30):
+    if scope.world.risk and draw.chance(max(30, scope.world.risk)):
         right = number(scope, depth - 1)
     kind = quotient_range(sign, *_range(left), *_range(right))
     return _bounded(infix(left, sign, right, PRODUCT, kind))
@@ -155,128 +157,95 @@ def quotient_range(sign: str, a: int, b: int, c: int, d: int) -> Int:
 def _minus(scope: Scope, depth: int) -> Text | None:
     inner = number(scope, depth - 1)
     low, high = _range(inner)
-    text = inner.last(UNARY)
-    reaching = inner.reaching and text == inner.text
-    return _bounded(Text(f"-{text}", Int(-high, -low), UNARY, reaching, inner.fixed))
-
-
-def collections_of(scope: Scope, depth: int) -> list[Path]:
-    """What can be read of collections; ordinary code does not go through bags with ghosts."""
-    return [
-        path
-        for path in scope.paths()
-        if element_of(path.kind) is not None and (path.total or depth > 1)
-    ]
+    return _bounded(prefix("-", inner, UNARY, Int(-high, -low)))
 
 
 def _size(scope: Scope, depth: int) -> Text | None:
-    draw = scope.world.drawing
-    paths = [path for path in collections_of(scope, depth) if path.total or scope.world.risk]
-    if not paths:
+    bold = depth > 1 and scope.world.risk > 0
+    path = scope.some(lambda p: element_of(p.kind) is not None and (p.total or bold))
+    if path is None:
         return None
-    path = draw.pick(paths)
-    kind = as_collection(path.kind)
-    word = draw.pick(["len", "len", "count"])
-    found = _read(scope, path)
-    return Text(f"{word}({found.text})", Int(0, most(kind)), fixed=found.fixed)
+    word = scope.world.drawing.pick(["len", "len", "count"])
+    kind = Int(0, most(as_collection(path.kind)))
+    return form(kind, f"{word}({{}})", reading(scope, path).text)
 
 
 def _occurrences(scope: Scope, depth: int) -> Text | None:
-    paths = [
-        path
-        for path in scope.paths()
-        if isinstance(path.kind, Seq | Bag) and path.total and scope.comparable(path.kind.element)
-    ]
-    if not paths:
+    path = scope.some(
+        lambda p: isinstance(p.kind, Seq | Bag) and p.total and scope.comparable(p.kind.element)
+    )
+    if path is None:
         return None
-    path = scope.world.drawing.pick(paths)
-    kind = path.kind
-    assert isinstance(kind, Seq | Bag)
+    kind = as_collection(path.kind)
     element = scope.expression(kind.element, depth - 1)
-    found = _read(scope, path)
-    text = f"count({found.text}, {element.text})"
-    return Text(text, Int(0, kind.capacity), fixed=found.fixed)
+    items = reading(scope, path).text
+    return replace(form(Int(0, most(kind)), "count({}, {})", items, element), fixed=items.fixed)
 
 
 def _added_up(scope: Scope, depth: int) -> Text | None:
     """A sum of a collection, or of a comprehension over anything."""
     draw = scope.world.drawing
-    paths = [
-        path
-        for path in scope.paths()
-        if isinstance(path.kind, Set | Seq | Bag)
-        and isinstance(path.kind.element, Int)
-        and path.total
-    ]
+    paths = [p for p in scope.paths() if isinstance(element_of(p.kind), Int) and p.total]
     if paths and draw.chance(50):
         path = draw.pick(paths)
         kind = as_collection(path.kind)
         assert isinstance(kind.element, Int)
-        count = most(kind)
-        range = Int(min(0, count * kind.element.low), max(0, count * kind.element.high))
-        read = _read(scope, path)
-        return _bounded(Text(f"sum({read.text})", range, fixed=read.fixed))
-    found = domain(scope, depth - 1, ordered=True)
+        range = _times(most(kind), kind.element.low, kind.element.high)
+        return _bounded(form(range, "sum({})", reading(scope, path).text))
+    over = domain(scope, depth - 1, ordered=True)
     name = draw.name("e")
-    body = number(scope.add(found.element(name)), depth - 1)
-    low, high = _range(body)
-    range = Int(min(0, found.most * low), max(0, found.most * high))
-    text = f"sum([{body.text} for {name} in {found.text}])"
-    return _bounded(Text(text, range, fixed=found.fixed))
+    body = number(scope.add(over.element(name)), depth - 1)
+    text = f"sum([{body.text} for {name} in {over.text}])"
+    return _bounded(Text(text, _times(over.most, *_range(body)), fixed=over.fixed))
+
+
+def _times(count: int, low: int, high: int) -> Int:
+    """The range of a sum of at most ``count`` numbers."""
+    return Int(min(0, count * low), max(0, count * high))
 
 
 def _of_two(scope: Scope, depth: int) -> Text | None:
-    left, right = number(scope, depth - 1), number(scope, depth - 1)
+    left, right = _two(scope, depth)
     if not (_bounded(left) and _bounded(right)):
         return None
     (a, b), (c, d) = _range(left), _range(right)
-    fixed = left.fixed and right.fixed
     if scope.world.drawing.chance(50):
-        kind = Int(max(a, c), max(b, d))
-        return Text(f"max({left.text}, {right.text})", kind, fixed=fixed)
-    return Text(f"min({left.text}, {right.text})", Int(min(a, c), min(b, d)), fixed=fixed)
+        return form(Int(max(a, c), max(b, d)), "max({}, {})", left, right)
+    return form(Int(min(a, c), min(b, d)), "min({}, {})", left, right)
 
 
-def _extreme(scope: Scope) -> Text | None:
-    """The least or greatest of a collection, behind a test that it has one."""
+def extreme(scope: Scope) -> Text | None:
+    """The minimum or maximum of a collection, after a test that it is not empty."""
     draw = scope.world.drawing
-    paths = [
-        path for path in scope.paths() if isinstance(element_of(path.kind), Int) and path.total
-    ]
-    if not paths:
+    path = scope.some(lambda p: isinstance(element_of(p.kind), Int) and p.total)
+    if path is None:
         return None
-    path = draw.pick(paths)
     element = element_of(path.kind)
     assert isinstance(element, Int)
-    found = _read(scope, path)
-    made = Text(f"{draw.pick(['min', 'max'])}({found.text})", element, fixed=found.fixed)
+    items = reading(scope, path).text
+    result = form(element, f"{draw.pick(['min', 'max'])}({{}})", items)
     if scope.world.risky():
-        return made
-    test = Text(f"len({found.text}) > 0", BOOL, fixed=found.fixed)
-    return either(test, made, integer(draw.number(element.low, element.high)), element)
+        return result
+    other = integer(draw.number(element.low, element.high))
+    return either(form(BOOL, "len({}) > 0", items), result, other, element)
 
 
 def _either(scope: Scope, depth: int) -> Text:
     test = scope.expression(BOOL, depth - 1)
-    left, right = number(scope, depth - 1), number(scope, depth - 1)
+    left, right = _two(scope, depth)
     (a, b), (c, d) = _range(left), _range(right)
     return either(test, left, right, Int(min(a, c), max(b, d)))
 
 
-def _converted(scope: Scope, depth: int) -> Text | None:
+def _converted(scope: Scope) -> Text | None:
     """A machine integer as a mathematical one."""
-    draw = scope.world.drawing
-    paths = [p for p in scope.paths() if isinstance(p.kind, Machine) and p.total]
-    if not paths:
+    operand = _read(scope, scope.total(Machine))
+    if operand is None:
         return None
-    path = draw.pick(paths)
-    kind = path.kind
-    assert isinstance(kind, Machine)
-    found = _read(scope, path)
-    text = f"int({found.text})"
-    if kind.bits > 16:
-        return Text(f"{text} % 4", Int(0, 3), PRODUCT, fixed=found.fixed)
-    return Text(text, Int(kind.low, kind.high), fixed=found.fixed)
+    assert isinstance(operand.kind, Machine)
+    if operand.kind.bits > 16:
+        return form(Int(0, 3), "int({}) % 4", operand, level=PRODUCT)
+    return form(Int(operand.kind.low, operand.kind.high), "int({})", operand)
 
 
 # ---------------------------------------------------------------- machine integers
@@ -320,11 +289,8 @@ def _machine_quotient(scope: Scope, kind: Machine, depth: int, told: bool) -> Te
 
 def _machine_minus(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
     inner = machine(scope, kind, depth - 1, told)
-    text = inner.last(UNARY)
-    if text[0].isdigit():
-        # The least value is written as it is, and has no opposite that could be.
-        return inner
-    return Text(f"-{text}", kind, UNARY, inner.reaching and text == inner.text, inner.fixed)
+    # The least value is written as it is, and has no opposite that could be.
+    return inner if inner.last(UNARY)[0].isdigit() else prefix("-", inner, UNARY, kind)
 
 
 def _to_machine(scope: Scope, kind: Machine, depth: int) -> Text:

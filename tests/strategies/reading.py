@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.strategies.kinds import BOOL, alike, within
+from tests.strategies.kinds import BOOL, fits
 from tests.strategies.scope import (
     AND,
     POSTFIX,
@@ -18,6 +18,7 @@ from tests.strategies.scope import (
     infix,
 )
 
+from fencepost.spec.core.type_relations import same_shape, within
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -133,7 +134,7 @@ def converted(scope: Scope, kind: Machine, number: Text) -> Text:
 def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
     """A way to a value that fits a type (in a spec that takes risks, one that may)."""
     draw = scope.world.drawing
-    paths = [p for p in scope.paths() if alike(p.kind, kind) and (partial or p.total)]
+    paths = [p for p in scope.paths() if same_shape(p.kind, kind) and (partial or p.total)]
     fitting = [p for p in paths if within(p.kind, kind)]
     daring = [p for p in paths if not p.base.fixed]
     if daring and scope.world.risky():
@@ -192,14 +193,14 @@ def key(scope: Scope, kind: Type) -> str:
         if not value.suffix
         and not value.channel
         and "(" not in value.text
-        and alike(value.kind, kind)
+        and same_shape(value.kind, kind)
         and (within(value.kind, kind) or (scope.world.risk and not value.fixed))
     ]
-    fits = [v.text for v in scope.readable() if within(v.kind, kind) and v.text in simple]
+    safe = [v.text for v in scope.readable() if within(v.kind, kind) and v.text in simple]
     if simple and scope.world.risky():
         return draw.pick(simple)
-    if fits and draw.chance(60):
-        return draw.pick(fits)
+    if safe and draw.chance(60):
+        return draw.pick(safe)
     text = literal(scope, kind)
     assert text is not None
     return text.text
@@ -255,7 +256,7 @@ def conditional(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
 
 def call(scope: Scope, kind: Type, depth: int) -> Text | None:
     """A call of a def whose result fits."""
-    functions = [f for f in scope.defs if f.result is not None and within(f.result, kind)]
+    functions = [f for f in scope.defs if f.result is not None and fits(f.result, kind)]
     if not functions:
         return None
     function = scope.world.drawing.pick(functions)

@@ -41,6 +41,20 @@ class Text:
         return f"({self.text})" if self.level < level else self.text
 
 
+def form(
+    kind: Type, template: str, *parts: Text, level: int = POSTFIX, reaching: bool = False
+) -> Text:
+    """A text with parts that brackets or commas delimit; it is fixed if all of them are."""
+    text = template.format(*(part.text for part in parts))
+    return Text(text, kind, level, reaching, all(part.fixed for part in parts))
+
+
+def prefix(sign: str, inner: Text, level: int, kind: Type) -> Text:
+    """``sign inner``, whose operator binds at ``level``."""
+    text = inner.last(level)
+    return Text(f"{sign}{text}", kind, level, inner.reaching and text == inner.text, inner.fixed)
+
+
 def infix(left: Text, sign: str, right: Text, level: int, kind: Type) -> Text:
     """``left sign right``, whose operator binds at ``level`` and groups to the left."""
     if level == IMPLIES:
@@ -159,6 +173,15 @@ class Scope:
         for value in self.readable():
             self._follow(Path(value, (), value.kind), found, 2)
         return [path for path in found if path.whole]
+
+    def some(self, wanted: Callable[[Path], bool]) -> Path | None:
+        """One of the ways to a value that are wanted, if there are any."""
+        paths = [path for path in self.paths() if wanted(path)]
+        return self.world.drawing.pick(paths) if paths else None
+
+    def total(self, *kinds: type[Type]) -> Path | None:
+        """A way to a value of one of these kinds that always exists."""
+        return self.some(lambda path: isinstance(path.kind, kinds) and path.total)
 
     def _follow(self, path: Path, found: list[Path], more: int) -> None:
         found.append(path)

@@ -28,11 +28,23 @@ from tests.strategies.scope import (
     Readable,
     Scope,
     Text,
+    either,
+    form,
     infix,
+    prefix,
 )
 
-from fencepost.spec.core.type_relations import element_of
-from fencepost.spec.core.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Machine,
+    Option,
+    Scalar,
+    Seq,
+    Set,
+    Union,
+    as_collection,
+)
 
 ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -69,11 +81,11 @@ def condition(scope: Scope, depth: int) -> Text:
 def conjoined(scope: Scope, depth: int) -> Text:
     """What is rarely true, and so rarely false when negated: several tests at once."""
     parts = scope.world.drawing.several(lambda: _compared(scope, depth), 1, 3)
-    made = next((part for part in parts if part), None) or condition(scope, depth)
+    test = next((part for part in parts if part), None) or condition(scope, depth)
     for part in parts:
-        if part is not None and part is not made:
-            made = infix(made, "and", part, AND, BOOL)
-    return made
+        if part is not None and part is not test:
+            test = infix(test, "and", part, AND, BOOL)
+    return test
 
 
 def probable(scope: Scope, rare: bool) -> str:
@@ -96,7 +108,7 @@ def _compared(scope: Scope, depth: int) -> Text | None:
     draw = scope.world.drawing
     return draw.weighted(
         [
-            (4, lambda: _with_literal(scope, depth)),
+            (4, lambda: with_literal(scope, lambda path: path.total or depth > 0)),
             (3, lambda: _numbers(scope, depth)),
             (2, lambda: _member(scope, depth)),
             (2, lambda: _equal(scope, depth)),
@@ -105,21 +117,18 @@ def _compared(scope: Scope, depth: int) -> Text | None:
     )
 
 
-def _paths(scope: Scope, depth: int, wanted: Callable[[Type], bool]) -> list[Path]:
-    return [
-        path
-        for path in scope.paths()
-        if wanted(path.kind)
-        and (path.total or depth > 0)
-        and (path.total or scope.world.risk or all(guardable(scope, path)))
-    ]
+def _exists(scope: Scope, path: Path) -> bool:
+    """Whether a path can be compared here, and its existence guaranteed or risked."""
+    return scope.comparable(path.kind) and (
+        path.total or scope.world.risk > 0 or all(guardable(scope, path))
+    )
 
 
-def _held(scope: Scope, found: Reading, test: Text) -> Text:
+def _held(scope: Scope, operand: Reading, test: Text) -> Text:
     """The test of something read, behind the conditions under which it exists."""
     if scope.world.risky():
         return test
-    return guarded(found.guards, test)
+    return guarded(operand.guards, test)
 
 
 def _known(scope: Scope) -> Text | None:
@@ -127,18 +136,17 @@ def _known(scope: Scope) -> Text | None:
     return reading(scope, scope.world.drawing.pick(paths)).text if paths else None
 
 
-def _with_literal(scope: Scope, depth: int) -> Text | None:
+def with_literal(scope: Scope, wanted: Callable[[Path], bool]) -> Text | None:
     """Something that is read, compared with a value of its type."""
     draw = scope.world.drawing
-    paths = _paths(scope, depth, scope.comparable)
-    if not paths:
+    path = scope.some(lambda path: wanted(path) and _exists(scope, path))
+    if path is None:
         return None
-    found = reading(scope, draw.pick(paths))
-    kind = found.text.kind
+    operand, kind = reading(scope, path), path.kind
     signs = ORDERS if isinstance(kind, Int | Machine | Set) else ORDERS[:2]
     value = literal(scope, kind)
     assert value is not None
-    return _held(scope, found, infix(found.text, draw.pick(signs), value, COMPARISON, BOOL))
+    return _held(scope, operand, infix(operand.text, draw.pick(signs), value, COMPARISON, BOOL))
 
 
 def _numbers(scope: Scope, depth: int) -> Text:
@@ -148,60 +156,46 @@ def _numbers(scope: Scope, depth: int) -> Text:
 
 def _equal(scope: Scope, depth: int) -> Text | None:
     """Something that is read, compared with an expression of its type."""
-    draw = scope.world.drawing
-    paths = _paths(scope, depth, scope.comparable)
-    if not paths:
+    path = scope.some(lambda path: (path.total or depth > 0) and _exists(scope, path))
+    if path is None:
         return None
-    found = reading(scope, draw.pick(paths))
-    kind = found.text.kind
-    other = scope.expression(kind, depth - 1)
-    signs = ORDERS if isinstance(kind, Int | Machine) else ORDERS[:2]
-    return _held(scope, found, infix(found.text, draw.pick(signs), other, COMPARISON, BOOL))
+    operand = reading(scope, path)
+    other = scope.expression(path.kind, depth - 1)
+    signs = ORDERS if isinstance(path.kind, Int | Machine) else ORDERS[:2]
+    sign = scope.world.drawing.pick(signs)
+    return _held(scope, operand, infix(operand.text, sign, other, COMPARISON, BOOL))
 
 
 def _member(scope: Scope, depth: int) -> Text | None:
     """``e in S``, either of which is read."""
     draw = scope.world.drawing
     word = draw.pick(["in", "in", "not in"])
-    paths = [
-        path
-        for path in _paths(scope, depth, lambda kind: isinstance(kind, Set | Seq | Bag))
-        if scope.comparable(path.kind)
-    ]
+    readable = [p for p in scope.paths() if (p.total or depth > 0) and _exists(scope, p)]
+    paths = [path for path in readable if isinstance(path.kind, Set | Seq | Bag)]
     if paths and draw.chance(50):
-        found = reading(scope, draw.pick(paths))
-        element = element_of(found.text.kind)
-        assert element is not None
-        left = scope.expression(element, depth - 1)
-        return _held(scope, found, infix(left, word, found.text, COMPARISON, BOOL))
-    paths = [
-        path
-        for path in _paths(scope, depth, scope.comparable)
-        if isinstance(path.kind, Enum | Int | Machine | Union | Option) or path.kind == BOOL
-    ]
+        operand = reading(scope, draw.pick(paths))
+        left = scope.expression(as_collection(operand.text.kind).element, depth - 1)
+        return _held(scope, operand, infix(left, word, operand.text, COMPARISON, BOOL))
+    paths = [p for p in readable if isinstance(p.kind, Scalar | Union | Option)]
     if not paths:
         return None
-    found = reading(scope, draw.pick(paths))
-    kind = found.text.kind
+    operand = reading(scope, draw.pick(paths))
+    kind = operand.text.kind
     if isinstance(kind, Machine) and kind.bits > 8:
         return None
     # Only what is listed is told by the other side what it is.
-    listed = literal(scope, Set(kind))
-    assert listed is not None
-    if not telling(kind) or draw.chance(40):
-        among = listed
-    else:
+    among = literal(scope, Set(kind))
+    if telling(kind) and not draw.chance(40):
         among = scope.expression(Set(kind), depth - 1, told=False)
-    return _held(scope, found, infix(found.text, word, among, COMPARISON, BOOL))
+    assert among is not None
+    return _held(scope, operand, infix(operand.text, word, among, COMPARISON, BOOL))
 
 
 # ---------------------------------------------------------------- connectives and quantifiers
 
 
 def _opposite(scope: Scope, depth: int) -> Text:
-    inner = condition(scope, depth - 1)
-    text = inner.last(NOT)
-    return Text(f"not {text}", BOOL, NOT, inner.reaching and text == inner.text, inner.fixed)
+    return prefix("not ", condition(scope, depth - 1), NOT, BOOL)
 
 
 def _connected(scope: Scope, depth: int, sign: str, level: int) -> Text:
@@ -263,8 +257,8 @@ def _variant(scope: Scope, depth: int) -> Text | None:
     if draw.chance(10):
         name = f"{kind.name}.{name}"
     inside = scope.add(*fields_of(path, text.text, tag, scope.ghosts))
-    is_it = Text(f"{text.text} is {name}", BOOL, COMPARISON, fixed=text.fixed)
-    is_not = Text(f"{text.text} is not {name}", BOOL, COMPARISON, fixed=text.fixed)
+    is_it = form(BOOL, f"{{}} is {name}", text, level=COMPARISON)
+    is_not = form(BOOL, f"{{}} is not {name}", text, level=COMPARISON)
     if not kind.variants[tag].fields or draw.chance(25):
         return draw.pick([is_it, is_not])
     body = condition(inside, depth - 1)
@@ -276,9 +270,7 @@ def _variant(scope: Scope, depth: int) -> Text | None:
         case 2:
             return infix(is_it, "implies", body, IMPLIES, BOOL)
         case _:
-            other = condition(scope, depth - 1)
-            whole = f"if {is_it.text} then {body.text} else {other.text}"
-            return Text(whole, BOOL, UNARY, reaching=True)
+            return either(is_it, body, condition(scope, depth - 1), BOOL)
 
 
 # ---------------------------------------------------------------- looking at the model
