@@ -58,6 +58,13 @@ def test_deep_nesting() -> None:
     assert agree(program.build(loaded(text), None), Extent(), guarded=True) > 10
 
 
+def test_more_branches_than_bits_of_a_word() -> None:
+    rows = "\n".join(f"    if x == {value}: x = {value + 1}" for value in range(64))
+    last = "action last:\n    if x == 64: x = 0\n"
+    model = model_of(f"var x: 0..64 = 0\naction many:\n{rows}\n{last}")
+    assert agree(model, Extent(), guarded=True) > 10
+
+
 def test_long_sequences_of_statements() -> None:
     rows = "\n".join("    x = (x + 1) % 7" for _ in range(9_000))
     model = program.build(loaded(f"var x: 0..6 = 0\naction go:\n{rows}\n"), None)
