@@ -27,12 +27,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bench.machine import ROOT
-from fencepost.checker.conform.fields import Unread
-from fencepost.checker.conform.lines import History, Located, Reader
-from fencepost.checker.conform.many import in_machine_code
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.verdicts import Effort, Judging
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.systems.conform.fields import Unread
+from fencepost.checker.systems.conform.lines import History, Located, Reader
+from fencepost.checker.systems.conform.many import in_machine_code
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.verdicts import Effort, Judging
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.claims.program import load, mapped
 from fencepost.spec.records import replace

@@ -29,11 +29,11 @@ from typing import Any, cast
 from tests.support.damage import DAMAGE, Event
 
 from bench.machine import ROOT
-from fencepost.checker.conform.fields import in_line
 from fencepost.checker.layout import Layout, array, read, slot_place
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.walker import Walker, translated
+from fencepost.checker.systems.conform.fields import in_line
 from fencepost.spec.core.types import Bag, Record, Union
 from fencepost.spec.elaborate.claims.program import build, load
 

@@ -31,6 +31,7 @@ METHODS = {
 """Functions, also of PySpark and llvmlite, that turn their input into code or objects."""
 
 OWN = "the module is one of this package, by a name in a table of ours"
+KAFKA_PYTHON = "modules of kafka-python, by their names"
 DRIVEN = "the user names a program to be driven: to run it is what the command is for"
 REASONS = {
     ("spec/semantics/python_codegen.py", "exec"): (
@@ -48,14 +49,14 @@ REASONS = {
     ("checker/cli/lsp.py", "import_module"): OWN,
     ("checker/cli/simulate.py", "import_module"): OWN,
     ("checker/cli/conform.py", "import_module"): OWN,
-    ("checker/conform/many.py", "import_module"): OWN,
-    ("checker/kafka/cluster.py", "import_module"): "modules of kafka-python, by their names",
-    ("checker/kafka/requests.py", "import_module"): "modules of kafka-python, by their names",
-    ("checker/kafka/group_requests.py", "import_module"): "modules of kafka-python, by their names",
-    ("checker/drive/system.py", "import_module"): DRIVEN,
-    ("checker/drive/system.py", "exec_module"): DRIVEN,
-    ("checker/drive/system.py", "spec_from_file_location"): DRIVEN,
-    ("checker/spark/conform/tasks.py", "pickle"): (
+    ("checker/systems/conform/many.py", "import_module"): OWN,
+    ("checker/systems/kafka/cluster.py", "import_module"): KAFKA_PYTHON,
+    ("checker/systems/kafka/requests.py", "import_module"): KAFKA_PYTHON,
+    ("checker/systems/kafka/group_requests.py", "import_module"): KAFKA_PYTHON,
+    ("checker/systems/drive/system.py", "import_module"): DRIVEN,
+    ("checker/systems/drive/system.py", "exec_module"): DRIVEN,
+    ("checker/systems/drive/system.py", "spec_from_file_location"): DRIVEN,
+    ("checker/systems/spark/tasks.py", "pickle"): (
         "it reads what an executor of the same comparison has made, as Spark does itself; what is "
         "saved has no such column, and is not read again"
     ),

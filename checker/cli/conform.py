@@ -30,18 +30,6 @@ from fencepost.checker.cli.options import (
     shared_option,
 )
 from fencepost.checker.cli.terminal import complain, new_page, say, width
-from fencepost.checker.conform import many
-from fencepost.checker.conform.findings import Findings, summed
-from fencepost.checker.conform.lines import Key, read
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Interpreted
-from fencepost.checker.conform.verdicts import (
-    DEFAULT_AHEAD,
-    DEFAULT_STATES,
-    Effort,
-    Judging,
-    Verdict,
-)
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.conformance import (
     Conformance,
@@ -55,9 +43,21 @@ from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.interrupts import deferred
+from fencepost.checker.systems.conform import many
+from fencepost.checker.systems.conform.findings import Findings, summed
+from fencepost.checker.systems.conform.lines import Key, read
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.of_recording import history_document
+from fencepost.checker.systems.conform.search import Interpreted
+from fencepost.checker.systems.conform.verdicts import (
+    DEFAULT_AHEAD,
+    DEFAULT_STATES,
+    Effort,
+    Judging,
+    Verdict,
+)
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.checker.trace.of_recording import history_document
 from fencepost.spec import records
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
@@ -70,7 +70,7 @@ ENDINGS = (".jsonl", ".jsonl.gz")
 
 WORD = click.Path(readable=False)
 """A file name or a URL."""
-ON_SPARK = "fencepost.checker.spark.conform.compare"
+ON_SPARK = "fencepost.checker.systems.spark.compare"
 HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--results")
 """The cluster options that apply to conformance checking."""
 

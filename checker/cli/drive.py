@@ -26,14 +26,6 @@ from fencepost.checker.cli.options import (
 )
 from fencepost.checker.cli.terminal import new_page, say, width
 from fencepost.checker.cli.trace import content
-from fencepost.checker.conform.findings import summed
-from fencepost.checker.conform.lines import read
-from fencepost.checker.conform.search import judge
-from fencepost.checker.conform.verdicts import Effort
-from fencepost.checker.drive.driver import Driver, Episode
-from fencepost.checker.drive.of_trace import requests_in
-from fencepost.checker.drive.requests import Kind, Request, kinds
-from fencepost.checker.drive.system import GuardedSystem, system
 from fencepost.checker.options import constant
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
@@ -45,9 +37,17 @@ from fencepost.checker.report.conformance import (
 )
 from fencepost.checker.report.text import write_remarks
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.systems.conform.findings import summed
+from fencepost.checker.systems.conform.lines import read
+from fencepost.checker.systems.conform.of_recording import history_document
+from fencepost.checker.systems.conform.search import judge
+from fencepost.checker.systems.conform.verdicts import Effort
+from fencepost.checker.systems.drive.driver import Driver, Episode
+from fencepost.checker.systems.drive.of_trace import requests_in
+from fencepost.checker.systems.drive.requests import Kind, Request, kinds
+from fencepost.checker.systems.drive.system import GuardedSystem, system
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.checker.trace.of_recording import history_document
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.text.problem import Problem, Rejected
 

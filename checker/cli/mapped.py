@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fencepost.checker.cli.models import broken, no_symbols, warn
-from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.systems.conform.mapping import Mapped
 from fencepost.spec.elaborate.claims.program import Check, Program, mapped
 from fencepost.spec.text.problem import Problem, Rejected
 

@@ -15,13 +15,13 @@ import click
 from fencepost.checker.cli.atomic_files import cannot_write
 from fencepost.checker.cli.options import FILE, SuggestingGroup, at_least
 from fencepost.checker.cli.terminal import complain, say
-from fencepost.checker.kafka import recorder, segments
-from fencepost.checker.kafka.batches import Undecodable
-from fencepost.checker.kafka.cluster import Cluster, ClusterLog, Unreachable
-from fencepost.checker.kafka.events import TRANSACTION_LOG
-from fencepost.checker.kafka.recorder import RecordingResult
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
+from fencepost.checker.systems.kafka import recorder, segments
+from fencepost.checker.systems.kafka.batches import Undecodable
+from fencepost.checker.systems.kafka.cluster import Cluster, ClusterLog, Unreachable
+from fencepost.checker.systems.kafka.events import TRANSACTION_LOG
+from fencepost.checker.systems.kafka.recorder import RecordingResult
 from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 

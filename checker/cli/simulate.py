@@ -29,8 +29,6 @@ from fencepost.checker.cli.options import (
 )
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.random_runs import RecordedRuns, Recorder
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import json
 from fencepost.checker.report.simulation import simulation_object, write_simulation
@@ -50,6 +48,8 @@ from fencepost.checker.simulate.simulation import (
     Plan,
     SimulationResult,
 )
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.random_runs import RecordedRuns, Recorder
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document

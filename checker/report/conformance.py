@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement
 
-from fencepost.checker.conform.findings import Findings
-from fencepost.checker.conform.lines import Key
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.verdicts import Did, Judged, Layer, Verdict, Waiting
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import junit, sarif
@@ -20,6 +16,10 @@ from fencepost.checker.report.assurance import Remark, described, unset_marks
 from fencepost.checker.report.text import write_remarks
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.words import plural
+from fencepost.checker.systems.conform.findings import Findings
+from fencepost.checker.systems.conform.lines import Key
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.verdicts import Did, Judged, Layer, Verdict, Waiting
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import place
 from fencepost.checker.trace.steps import write_trace

@@ -7,10 +7,10 @@ from pathlib import Path
 from bench.conformance import CHECK, PAGE, SPEC, kept, page
 from bench.day import EVENTS, history, write
 
-from fencepost.checker.conform.lines import read
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import judge
-from fencepost.checker.conform.verdicts import Effort
+from fencepost.checker.systems.conform.lines import read
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.search import judge
+from fencepost.checker.systems.conform.verdicts import Effort
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from tests.support.paths import ROOT
 
-from fencepost.checker.kafka import requests
-from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.requests import Connection, create_topic, find_coordinator
+from fencepost.checker.systems.kafka import requests
+from fencepost.checker.systems.kafka.cluster import Unreachable
+from fencepost.checker.systems.kafka.requests import Connection, create_topic, find_coordinator
 
 POM = ROOT / "tests" / "live" / "pom.xml"
 JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost" / "kafka"))

@@ -8,8 +8,8 @@ from tests.live.brokers import HOST, Broker, accepted, until
 from tests.support.paths import ROOT
 
 from fencepost.checker.cli.main import main
-from fencepost.checker.kafka import group_requests, requests
-from fencepost.checker.kafka.requests import Connection
+from fencepost.checker.systems.kafka import group_requests, requests
+from fencepost.checker.systems.kafka.requests import Connection
 
 MODELS = ROOT / "models" / "kafka"
 CHECKS = ROOT / "tests" / "live" / "asked_again.fence"

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.live.brokers import Broker, accepted, prepared, running, until
 
-from fencepost.checker.kafka import requests
-from fencepost.checker.kafka.requests import Connection
+from fencepost.checker.systems.kafka import requests
+from fencepost.checker.systems.kafka.requests import Connection
 
 LAST = 32766
 """The last epoch that a client can have."""

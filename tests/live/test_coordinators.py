@@ -11,9 +11,9 @@ from tests.live.brokers import HOST, RELEASE, Broker, accepted, running, until
 from tests.live.producers import Producer, address, conformed, driven, recorded
 from tests.live.test_groups import TOPICS, lines_of
 
-from fencepost.checker.kafka import group_requests, requests
-from fencepost.checker.kafka.groups import Coordinator, Group
-from fencepost.checker.kafka.nodes import Nodes
+from fencepost.checker.systems.kafka import group_requests, requests
+from fencepost.checker.systems.kafka.groups import Coordinator, Group
+from fencepost.checker.systems.kafka.nodes import Nodes
 
 SETTINGS = {
     "offsets.topic.num.partitions": "2",

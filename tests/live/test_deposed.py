@@ -11,8 +11,8 @@ from tests.live.brokers import CONTROLLER, HOST, RELEASE, Broker, accepted, runn
 from tests.live.producers import Producer
 from tests.live.test_groups import Reader
 
-from fencepost.checker.kafka import requests
-from fencepost.checker.kafka.requests import Connection
+from fencepost.checker.systems.kafka import requests
+from fencepost.checker.systems.kafka.requests import Connection
 
 OTHER = "127.0.0.2"
 """The address through which a broker reaches the controller over a `Cable`."""

@@ -11,8 +11,8 @@ import pytest
 from tests.live.brokers import RELEASE, Broker, accepted, prepared, running, until, with_level
 from tests.live.producers import Producer, address, conformed, recorded
 
-from fencepost.checker.kafka import group_requests
-from fencepost.checker.kafka.requests import Connection, create_topic
+from fencepost.checker.systems.kafka import group_requests
+from fencepost.checker.systems.kafka.requests import Connection, create_topic
 
 LOGS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
 TOPICS = "t,__consumer_offsets"

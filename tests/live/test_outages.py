@@ -11,7 +11,7 @@ from typing import Any
 from tests.live.brokers import RELEASE, Broker, accepted, running
 from tests.live.producers import driven, led_by_a_check
 
-from fencepost.checker.kafka import requests
+from fencepost.checker.systems.kafka import requests
 
 NOBODY_SAID = {"error": "NONE", "id": -1, "answered": -1}
 

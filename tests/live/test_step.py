@@ -19,7 +19,7 @@ from tests.live.producers import (
     transactions_with_a_kill,
 )
 
-from fencepost.checker.kafka import requests
+from fencepost.checker.systems.kafka import requests
 
 
 @pytest.fixture(scope="module")

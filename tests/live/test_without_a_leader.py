@@ -12,8 +12,8 @@ import pytest
 from tests.live.brokers import Broker, accepted, running, until
 from tests.live.producers import Producer, address, conformed, recorded
 
-from fencepost.checker.kafka import requests
-from fencepost.checker.kafka.requests import Connection
+from fencepost.checker.systems.kafka import requests
+from fencepost.checker.systems.kafka.requests import Connection
 
 
 def without_a_leader(release: str, folder: Path, completes: bool) -> Path:

@@ -22,7 +22,7 @@ from tests.support.kafka_recordings import (
     verdicts,
 )
 
-from fencepost.checker.conform.lines import read
+from fencepost.checker.systems.conform.lines import read
 
 GROUPS = ("groups-4.4.0-tv1", "groups-4.4.0-tv2")
 

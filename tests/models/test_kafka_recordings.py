@@ -28,13 +28,13 @@ from tests.support.kafka_recordings import (
     verdicts,
 )
 
-from fencepost.checker.conform import mapping as module
-from fencepost.checker.conform.lines import read
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import judge
-from fencepost.checker.kafka.batches import Batch
-from fencepost.checker.kafka.events import Entry
-from fencepost.checker.kafka.recorder import record
+from fencepost.checker.systems.conform import mapping as module
+from fencepost.checker.systems.conform.lines import read
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.search import judge
+from fencepost.checker.systems.kafka.batches import Batch
+from fencepost.checker.systems.kafka.events import Entry
+from fencepost.checker.systems.kafka.recorder import record
 
 ALL = (
     Recorded("conform_v1", "r4_4_0", "java-4.4.0-tv1", 4),

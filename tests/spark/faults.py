@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.checker.spark import graph_rows, tasks
-from fencepost.checker.spark.conform import tasks as judging
 from fencepost.checker.spark.graph_rows import Row
+from fencepost.checker.systems.spark import tasks as judging
 from fencepost.spec.core.ir import Model
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tests.support.lease import DAMAGE, GRANT, HISTORIES, WRITE, folder_with, wr
 
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark import session
-from fencepost.checker.spark.conform import files, tasks
+from fencepost.checker.systems.spark import files, tasks
 
 RECORDINGS = Path(__file__).parents[1] / "models" / "recordings"
 TEXT = written({name: events for name, (events, _, _) in HISTORIES.items()})

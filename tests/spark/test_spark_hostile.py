@@ -17,7 +17,7 @@ from tests.spark.test_spark_conform import ON_SPARK, TEXT, both, words
 from tests.support.command import Ran, run
 from tests.support.lease import folder_with
 
-from fencepost.checker.spark.conform import compare, files
+from fencepost.checker.systems.spark import compare, files
 
 WHOLE = words(HERE, SETTINGS)
 """A file is read in few blocks, as every block scans a long line to its end."""

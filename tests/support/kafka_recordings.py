@@ -14,10 +14,10 @@ from tests.support.damage import Event, is_record
 from tests.support.kafka_text import MODELS
 from tests.support.paths import ROOT
 
-from fencepost.checker.conform.lines import read
-from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import judge
-from fencepost.checker.conform.verdicts import Effort, Judged
+from fencepost.checker.systems.conform.lines import read
+from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.search import judge
+from fencepost.checker.systems.conform.verdicts import Effort, Judged
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 HERE = ROOT / "tests" / "models" / "recordings"

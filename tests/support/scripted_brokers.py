@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fencepost.checker.kafka import brokers, nodes
-from fencepost.checker.kafka.brokers import Brokers
-from fencepost.checker.kafka.cluster import GREETING
+from fencepost.checker.systems.kafka import brokers, nodes
+from fencepost.checker.systems.kafka.brokers import Brokers
+from fencepost.checker.systems.kafka.cluster import GREETING
 
 Sent = tuple[int, int, Any]
 """The port and the number of a connection, and the request sent over it."""

@@ -12,8 +12,8 @@ import pytest
 from tests.spark.test_spark_conform import BY
 from tests.support.lease import AGAIN, GRANT, STALL, WRITE, folder_with
 
-from fencepost.checker.conform.verdicts import Effort
-from fencepost.checker.spark.conform import tasks
+from fencepost.checker.systems.conform.verdicts import Effort
+from fencepost.checker.systems.spark import tasks
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 

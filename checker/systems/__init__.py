@@ -1,0 +1,1 @@
+"""Real systems: their recordings, compared with a model, and requests to them."""

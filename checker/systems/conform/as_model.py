@@ -1,0 +1,425 @@
+"""A mapping as a model, which the interpreter and `local` run.
+
+Its actions are the steps that the model takes by itself, each followed by the drops; and one for
+each input, each answer and each event that may be passed over. After the variables of the model
+come those of a single step: what the rules of events read of it (variables before the drops, and
+choices), the event that comes in, and how many messages may be under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
+
+from fencepost.checker.systems.conform.cuts import Cut, lacking_room, no_room
+from fencepost.spec.core import ir
+from fencepost.spec.core.operators import Operator
+from fencepost.spec.core.recording import Dropped, Input, Recording, Shows
+from fencepost.spec.core.traverse import assigned, first_picks, rebuilt, statements, walk
+from fencepost.spec.core.types import (
+    Bag,
+    Field,
+    Int,
+    Map,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Variant,
+    as_collection,
+    cardinality,
+)
+from fencepost.spec.records import dataclass, replace
+from fencepost.spec.text.source import Span
+
+N = TypeVar("N")
+MAX_AHEAD = 100
+"""The most messages that a user may have under way; see ``--ahead``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedModel:
+    """A model combined with its mapping: ``model`` begins with the variables of the original model.
+    Its first ``own`` actions are the steps that the original model takes by itself; the others are
+    called by number: those of each input, of each answer (None if the input has none) and of each
+    event that may be passed over. ``actions`` has the number of each action in the original model,
+    -1 if it has none.
+
+    ``shows`` are the bodies of the rules of events, on the variables of ``model`` before and after
+    a step; after it they read only variables of a single step. At most ``most_ahead`` messages may
+    be under way, and ``under_way`` counts them; ``late`` is the guard that is false if there are
+    more than the variable ``ahead`` allows. ``constraints`` are the guards that are false outside a
+    constraint, with the place of each.
+    """
+
+    model: ir.Model
+    own: int
+    actions: tuple[int, ...]
+    inputs: tuple[int, ...]
+    answers: tuple[int | None, ...]
+    tolerated: tuple[int, ...]
+    shows: tuple[ir.Expr, ...]
+    event: int
+    ahead: int
+    most_ahead: int
+    under_way: ir.Expr
+    late: int
+    constraints: Mapping[int, Span]
+
+    def cut(self, guard: int, *, own: bool) -> Cut:
+        """Why a path ends where a guard is false: a constraint, or a lack of room for a step that
+        the model takes by itself (``own``) or for what an event brings in.
+        """
+        if guard in self.constraints:
+            return Cut(f"a constraint ends here ({self.constraints[guard]})")
+        declared = self.model.guards[guard]
+        return lacking_room(declared) if own else no_room(declared)
+
+
+def combine(model: ir.Model, recording: Recording) -> CombinedModel:
+    """The model of a mapping."""
+    return _Builder(model, recording).combined()
+
+
+class _Builder:
+    def __init__(self, model: ir.Model, recording: Recording) -> None:
+        self.model = model
+        self.recording = recording
+        self.slots = 1 + max(
+            (slot for node in walk((model.initial, *self._trees())) for slot in _slots(node)),
+            default=0,
+        )
+        variables = list(model.variables)
+        self.kept: dict[int, int] = {}
+        for number in sorted(self._read()):
+            self.kept[number] = len(variables)
+            variables.append(replace(variables[number], name=f"{variables[number].name} kept"))
+        self.chosen: dict[tuple[int, str], int] = {}
+        for action, label in sorted(self._labels()):
+            self.chosen[action, label] = len(variables)
+            pick = _choice(model.actions[action].body, label)
+            kind = as_collection(pick.domain.type).element
+            variables.append(self._passing(f"{action} {label}", kind))
+        self.event = len(variables)
+        self.ahead = self.event + 1
+        self.most_ahead = max(MAX_AHEAD, recording.under_way or 0)
+        of_events = Union("event", tuple(
+            Variant(f"{number}", tuple(Field(one.local, one.type) for one in event.fields))
+            for number, event in enumerate(recording.events)
+        ))  # fmt: skip
+        variables.append(self._passing("event", of_events))
+        variables.append(self._passing("ahead", Int(0, self.most_ahead)))
+        self.variables = tuple(variables)
+        self.late = len(recording.guards)
+        self.never = self.late + 1
+        self.under_way = self._under_way()
+        self.constraints = [one for one in model.properties if one.kind.bounds_search]
+        self.actions: list[ir.Action] = []
+        self.taken: list[int] = []
+
+    def _passing(self, name: str, kind: Type) -> ir.StateVariable:
+        return ir.StateVariable(name, kind, "variable", "", False, self.recording.span)
+
+    def _read(self) -> set[int]:
+        """The variables that rules of events read after a step."""
+        nodes = walk(tuple(one.body for one in self.recording.shows))
+        return {node.index for node in nodes if isinstance(node, ir.Variable) and node.next}
+
+    def _labels(self) -> set[tuple[int, str]]:
+        """The choices that rules of events read."""
+        return {
+            (one.action, label)
+            for one in self.recording.shows
+            for label, _ in one.choices
+            if one.action is not None
+        }
+
+    def _trees(self) -> list[object]:
+        found: list[object] = [action.body for action in self.model.actions]
+        found += [one.body for one in self.model.properties if one.kind.bounds_search]
+        for one in self.recording.inputs:
+            found += [one.condition, one.body, one.answer and one.answer.body, one.choices]
+        found += [one.body for one in self.recording.shows]
+        return [*found, *(one.condition for one in self.recording.tolerated)]
+
+    def combined(self) -> CombinedModel:
+        model, recording = self.model, self.recording
+        entered = {one.action for one in recording.inputs}
+        if self.constraints:
+            # One action reports the constraint that is false; the others are then not enabled.
+            named = range(self.never + 1, self.never + 1 + len(self.constraints))
+            never = ir.Require(ir.Literal(ir.BOOL, False), self.never)
+            self._add(ir.Sequence((*self._within(named), never)))
+        within = self._within([self.never] * len(self.constraints))
+        for number, action in enumerate(model.actions):
+            if number not in entered:
+                self._add(ir.Sequence((*within, self._step(number, action.body))), number)
+        own = len(self.actions)
+        inputs = tuple(self._add(self._input(one), one.action) for one in recording.inputs)
+        answers = tuple(
+            None if one.answer is None
+            else self._add(self._of_event(one.event, one.fields, self._left(one.answer.body)))
+            for one in recording.inputs
+        )  # fmt: skip
+        tolerated = tuple(
+            self._add(self._where(one.event, one.fields, one.condition))
+            for one in recording.tolerated
+        )
+        shows = self._with_copies(tuple(self._shown(rule) for rule in recording.shows))
+        guards = [*recording.guards]
+        # In this order their numbers are `late`, `never`, and those of the constraints.
+        guards.append(ir.Guard("budget", recording.span, 0))
+        guards.append(ir.Guard("require", recording.span, 0))
+        guards += [ir.Guard("budget", one.span, 0) for one in self.constraints]
+        combined = replace(
+            model,
+            variables=self.variables,
+            initial=self._left(model.initial),
+            actions=tuple(self.actions),
+            properties=(),
+            sites=recording.sites,
+            marks=recording.marks,
+            guards=tuple(guards),
+            slots=self.slots,
+        )
+        return CombinedModel(
+            model=combined,
+            own=own,
+            actions=tuple(self.taken),
+            inputs=inputs,
+            answers=answers,
+            tolerated=tolerated,
+            shows=shows,
+            event=self.event,
+            ahead=self.ahead,
+            most_ahead=self.most_ahead,
+            under_way=self.under_way,
+            late=self.late,
+            constraints={
+                number: one.span for number, one in enumerate(self.constraints, self.never + 1)
+            },
+        )
+
+    def _add(self, body: ir.Statement, action: int | None = None) -> int:
+        """Adds an action, and returns its number. ``action``: the original action that it runs."""
+        number = len(self.actions)
+        self.actions.append(ir.Action(f"{number}", "", "environment", body, self.recording.span))
+        self.taken.append(-1 if action is None else action)
+        return number
+
+    def _with_copies(self, shows: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+        """Adds copies of the original actions whose enabledness conditions and rules of events
+        read, and makes all of them, and ``shows``, refer to the copies.
+        """
+        bodies = tuple(action.body for action in self.actions)
+        read = {node.action for node in walk((bodies, shows)) if isinstance(node, ir.Enabled)}
+        copies = {number: len(bodies) + n for n, number in enumerate(sorted(read))}
+        if not copies:
+            return shows
+        self.actions = [replace(one, body=_redirected(one.body, copies)) for one in self.actions]
+        for number in copies:
+            self._add(self.model.actions[number].body)
+        return _redirected(shows, copies)
+
+    # ------------------------------------------------------------ statements
+
+    def _within(self, guards: Sequence[int]) -> list[ir.Statement]:
+        """Requires the constraints, each with its guard; they set no coverage marks."""
+        return [
+            ir.Require(_unmarked(one.body), guard)
+            for one, guard in zip(self.constraints, guards, strict=True)
+        ]
+
+    def _step(self, action: int, body: ir.Statement) -> ir.Statement:
+        """A step of the model: what rules of events read is kept, then messages are dropped."""
+        for (number, label), variable in self.chosen.items():
+            if number == action:
+                body = _noted(body, _choice(body, label), variable)
+        kept = (ir.Assign(copy, (), self._variable(number)) for number, copy in self.kept.items())
+        return ir.Sequence((body, *kept, *self._drops(body)))
+
+    def _left(self, body: ir.Statement) -> ir.Statement:
+        return ir.Sequence((body, *self._drops(body)))
+
+    def _drops(self, body: ir.Statement) -> list[ir.Statement]:
+        """Nothing is dropped from where nothing was put."""
+        changed = assigned(body)
+        return [self._drop(one) for one in self.recording.drops if one.variable in changed]
+
+    def _drop(self, dropped: Dropped) -> ir.Statement:
+        content = self._variable(dropped.variable)
+        slot = self._slot()
+        message = ir.Local(as_collection(content.type).element, slot)
+        tested = tuple(ir.HasTag(message, tag) for tag in sorted(dropped.tags))
+        if isinstance(content.type, Seq):
+            stays = ir.Not(ir.Or(tested))
+            rest = ir.Collect(content.type, slot, content, stays, message)
+            return ir.Assign(dropped.variable, (), rest)
+        # Few messages are dropped; to collect those that stay takes longer.
+        without = ir.Assign(dropped.variable, (), ir.Remove(content.type, content, message))
+        return ir.ForEach(slot, content, ir.If(ir.Or(tested), without, ir.Sequence(())))
+
+    def _input(self, one: Input) -> ir.Statement:
+        parts = [self._where(one.event, one.fields, one.condition)]
+        if one.kind == "ahead":
+            bound = self._variable(self.ahead)
+            few = ir.Not(ir.Less(bound, self.under_way))
+            parts.append(ir.Require(few, self.late))
+        body = self._taken(one) if one.body is None else self._left(one.body)
+        return ir.Sequence((*parts, self._of_event(one.event, one.fields, body)))
+
+    def _taken(self, one: Input) -> ir.Statement:
+        """The step that an input is, with its first choices."""
+        assert one.action is not None
+        body = self.model.actions[one.action].body
+        wanted = [(self._slot(), choice) for choice in one.choices]
+        picks = first_picks(body, len(wanted))
+        given = {id(pick): slot for pick, (slot, _) in zip(picks, wanted, strict=False)}
+        body = self._step(one.action, _narrowed(body, given))
+        for slot, choice in reversed(wanted):
+            body = ir.Bind(slot, choice, body)
+        return body
+
+    def _of_event(self, event: int, fields: Sequence[int], body: ir.Statement) -> ir.Statement:
+        """The statement for an event that comes in: ``fields`` are the slots of its fields."""
+        given = self._given(event, fields)
+        used = {node.slot for node in walk(body) if isinstance(node, ir.Local)}
+        for slot, value in given.items():
+            if slot in used:
+                body = ir.Bind(slot, value, body)
+        return body
+
+    def _where(
+        self, event: int, fields: Sequence[int], condition: ir.Condition | None
+    ) -> ir.Statement:
+        """Requires the condition of a rule for an event that comes in."""
+        if condition is None:
+            return ir.Sequence(())
+        # The condition is usually false; only the fields that it names are read before.
+        return ir.Require(_replaced(condition, self._given(event, fields), {}), self.never)
+
+    def _given(self, event: int, fields: Sequence[int]) -> dict[int, ir.Expr]:
+        """The fields of the event that comes in, by their slots."""
+        kinds = [one.type for one in self.recording.events[event].fields]
+        source = self._variable(self.event)
+        return {
+            slot: ir.Payload(kind, source, event, index)
+            for index, (slot, kind) in enumerate(zip(fields, kinds, strict=True))
+        }
+
+    def _shown(self, rule: Shows) -> ir.Expr:
+        """The body of a rule of events on the variables of this model."""
+        chosen: dict[int, ir.Expr] = {}
+        for label, slot in rule.choices:
+            assert rule.action is not None
+            number = self.chosen[rule.action, label]
+            chosen[slot] = ir.Variable(self.variables[number].type, number, True)
+        return _replaced(rule.body, chosen, self.kept)
+
+    def _under_way(self) -> ir.Expr:
+        total: ir.Expr = ir.Literal(WIDE, 0)
+        for number in self.recording.carriers:
+            size = self._size(self._variable(number))
+            total = ir.Arithmetic(WIDE, Operator.ADD, total, size)
+        return total
+
+    def _size(self, content: ir.Expr) -> ir.Expr:
+        """The number of messages in a channel, or in a family of channels."""
+        match content.type:
+            case Map(key, value):
+                slot = self._slot()
+                each = self._size(ir.Get(value, content, ir.Local(key, slot)))
+                sizes = Seq(each.type, cardinality(key))
+                return ir.Sum(WIDE, ir.Collect(sizes, slot, ir.Universe(Set(key)), None, each))
+            case Bag(capacity=capacity) | Seq(capacity=capacity) | Set(capacity=capacity):
+                return ir.Size(WIDE if capacity is None else Int(0, capacity), content)
+            case kind:
+                raise AssertionError(kind)
+
+    def _variable(self, number: int) -> ir.Variable:
+        return ir.Variable(self.variables[number].type, number)
+
+    def _slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+
+MAX_MESSAGES = 1 << 40
+WIDE: Type = Int(0, MAX_MESSAGES)
+"""The type of numbers of messages."""
+
+
+def _narrowed(node: N, given: Mapping[int, int]) -> N:
+    """The same, where the picks (by identity) that are given a slot choose what that stands for."""
+
+    def part(inner: object) -> object:
+        return _narrowed(inner, given)
+
+    made = rebuilt(node, part)
+    if isinstance(node, ir.Pick) and id(node) in given:
+        assert isinstance(made, ir.Pick)
+        kind = as_collection(node.domain.type).element
+        same = ir.Equal(ir.Local(kind, node.slot), ir.Local(kind, given[id(node)]))
+        both = (same,) if made.condition is None else (made.condition, same)
+        made = replace(made, condition=ir.And(both))
+    return made
+
+
+def _choice(body: ir.Statement, label: str) -> ir.Pick:
+    """The choice of an action's head. Others that have the same label are made after it."""
+    picks = (one for one in statements(body) if isinstance(one, ir.Pick))
+    return next(one for one in picks if one.label == label)
+
+
+def _noted(node: N, pick: ir.Pick, variable: int) -> N:
+    """The same, where what ``pick`` chooses is assigned to a variable."""
+
+    def part(inner: object) -> object:
+        return _noted(inner, pick, variable)
+
+    if node is not pick:
+        return rebuilt(node, part)
+    chosen = ir.Local(as_collection(pick.domain.type).element, pick.slot)
+    assign = ir.Assign(variable, (), chosen)
+    return cast("N", replace(pick, body=ir.Sequence((assign, pick.body))))
+
+
+def _replaced(node: N, slots: Mapping[int, ir.Expr], kept: Mapping[int, int]) -> N:
+    """The same with other expressions for some slots, and with other variables for the next values
+    of the variables ``kept``.
+    """
+
+    def part(inner: object) -> object:
+        return _replaced(inner, slots, kept)
+
+    match node:
+        case ir.Variable(kind, index, True) if index in kept:
+            return cast("N", ir.Variable(kind, kept[index], True))
+        case ir.Local(_, slot) if slot in slots:
+            return cast("N", slots[slot])
+        case _:
+            return rebuilt(node, part)
+
+
+def _redirected(node: N, copies: Mapping[int, int]) -> N:
+    """The same, with other numbers of the actions whose enabledness is read."""
+
+    def part(inner: object) -> object:
+        return _redirected(inner, copies)
+
+    copy = rebuilt(node, part)
+    return replace(copy, action=copies[copy.action]) if isinstance(copy, ir.Enabled) else copy
+
+
+def _unmarked(node: N) -> N:
+    """The same without coverage marks."""
+
+    def part(inner: object) -> object:
+        return _unmarked(inner)
+
+    return cast("N", _unmarked(node.body)) if isinstance(node, ir.Witness) else rebuilt(node, part)
+
+
+def _slots(node: object) -> tuple[int, ...]:
+    slot = getattr(node, "slot", None)
+    return () if slot is None else (slot,)

@@ -1,0 +1,343 @@
+"""A mapping run by the reference stepper: the steps from a state with what they show, and what
+events bring in.
+
+The model that is run is that of `as_model`. This module knows neither the events of a history nor
+the order in which states are visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from fencepost.checker.systems.conform.as_model import MAX_MESSAGES, combine
+from fencepost.checker.systems.conform.cuts import Cut
+from fencepost.checker.systems.conform.dependence import Tags, early_parts, received
+from fencepost.spec.core import ir
+from fencepost.spec.core.recording import Input, Recording, Tolerated
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State, Value
+from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.choice_points import EvaluationError, Run
+from fencepost.spec.semantics.concrete import ConcreteDomain
+from fencepost.spec.semantics.fold import evaluate
+from fencepost.spec.semantics.python_codegen import Code, Frame
+from fencepost.spec.semantics.stepper import Choice, Failure, Runner
+
+MAX_STATES = 5_000
+"""Limit on the states whose steps are cached."""
+MAX_EVENTS = 50_000
+"""Limit on the events, with their fields, whose possible inputs are cached."""
+
+
+class Shown(NamedTuple):
+    """An event that a step shows, by its number, and the values of its fields."""
+
+    event: int
+    values: tuple[Value, ...]
+
+
+class Move(NamedTuple):
+    """A step, or the effect of an event: the number of the action in the model (-1 if it is not a
+    step of the model), the state after it, the events that it shows, in order, and the coverage
+    marks that it sets. ``choices`` are empty unless the step is an input.
+    """
+
+    action: int
+    choices: tuple[Choice, ...]
+    state: State
+    shown: tuple[Shown, ...]
+    marks: tuple[int, ...]
+
+
+class Entry(NamedTuple):
+    """What an event with certain values may bring in: the rule ``number``, and the action of the
+    combined model that does it (``call``). ``action`` is the step of the model that it is, or None.
+    ``event`` is the value of the variable of events: the number of the event and its values.
+    """
+
+    kind: Literal["input", "ahead", "answers", "answer", "tolerated"]
+    number: int
+    action: int | None
+    call: int
+    event: tuple[Any, ...]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values of the fields of the event."""
+        return self.event[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The steps from a state, and where paths are cut there."""
+
+    moves: tuple[Move, ...]
+    cuts: frozenset[Cut]
+
+
+class EntryMoves(NamedTuple):
+    """What entries lead to, each move with the index of its entry, and where paths are cut there.
+    ``late``: too many messages were under way for one of them.
+    """
+
+    moves: list[tuple[int, Move]]
+    cuts: set[Cut]
+    late: bool
+
+
+class Mapped:
+    """A model and its recording. ``brings_in`` says of each event if it may bring in anything."""
+
+    def __init__(self, model: ir.Model, recording: Recording) -> None:
+        self.model = model
+        self.recording = recording
+        self.combined = combined = combine(model, recording)
+        self.runner = Runner(combined.model, counted=("capacity", "budget"), apart=True)
+        self._count = len(model.variables)
+        self._passing: tuple[Any, ...] = (None,) * (len(combined.model.variables) - self._count)
+        self._own = [
+            (number, None if action < 0 else received(model.actions[action].body))
+            for number, action in enumerate(combined.actions[: combined.own])
+        ]
+        kinds = [variable.type for variable in combined.model.variables]
+        marks = combined.model.marks
+        covered = bytearray(b"\1") * len(marks)
+        steps = ConcreteDomain(kinds, True, marks, covered, self.runner.enabled_in)
+        self._shows = [
+            (rule.event, evaluate(steps, {}, body))
+            for rule, body in zip(recording.shows, combined.shows, strict=True)
+        ]
+        self._frame: Frame = [*[None] * steps.width, Run()]
+        self._by_action = [self._rules(action) for action in combined.actions]
+        domain = ConcreteDomain(kinds[: self._count])
+        self._early = [
+            [_Rule(domain, part, one.fields) for part in early_parts(one.condition)]
+            for one in recording.inputs
+        ]
+        self._contents = [
+            None if one.answer is None else _Rule(domain, one.answer.content)
+            for one in recording.inputs
+        ]
+        self._under_way = _Rule(domain, combined.under_way)
+        events = range(len(recording.events))
+        self._inputs = [_of_event(recording.inputs, event) for event in events]
+        self._tolerated = [_of_event(recording.tolerated, event) for event in events]
+        self.brings_in = [bool(self._inputs[event] or self._tolerated[event]) for event in events]
+        self._entries: dict[tuple[int, tuple[Value, ...], bool], tuple[Entry, ...]] = {}
+        self._expansions: dict[State, Expansion] = {}
+
+    def _rules(self, action: int) -> tuple[int, ...]:
+        """The rules of events that apply to the steps of an action of the model."""
+        if action < 0 or action in self.recording.hidden:
+            return ()
+        shows = enumerate(self.recording.shows)
+        return tuple([number for number, rule in shows if rule.action in (None, action)])
+
+    # ------------------------------------------------------------ steps of the model
+
+    def initial(self) -> list[State]:
+        """The states in which a run may begin, ascending."""
+        states = (successor.state for successor in self.runner.initial())
+        return sorted({state[: self._count] for state in states if state is not None})
+
+    def expansion(self, state: State) -> Expansion:
+        """The steps from a state, by actions and choices; those that only events take left out."""
+        known = self._expansions.get(state)
+        if known is None:
+            if len(self._expansions) >= MAX_STATES:
+                self._expansions.clear()
+            known = self._expansions[state] = self._expanded(state)
+        return known
+
+    def _expanded(self, state: State) -> Expansion:
+        cuts: set[Cut] = set()
+        before, tags = (*state, *self._passing), Tags(state)
+        calls = [
+            (number, before)
+            for number, message in self._own
+            if message is None or message[1] in tags[message[0]]
+        ]
+        moves = [
+            move
+            for _, move in self._moves(before, calls, cuts, own=True)
+            if move.shown or move.state != state
+        ]
+        return Expansion(tuple(moves), frozenset(cuts))
+
+    def _moves(
+        self, before: State, calls: Sequence[tuple[int, State]], cuts: set[Cut], *, own: bool
+    ) -> Iterator[tuple[int, Move]]:
+        """The moves by calls of actions of the combined model, each with the index of its call.
+        Adds to ``cuts`` where paths are cut. The calls differ from ``before`` only in the variables
+        of a single step. ``own``: the actions are those that the model takes by itself.
+        """
+        runner, combined = self.runner, self.combined
+        runner.refused.clear()
+        for index, after in runner.calls(calls):
+            if isinstance(after, Failure):
+                cuts.add(failed(combined.model.sites[after.site]))
+                continue
+            call = calls[index][0]
+            action = combined.actions[call]
+            shown = self.shown(call, before, after)
+            if isinstance(shown, Cut):
+                cuts.add(shown)
+                continue
+            choices = () if own or action < 0 else runner.made()
+            marks = () if action < 0 else self._marks()
+            yield index, Move(action, choices, after[: self._count], shown, marks)
+        refused = runner.refused.keys() - {combined.late}
+        cuts.update([combined.cut(guard, own=own) for guard in refused])
+
+    def _marks(self) -> tuple[int, ...]:
+        """The coverage marks of the model that the last step of the runner sets."""
+        marked, end = self.runner.marked, len(self.model.marks)
+        return tuple(sorted({mark for mark in marked if mark < end})) if marked else ()
+
+    def shown(self, action: int, before: State, after: State) -> tuple[Shown, ...] | Cut:
+        """The events that a step of an action of the combined model shows. Variables that no rule
+        reads may have any value.
+        """
+        rules = self._by_action[action]
+        if not rules:
+            return ()
+        frame, width = self._frame, len(before)
+        frame[:width], frame[width : 2 * width] = before, after
+        events: list[Shown] = []
+        try:
+            for number in rules:
+                event, code = self._shows[number]
+                events += [Shown(event, record) for record in code(frame)]
+        except EvaluationError as error:
+            return failed(self.combined.model.sites[error.site])
+        return tuple(events)
+
+    def choices(
+        self, action: int, rule: int | None, values: tuple[Value, ...], before: State, after: State
+    ) -> tuple[Choice, ...]:
+        """The first choices by which a step of an action, or (``rule``) the input that is such a
+        step, leads from one state to another.
+        """
+        if rule is None:
+            call, passing = self.combined.actions.index(action), self._passing
+        else:
+            entry = self.input(rule, values)
+            call = entry.call
+            passing = (*self._passing[:-2], entry.event, MAX_MESSAGES)
+        start = (*before, *passing)
+        choices = self.runner.taken(call, start, lambda state: state[: self._count] == after)
+        assert choices is not None, action
+        return choices
+
+    # ------------------------------------------------------------ what events bring in
+
+    def entries(self, event: int, values: tuple[Value, ...], asks: bool) -> tuple[Entry, ...]:
+        """What an event may bring in in some state, as far as its fields tell: without answers, and
+        without requests unless ``asks``.
+        """
+        known = self._entries.get((event, values, asks))
+        if known is None:
+            if len(self._entries) >= MAX_EVENTS:
+                self._entries.clear()
+            entries = [self.tolerated(number, values) for number in self._tolerated[event]]
+            for number in self._inputs[event]:
+                allowed = asks or self.recording.inputs[number].kind != "answers"
+                if allowed and self._possible(number, values):
+                    entries.append(self.input(number, values))
+            known = self._entries[event, values, asks] = tuple(entries)
+        return known
+
+    def _possible(self, number: int, values: tuple[Value, ...]) -> bool:
+        """Whether an input may come in in some state, as far as the fields of the event tell."""
+        try:
+            return all(rule.value((), values) for rule in self._early[number])
+        except EvaluationError:
+            return True
+
+    def tolerated(self, number: int, values: tuple[Value, ...]) -> Entry:
+        """The entry of an event that may be passed over, by the number of its rule."""
+        event, call = self.recording.tolerated[number].event, self.combined.tolerated[number]
+        return Entry("tolerated", number, None, call, (event, *values))
+
+    def input(self, number: int, values: tuple[Value, ...]) -> Entry:
+        """The entry of an input."""
+        rule = self.recording.inputs[number]
+        call = self.combined.inputs[number]
+        return Entry(rule.kind, number, rule.action, call, (rule.event, *values))
+
+    def answer(self, number: int, values: tuple[Value, ...]) -> Entry:
+        """The entry of the answer to an input."""
+        event, call = self.recording.inputs[number].event, self.combined.answers[number]
+        assert call is not None
+        return Entry("answer", number, None, call, (event, *values))
+
+    def entered(
+        self, entries: Sequence[Entry], state: State, ahead: int | None = None
+    ) -> EntryMoves:
+        """What entries lead to, if at most ``ahead`` (None: any number of) messages are under
+        way.
+        """
+        cuts: set[Cut] = set()
+        before, most = (*state, *self._passing), MAX_MESSAGES if ahead is None else ahead
+        rest = before[:-2]
+        calls = [(entry.call, (*rest, entry.event, most)) for entry in entries]
+        moves = list(self._moves(before, calls, cuts, own=False))
+        late = self.combined.late in self.runner.refused
+        return EntryMoves(moves, cuts, late)
+
+    def answers(self, number: int, state: State) -> list[str]:
+        """The answers to an input that a state holds, as they are shown."""
+        declared = self.recording.inputs[number].answer
+        if declared is None:
+            return []
+        return [show(message, declared.message) for message in self.messages(number, state)]
+
+    def messages(self, number: int, state: State) -> list[Value]:
+        """The answers to an input that a state holds."""
+        rule, declared = self._contents[number], self.recording.inputs[number].answer
+        if rule is None or declared is None:
+            return []
+        try:
+            content: tuple[Value, ...] = rule.value(state)
+        except EvaluationError:
+            return []
+        return [
+            message
+            for message in content
+            if (message[0] if isinstance(message, tuple) else message) in declared.tags
+        ]
+
+    def under_way(self, state: State) -> int:
+        """How many messages are under way in a state."""
+        count: int = self._under_way.value(state)
+        return count
+
+
+def _of_event(rules: Sequence[Input | Tolerated], event: int) -> list[int]:
+    """The numbers of the rules of an event."""
+    return [number for number, rule in enumerate(rules) if rule.event == event]
+
+
+class _Rule:
+    """An expression on the variables of a state, whose free ``slots`` are given values."""
+
+    def __init__(self, domain: ConcreteDomain, expr: ir.Expr, slots: Sequence[int] = ()) -> None:
+        reserved = [domain.reserved() for _ in slots]
+        scope = {slot: code for slot, (_, code) in zip(slots, reserved, strict=True)}
+        self._code: Code = evaluate(domain, scope, expr)
+        self._places = [place for place, _ in reserved]
+        self._frame: Frame = [*[None] * domain.width, Run()]
+
+    def value(self, state: State, values: Sequence[Value] = ()) -> Any:
+        """The value in a state; an empty state will do for an expression that reads none."""
+        frame = self._frame
+        frame[: len(state)] = state
+        for place, value in zip(self._places, values, strict=True):
+            frame[place] = value
+        return self._code(frame)
+
+
+def failed(site: ir.Site) -> Cut:
+    """The cut of a path where evaluation fails."""
+    return Cut(f"{site.message} ({site.span})")

@@ -1,0 +1,386 @@
+"""Is there a run of the model that shows a history? A search of the product of the model's states,
+how far each source is read, and what names stand for.
+
+In layers: with more and more messages under way where one is put in ahead of its event. Within a
+layer the states with most events read come first; among those what the model does by itself comes
+before what is put in, and what was found earlier before what was found later. So the search depends
+on nothing but the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from fencepost.checker.systems.conform.binding import Bound
+from fencepost.checker.systems.conform.cuts import too_few_ahead, too_many_states
+from fencepost.checker.systems.conform.lines import History
+from fencepost.checker.systems.conform.mapping import Entry, Mapped, Shown
+from fencepost.checker.systems.conform.places import Head, Place, Places
+from fencepost.checker.systems.conform.verdicts import (
+    Did,
+    Effort,
+    Judged,
+    Layer,
+    Verdict,
+    Waiting,
+    unread,
+)
+from fencepost.spec.core.recording import Named
+from fencepost.spec.core.spelling import show
+from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
+
+MAX_ALTERNATIVES = 8
+MAX_EXAMINED = 2_000
+
+Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
+"""A product state: a state of the model, as the search keeps it, and a place; from which one it was
+reached first (None: a run begins with it), and by what.
+"""
+ASKING, WAITING = -1, -2
+"""What an event may bring in besides answers: while no request waits, and while one does."""
+
+
+class Offer(NamedTuple):
+    """What the next event of a source may bring in, and the binding if it does."""
+
+    head: Head
+    names: Bound
+    entry: Entry
+
+
+def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
+    """The verdict on one history."""
+    if history.unread:
+        return unread(history)
+    return Search(mapped, history, effort).judged(True)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted:
+    """Judges histories by the interpreter."""
+
+    mapped: Mapped
+
+    def judge(self, history: History, effort: Effort) -> Judged:
+        """See `Judging`."""
+        if history.unread:
+            return unread(history)
+        return Search(self.mapped, history, effort).judged(False)
+
+
+class _Agenda:
+    """Product states that are to be expanded: those with most events read first, among those what
+    was put in ahead last, and then as they came.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, deque[Node]] = {}
+        self._last = 0
+
+    def add(self, node: Node, kind: int) -> None:
+        number = 2 * node[1].read - kind
+        waiting = self._waiting.get(number)
+        if waiting is None:
+            waiting = self._waiting[number] = deque()
+        waiting.append(node)
+        if number > self._last:
+            self._last = number
+
+    def next(self) -> Node | None:
+        """The next one, which is taken away; None: there is no more."""
+        if not self._waiting:
+            return None
+        while (waiting := self._waiting.get(self._last)) is None:
+            self._last -= 1
+        node = waiting.popleft()
+        if not waiting:
+            del self._waiting[self._last]
+        return node
+
+
+class Search:
+    """The search for one history."""
+
+    def __init__(self, mapped: Mapped, history: History, effort: Effort) -> None:
+        self.mapped = mapped
+        self.recording = mapped.recording
+        self.history = history
+        self.effort = effort
+        self.places = places = Places(mapped, history)
+        self.sources = len(places.sources)
+        self.cuts = places.cuts
+        self.events = sum(places.ends)
+        self.agenda = _Agenda()
+        self.reached: list[Node] = []
+        self.deferred: list[Node] = []
+        self.offered: dict[tuple[Head, int], list[Offer]] = {}
+        self.open: dict[Place, list[Offer]] = {}
+        self.layer = 0
+        self.farthest: list[Node] = []
+        self.most = 0
+
+    # ------------------------------------------------------------ the search
+
+    def judged(self, runs: bool) -> Judged:
+        """The verdict; ``runs``: the run that shows an allowed history is wanted."""
+        recording, effort = self.recording, self.effort
+        stated = recording.under_way
+        most = effort.last_layer(recording)
+        layers: list[Layer] = []
+        start = self.places.start
+        for state in self._initial():
+            self._reach(state, start, None, Did("start"), 0)
+        goal: Node | None = None
+        cut_short = False
+        while True:
+            # A layer that takes long must not keep the next ones from being tried.
+            share = effort.states * (self.layer + 1) // (most + 1)
+            goal, cut_short = self._layer(share)
+            layers.append(Layer(self.layer, len(self.reached), not cut_short))
+            if goal is not None or not (cut_short or self.deferred) or self.layer >= most:
+                break
+            self.layer += 1
+            again, self.deferred = self.deferred, []
+            for node in again:
+                self.agenda.add(node, 0)
+        if goal is not None:
+            return self._result("allowed", goal, layers, runs)
+        if cut_short:
+            self.cuts.add(too_many_states(effort.states))
+        if self.deferred and stated is None:
+            self.cuts.add(too_few_ahead(most))
+        self.cuts.update(self.places.lacking())
+        return self._result("unknown" if self.cuts else "not allowed", self._least(), layers)
+
+    def _layer(self, most: int) -> tuple[Node | None, bool]:
+        """A run to the end, or None; and whether the search was cut short because more than
+        ``most`` product states were visited.
+        """
+        agenda, reached, events = self.agenda, self.reached, self.events
+        while (node := agenda.next()) is not None:
+            if node[1].read == events and node[1].waits < 0:
+                return node, False
+            self._expand(node)
+            if len(reached) > most:
+                return None, True
+        return None, False
+
+    def _reach(self, state: Any, place: Place, before: Node | None, did: Did, kind: int) -> None:
+        if state in place.states:
+            return
+        place.states.add(state)
+        node = state, place, before, did
+        self.reached.append(node)
+        self.agenda.add(node, kind)
+        if place.read >= self.most:
+            self._far(node, place)
+
+    def _far(self, node: Node, place: Place) -> None:
+        """Keeps a product state if it is one of those that are read the farthest."""
+        if place.read > self.most or not self.farthest:
+            self.most, self.farthest = place.read, [node]
+            return
+        other = self.farthest[0][1]
+        if place.is_before(other):
+            self.farthest = [node]
+        elif not other.is_before(place):
+            self.farthest.append(node)
+
+    def _least(self) -> Node:
+        """Of those that are read the farthest the one with the least state."""
+        return min(self.farthest, key=lambda node: self._state(node[0]))
+
+    def _initial(self) -> Sequence[Any]:
+        """The states in which a run may begin, ascending, as they are kept."""
+        return self.mapped.initial()
+
+    def _state(self, kept: Any) -> State:
+        """A state that is kept."""
+        state: State = kept
+        return state
+
+    def _expand(self, node: Node) -> None:
+        """Reaches what can follow a product state."""
+        state, place, _, _ = node
+        expansion = self.mapped.expansion(state)
+        self.cuts |= expansion.cuts
+        for move in expansion.moves:
+            for there, events in self.places.shown(move.shown, place, ()):
+                if move.state not in there.states:
+                    did = Did("step", move.action, None, (), events, move.marks)
+                    self._reach(move.state, there, node, did, 0)
+        offers = self.open.get(place)
+        if offers is None:
+            offers = [o for head, kind in self._upcoming(place) for o in self._offers(head, kind)]
+            self.open[place] = offers
+        if not offers:
+            return
+        entered = self.mapped.entered([one.entry for one in offers], state, self.layer)
+        self.cuts |= entered.cuts
+        if entered.late:
+            self._defer(node)
+        late: list[tuple[Any, Place, Did]] = []
+        for index, move in entered.moves:
+            offer = offers[index]
+            if offer.entry.action is not None:
+                self._stepped(node, move.state, offer, move.marks, move.shown)
+                continue
+            there, did = self._brought(place, offer)
+            if did.kind == "ahead":
+                late.append((move.state, there, did))
+            else:
+                self._reach(move.state, there, node, did, 0)
+        for after, there, did in late:
+            self._reach(after, there, node, did, 1)
+
+    def _defer(self, node: Node) -> None:
+        """In the next layer a product state is expanded again."""
+        if not self.deferred or self.deferred[-1] is not node:
+            self.deferred.append(node)
+
+    def _stepped(
+        self, node: Node, after: Any, offer: Offer, marks: tuple[int, ...], shown: tuple[Shown, ...]
+    ) -> None:
+        """Reaches the state after a step that an event is, if the step shows the next events."""
+        head, names, entry = offer
+        assert head.line is not None
+        read = self.places.advanced(node[1], head.source, names)
+        for there, events in self.places.shown(shown, read, ((head.source, head.line),)):
+            did = Did("input", entry.action, entry.number, entry.values, events, marks)
+            self._reach(after, there, node, did, 0)
+
+    def _brought(self, place: Place, offer: Offer) -> tuple[Place, Did]:
+        """The place after what an event has brought in, and what led there."""
+        head, names, entry = offer
+        assert head.line is not None
+        places, source = self.places, head.source
+        number, values = entry.number, entry.values
+        events = ((source, head.line),)
+        match entry.kind:
+            case "ahead":
+                there = places.waiting(place, names, place.waits)
+                return there, Did("ahead", None, number, values)
+            case "answers":
+                there = places.waiting(place, names, number * self.sources + source)
+                return there, Did("request", None, number, values)
+            case "answer":
+                there = places.answered(place, source, names)
+                return there, Did("answer", None, number, values, events)
+            case "tolerated":
+                there = places.advanced(place, source, names)
+                return there, Did("tolerated", events=events)
+            case "input":
+                there = places.advanced(place, source, names)
+                return there, Did("input", None, number, values, events)
+
+    # ------------------------------------------------------------ what events may bring in
+
+    def _upcoming(self, place: Place) -> Iterator[tuple[Head, int]]:
+        """The events that may bring in something at a place, each with its kind for `_offers`."""
+        if place.waits >= 0:
+            number, source = divmod(place.waits, self.sources)
+            yield place.heads[source], number
+        kind = ASKING if place.waits < 0 else WAITING
+        for head in self.places.upcoming(place):
+            yield head, kind
+
+    def _offers(self, head: Head, kind: int) -> list[Offer]:
+        """What the next event of a source may bring in: the answer of input ``kind``, or anything
+        else.
+        """
+        known = self.offered.get((head, kind))
+        if known is None:
+            mapped = self.mapped
+            known = self.offered[head, kind] = [
+                Offer(head, names, entry)
+                for values, names in self.places.meanings(head)
+                for entry in (
+                    mapped.entries(head.event, values, kind == ASKING)
+                    if kind < 0
+                    else (mapped.answer(kind, values),)
+                )
+            ]
+        return known
+
+    # ------------------------------------------------------------ the result
+
+    def _result(self, verdict: Verdict, end: Node, layers: list[Layer], run: bool = True) -> Judged:
+        way: list[tuple[State, Did]] = []
+        done: list[Did] = []
+        at: Node | None = end
+        while at is not None:
+            kept, _, before, did = at
+            done.append(did)
+            if run:
+                way.append((self._state(kept), did))
+            at = before
+        way.reverse()
+        places, place = self.places, end[1]
+        waiting = tuple(
+            Waiting(name, read, total, lines[read] if read < len(lines) else None)
+            for name, lines, read, total in zip(
+                places.sources, places.lines, place.cursors, places.ends, strict=True
+            )
+        )
+        return Judged(
+            key=self.history.key,
+            verdict=verdict,
+            total=self.events,
+            read=place.read,
+            way=tuple(way),
+            waiting=waiting,
+            instead=() if verdict == "allowed" else tuple(self._instead(place)),
+            cuts=() if verdict == "allowed" else tuple(sorted(one.what for one in self.cuts)),
+            layers=tuple(layers),
+            names=tuple(self._settled(place.bound)),
+            tolerated=[did.kind for did in done].count("tolerated"),
+            taken=Counter([did.action for did in done if did.action is not None]),
+            used=frozenset([did.rule for did in done if did.rule is not None]),
+            seen=frozenset([line.event for did in done for _, line in did.events]),
+            marked=frozenset([mark for marks in {did.marks for did in done} for mark in marks]),
+        )
+
+    def _instead(self, end: Place) -> Iterator[str]:
+        """What the model shows or answers where the longest prefix ends, in each of the states
+        there that were visited.
+        """
+        found: set[str] = set()
+        events: set[tuple[Shown, Bound]] = set()
+        there = (node for node in self.reached if node[1].cursors == end.cursors)
+        for _, (kept, place, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
+            if place.waits >= 0:
+                waits = place.waits // self.sources
+                found.update(self.mapped.answers(waits, self._state(kept)))
+            for shown in self._shown(kept):
+                events.update([(one, place.bound) for one in shown])
+        found.update([self._told(*one) for one in events])
+        yield from sorted(found)[:MAX_ALTERNATIVES]
+        if len(found) > MAX_ALTERNATIVES:
+            yield f"{len(found) - MAX_ALTERNATIVES} more"
+
+    def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
+        """What the steps from a state show."""
+        return (move.shown for move in self.mapped.expansion(kept).moves)
+
+    def _told(self, shown: Shown, bound: Bound) -> str:
+        event = self.recording.events[shown.event]
+        parts: list[str] = []
+        for one, value in zip(event.fields, shown.values, strict=True):
+            name = None
+            if isinstance(one.shape, Named):
+                name = self.places.names.shown(one.shape.bind, value, bound)
+            written = show(value, one.type) if name is None else json.dumps(name)
+            parts.append(f"{one.name}: {written}")
+        return f"{event.said}({', '.join(parts)})"
+
+    def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
+        for declared, names, known in zip(
+            self.recording.bindings, self.places.names.names, bound, strict=True
+        ):
+            for name, value in zip(names, known, strict=True):
+                if value is not None:
+                    yield f"{declared.name} {name}", show(value, declared.type)

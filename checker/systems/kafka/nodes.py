@@ -1,0 +1,263 @@
+"""The brokers of a cluster by number, the connections to them, and their outages: the user's
+commands, and their frequencies.
+
+Each client has its own connection to each broker, as real clients and brokers do.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from fencepost.checker.systems.kafka import group_requests, requests
+from fencepost.checker.systems.kafka.cluster import GREETING, Unreachable, address
+from fencepost.checker.systems.kafka.requests import Connection
+from fencepost.spec.text.problem import Problem, Rejected
+
+TIMEOUT_SECONDS = 60.0
+"""Seconds for retriable errors."""
+PAUSE = 0.02
+_KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
+
+
+class Nodes:
+    """The cluster at ``bootstrap``, HOST:PORT of a broker; ``greeting`` is that broker's latest
+    ApiVersions response. Raises `Unreachable`.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        try:
+            self._bootstrap = address(bootstrap)
+        except Unreachable as why:
+            raise Unreachable(f"bootstrap={why}") from None
+        self._addresses: dict[int, tuple[str, int]] = {}
+        self._open: dict[tuple[int, str], Connection] = {}
+        self.first, self.greeting = self._greeted()
+
+    @property
+    def numbers(self) -> list[int]:
+        """The brokers known since the last metadata response."""
+        return sorted(self._addresses)
+
+    def close(self) -> None:
+        for connection in (self.first, *self._open.values()):
+            connection.close()
+        self._open = {}
+
+    def again(self) -> None:
+        """Reconnects as soon as a broker answers."""
+
+        def connected() -> bool:
+            try:
+                self.first, self.greeting = self._greeted()
+            except Unreachable:
+                return False
+            return True
+
+        until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
+
+    def answer(self) -> bool:
+        """Whether a broker answers."""
+        try:
+            connection, _ = self._greeted()
+        except Unreachable:
+            return False
+        connection.close()
+        return True
+
+    def _greeted(self) -> tuple[Connection, Any]:
+        """Connects to the first broker; returns the connection and its ApiVersions response."""
+        connection = Connection(*self._bootstrap, GREETING)
+        try:
+            answer = connection.ask(requests.features())
+        except BaseException:
+            connection.close()
+            raise
+        connection.wait(requests.TIMEOUT_SECONDS)
+        return connection, answer
+
+    def to(self, node: int, who: str) -> Connection:
+        """The connection of client ``who`` to a broker."""
+        if (node, who) not in self._open:
+            self._open[node, who] = Connection(*self._addresses[node])
+        return self._open[node, who]
+
+    def has_topic(self, name: str, replicas: list[list[int]]) -> None:
+        """Creates a topic, unless it exists."""
+        self.done(self.first, lambda: requests.create_topic(name, replicas), _KNOWN)
+
+    def leaders(self, topic: str) -> list[tuple[int, int]]:
+        """The leader of each partition of a topic (-1 if none) and its leader epoch."""
+        return [
+            (partition.leader_id, partition.leader_epoch) for partition in self._partitions(topic)
+        ]
+
+    def in_sync(self, topic: str, partition: int) -> list[int]:
+        """The in-sync replicas of a partition."""
+        return [int(replica) for replica in self._partitions(topic)[partition].isr_nodes]
+
+    def _partitions(self, topic: str) -> list[Any]:
+        answer = self.done(self.first, lambda: requests.metadata(topic))
+        self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        [topic_metadata] = answer.topics
+        return sorted(topic_metadata.partitions, key=lambda broker: broker.partition_index)
+
+    def coordinator(self, name: str) -> int:
+        """The coordinator of a transactional id."""
+        return self._found(lambda: requests.find_coordinator(name))
+
+    def group_coordinator(self, name: str) -> int:
+        """The coordinator of a consumer group."""
+        return self._found(lambda: group_requests.find_coordinator(name))
+
+    def _found(self, request: Callable[[], Any]) -> int:
+        answer = self.done(self.first, request)
+        [coordinator] = answer.coordinators
+        self._addresses[coordinator.node_id] = (coordinator.host, coordinator.port)
+        return int(coordinator.node_id)
+
+    def done(
+        self,
+        where: Connection,
+        request: Callable[[], Any],
+        accepted: tuple[str, ...] = ("NONE",),
+    ) -> Any:
+        """Repeats a request until its error is accepted: a starting broker returns retriable
+        errors.
+        """
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while True:
+            answer = where.ask(request())
+            error = where.error(answer)
+            if error in accepted:
+                return answer
+            if time.monotonic() > end:
+                raise Unreachable(f"{type(answer).__name__}: {error}")
+            time.sleep(PAUSE)
+
+
+@contextmanager
+def plainly() -> Generator[None]:
+    """Turns `Unreachable` into a problem without a location."""
+    try:
+        yield
+    except Unreachable as why:
+        raise Rejected([Problem("F864", None, str(why))]) from None
+
+
+def check(connection: Connection, answer: Any) -> None:
+    """Raises `Unreachable` if a response has an error."""
+    error = connection.error(answer)
+    if error != "NONE":
+        raise Unreachable(f"{type(answer).__name__}: {error}")
+
+
+def until(holds: Callable[[], bool], condition: str) -> None:
+    """Waits until a condition holds. Raises `Unreachable`."""
+    end = time.monotonic() + TIMEOUT_SECONDS
+    while not holds():
+        if time.monotonic() > end:
+            raise Unreachable(f"not within {TIMEOUT_SECONDS:.0f} s: {condition}")
+        time.sleep(PAUSE)
+
+
+# ---------------------------------------------------------------- outages
+
+
+DEFAULT_PROBABILITY = "0.02"
+_MOVES = 0.3
+"""Relative frequency of moving the coordinator, which takes a second."""
+
+
+class Outages:
+    """Options of a driver, as text from the command line. Raises `Unreachable`.
+
+    ``kill`` and ``start`` are commands that kill and start the only broker; without ``start``
+    something else restarts it. ``second`` is the number of the broker that leads the second
+    partition; ``pause`` and ``resume`` stop and continue it. ``levels=yes`` changes
+    transaction.version, and ``moves=yes`` moves the coordinator. ``often`` is the frequency of
+    kills relative to each request.
+    """
+
+    def __init__(
+        self,
+        kill: str,
+        start: str,
+        second: str,
+        pause: str,
+        resume: str,
+        levels: str,
+        often: str,
+        moves: str,
+    ) -> None:
+        if len({bool(second), bool(pause), bool(resume)}) > 1:
+            raise Unreachable("second, pause and resume are given together, or none of them")
+        if start and not kill:
+            raise Unreachable("start is for a broker that kill has killed")
+        if kill and second:
+            raise Unreachable("kill is for a cluster of one broker, and second for two")
+        self.kill, self.start = kill, start
+        self.second = whole("second", second) if second else None
+        self.pause, self.resume = pause, resume
+        self.levels = yes("levels", levels)
+        self._often = _share("outages", often)
+        self.moves = yes("moves", moves)
+        if self.moves and (kill or second):
+            raise Unreachable("moves is for a cluster of which no broker is killed or stopped")
+
+    def weight(self, request: str) -> float:
+        """The relative frequency of a request or outage; slow ones are rare."""
+        if request in ("killed", "put"):
+            # Most invented records are ones that a coordinator would not write.
+            return self._often * (1 if request == "killed" else 4) if self.kill else 0.0
+        if request == "moved":
+            return _MOVES if self.moves else 0.0
+        if request in ("stopped", "continued"):
+            return 0.0 if self.second is None else 1.0
+        return float(request != "level" or self.levels)
+
+
+def run(command: str) -> None:
+    """Runs a command of the user in a shell. Raises `Unreachable`."""
+    # A file, not a pipe: a background process would keep a pipe open.
+    with tempfile.TemporaryFile() as errors:
+        try:
+            done = subprocess.run(
+                command, shell=True, check=False, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=errors, timeout=TIMEOUT_SECONDS,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise Unreachable(f"`{command}` has not ended within {TIMEOUT_SECONDS:.0f} s") from None
+        errors.seek(0)
+        output = errors.read().decode(errors="replace").strip().splitlines()
+    if done.returncode:
+        why = f": {output[-1]}" if output else ""
+        raise Unreachable(f"`{command}` ended with {done.returncode}{why}")
+
+
+def whole(name: str, text: str) -> int:
+    """Parses the number of an option. Raises `Unreachable`."""
+    if not text.isdecimal():
+        raise Unreachable(f"{name}={text} is no number")
+    return int(text)
+
+
+def yes(name: str, text: str) -> bool:
+    """Parses a yes/no option. Raises `Unreachable`."""
+    if text not in ("yes", "no"):
+        raise Unreachable(f"{name}={text} is neither yes nor no")
+    return text == "yes"
+
+
+def _share(name: str, text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise Unreachable(f"{name}={text} is no number from 0 to 1")
+    return share

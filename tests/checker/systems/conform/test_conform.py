@@ -1,0 +1,140 @@
+"""Verdicts and reports on small recordings."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from tests.support.command import run
+from tests.support.lease import HISTORIES, MAPPING, Event, conform, folder_with, verdicts, written
+
+from fencepost.checker.systems.conform import many
+
+
+def test_verdicts(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    text = written({name: events for name, (events, _, _) in HISTORIES.items()})
+    ran = conform(folder, text, "--format", "json")
+    expected = {
+        name: (verdict, k) for name, (_, verdict, k) in HISTORIES.items() if name != "nothing"
+    }
+    assert verdicts(ran) == expected
+    assert (ran.code, ran.stderr) == (15, "")
+
+
+@pytest.mark.parametrize(("name", "code"), [("both", 0), ("twice", 15), ("a huge number", 3)])
+def test_exit_codes(name: str, code: int, tmp_path: Path) -> None:
+    ran = conform(folder_with(tmp_path), written({name: HISTORIES[name][0]}))
+    assert ran.code == code, ran.stdout
+
+
+def test_engines_give_the_same_report(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    text = written({name: events for name, (events, _, _) in HISTORIES.items()})
+    first = conform(folder, text, "--engine", "interpreter")
+    assert conform(folder, text, "--engine", "local") == first
+    assert conform(folder, text, "--engine", "local", "--workers", "2") == first
+
+
+def test_enabled_in_a_rule_is_left_to_the_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = "tolerate stalled when enabled(m.Server.grant)\n"
+    folder = folder_with(tmp_path, MAPPING + rule)
+    text = written({name: HISTORIES[name][0] for name in ("both", "twice")})
+    plain = conform(folder, text, "--engine", "interpreter")
+    assert plain.code == 15
+    refused = conform(folder, text, "--engine", "local")
+    assert (refused.code, "error[F807]" in refused.stderr) == (150, True)
+    assert "does not ask what is enabled" in refused.stderr
+    monkeypatch.setattr(many, "MIN_EVENTS", 1)
+    assert conform(folder, text) == plain
+
+
+def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    histories = {name: events for name, (events, _, _) in HISTORIES.items()}
+    lines = [{"file": key, **event} for key, events in histories.items() for event in events]
+    first = conform(folder, "".join(json.dumps(queue) + "\n" for queue in lines)).stdout
+    chance = random.Random(1)
+    for _ in range(5):
+        queues: list[list[Event]] = [
+            list(rows)
+            for _, rows in groupby(
+                sorted(lines, key=lambda queue: (queue["file"], queue["source"])),
+                key=lambda queue: (queue["file"], queue["source"]),
+            )
+        ]
+        mixed: list[Event] = []
+        while queues:
+            queue = chance.choice(queues)
+            mixed.append(queue.pop(0))
+            queues = [queue for queue in queues if queue]
+        half = len(mixed) // 2
+        text = [
+            "".join(json.dumps(queue) + "\n" for queue in part)
+            for part in (mixed[:half], mixed[half:])
+        ]
+        (folder / "one.jsonl").write_text(text[0], encoding="utf-8")
+        (folder / "two.jsonl.gz").write_bytes(gzip.compress(text[1].encode()))
+        again = run("conform", "map.fence", "one.jsonl", "two.jsonl.gz", folder=folder)
+        assert again.stdout == first
+
+
+def test_the_report_has_the_next_event_and_the_events_of_the_model(tmp_path: Path) -> None:
+    ran = conform(folder_with(tmp_path), written({"f": HISTORIES["another client writes"][0]}))
+    assert "f  not allowed   1 of 2 events can be read" in ran.stdout
+    assert "server: all of 1 event" in ran.stdout
+    assert 'store: next is event 1 of 1, written(client: "b", token: 1)' in ran.stdout
+    assert 'there the model shows instead: written(client: "a", token: 1)' in ran.stdout
+    assert 'm.Server.grant [server: granted(client: "a", token: 1)]' in ran.stdout
+    assert "never taken   m.Server.expire" in ran.stdout
+
+
+def test_the_trace_is_saved_and_shown(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    conform(folder, written({"f": HISTORIES["twice"][0]}), "--trace", "t.itf.json")
+    for form in ("text", "html", "mermaid", "dot", "json"):
+        shown = run("trace", "show", "t.itf.json", "--as", form, folder=folder)
+        assert (shown.code, shown.stderr) == (0, "")
+        assert "granted" in shown.stdout
+
+
+def test_a_mapping_is_not_imported(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "more.fence").write_text("import map as n\nvar x: bool = n.m.Alice == n.m.Alice\n")
+    ran = run("check", "more.fence", folder=folder)
+    assert (ran.code, "error[F841]" in ran.stderr) == (150, True)
+
+
+def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text("", encoding="utf-8")
+    ran = run("conform", "lease.fence", "r.jsonl", folder=folder)
+    assert (ran.code, "error[F048]" in ran.stderr) == (151, True)
+    ran = run("conform", "map.fence", "q.jsonl", folder=folder)
+    assert (ran.code, "q.jsonl: No such file" in ran.stderr) == (151, True)
+    ran = run("conform", "map.fence", "r.jsonl", "--engine", "bmc", folder=folder)
+    assert (ran.code, "bmc" in ran.stderr) == (151, True)
+    ran = run("conform", "map.fence", "r.jsonl", folder=folder)
+    assert (ran.code, "no history" in ran.stdout) == (151, True)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif"])
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_comparison_without_histories_does_not_pass(text: str, form: str, tmp_path: Path) -> None:
+    ran = conform(folder_with(tmp_path), text, "--format", form)
+    assert (ran.code, ran.stderr.count("error[F047]")) == (151, 1)
+    assert "nothing was compared" in ran.stderr
+
+
+@pytest.mark.parametrize(("count", "code"), [("1", 0), ("2", 0), ("3", 151)])
+def test_fewer_histories_than_required(count: str, code: int, tmp_path: Path) -> None:
+    text = written(dict.fromkeys(("a", "b"), HISTORIES["both"][0]))
+    ran = conform(folder_with(tmp_path), text, "--histories", count)
+    assert ran.code == code, ran.stderr
+    assert ("2 of at least 3 histories" in ran.stderr) == (code == 151)
