@@ -71,7 +71,7 @@ def number(low: int, high: int | None = None) -> Callable[[str], int]:
             if value >= low and (high is None or value <= high):
                 return value
         where = f"from {low} up" if high is None else f"from {low} to {high}"
-        raise ValueError(f'"{text}" is no whole number {where}')
+        raise ValueError(f'"{text}" is not an integer {where}')
 
     return read
 
@@ -80,7 +80,7 @@ def constant(text: str) -> tuple[str, str]:
     """Reads ``K=V`` as a pair."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise ValueError(f'"{text}" does not read NAME=VALUE')
+        raise ValueError(f'"{text}" is not of the form NAME=VALUE')
     return name.strip(), value.strip()
 
 
@@ -88,7 +88,7 @@ def setting(text: str) -> tuple[str, str]:
     """Reads ``spark.x.y=V`` as a pair; V may be empty."""
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
-        raise ValueError(f'"{text}" does not read spark.NAME=VALUE')
+        raise ValueError(f'"{text}" is not of the form spark.NAME=VALUE')
     return name, value
 
 
@@ -96,7 +96,7 @@ def names(text: str) -> tuple[str, ...]:
     """Reads names separated by commas. An empty text gives an empty tuple."""
     read = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     if "" in read:
-        raise ValueError(f'"{text}" is no list of names')
+        raise ValueError(f'"{text}" is not a list of names')
     return read
 
 
@@ -128,12 +128,15 @@ OPTIONS = (
     Option("--strict", "strict", "settings.strict", "Fail on remarks, too (exit code 4)."),
     Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
     Option(
-        "--profile", "profile", "settings.profile", "Show how far variables went, what blocked.",
+        "--profile", "profile", "settings.profile", (
+            "Show value ranges of variables, and blocking "
+            "guards."
+        ),
         one_search=True, no_scenario=True,
     ),
     Option(
         "--no-symmetry", "no_symmetry", "settings.symmetry",
-        "Visit every state, not one of those alike.", stored=lambda value: not value,
+        "Visit every state, not one per orbit.", stored=lambda value: not value,
     ),
     Option(
         "--depth", "depth", "settings.limits.depth", "Allow D steps.", "D", number(0), low=0,
@@ -183,7 +186,7 @@ OPTIONS = (
     Option("--spill", "spill", "settings.limits.spill", "", "DIR", topic=LONG, one_search=True),
     Option(
         "--resume-unsigned", "resume_unsigned", "settings.saving.unsigned", topic=LONG,
-        needs="--resume", why="it is about a resumed search",
+        needs="--resume", why="it applies to a resumed search",
     ),
     Option("--master", "master", "settings.cluster.master", "", "URL", topic=SPARK),
     Option(

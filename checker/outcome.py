@@ -87,7 +87,7 @@ def as_given(number: int) -> str:
 
 
 INTERRUPTED = Limit("interrupt")
-NO_INITIAL_STATE = "There is no initial state, so everything holds."
+NO_INITIAL_STATE = "There is no initial state, so every property holds."
 """A note of an outcome whose verdict says nothing about the steps of the model."""
 
 

@@ -189,7 +189,7 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
     """Raises `Unsupported` if a property of behaviours is searched."""
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
-        message = f"it does not decide what holds of whole behaviours, as {prop.title} does"
+        message = f"it does not decide temporal properties such as {prop.title}"
         instead = '"--engine local" does, and "--engine bmc" finds short lassos'
         raise Unsupported(message, prop.span, instead)
 
@@ -199,9 +199,7 @@ def refuse_refinements(model: Model, properties: Collection[int]) -> None:
     for number in model.searched(properties).step_invariants:
         prop = model.properties[number]
         if prop.abstract is not None:
-            message = (
-                f"it does not hold steps against those of another module, as {prop.title} does"
-            )
+            message = f"it does not check refinements such as {prop.title}"
             raise Unsupported(message, prop.span, '"--engine local" and "--engine interpreter" do')
 
 

@@ -69,7 +69,7 @@ def read_key() -> Key | Unusable:
     if path is None:
         return Unusable("the user's data directory is not known")
     if not hasattr(os, "getuid") or not hasattr(os, "O_NOFOLLOW"):
-        return Unusable("this system does not tell who owns a file")
+        return Unusable("this system does not report file owners")
     try:
         try:
             return Key(_read(path))

@@ -82,17 +82,17 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every check whole, with its trace.")
-@click.option("-q", "--quiet", is_flag=True, help="Show only what is not as expected.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check in full, with its trace.")
+@click.option("-q", "--quiet", is_flag=True, help="Show unexpected results only.")
 @click.option(
     "--trace-style",
     type=click.Choice(["full", "steps"]),
     default="full",
-    help="Traces whole, or a line a step.",
+    help="Traces in full, or one line per step.",
 )
-@click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
+@click.option("--summary", is_flag=True, help="Show the slowest, largest and least covered checks.")
 @click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
-@click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
+@click.option("--watch", "watching", is_flag=True, help="Rerun changed specs until Ctrl-C.")
 def check(
     specs: tuple[Path, ...],
     listed: bool,
@@ -115,7 +115,7 @@ def check(
         return _list(request)
     if quiet and (verbose or profile):
         louder = "--verbose" if verbose else "--profile"
-        raise Rejected([Problem("F021", None, f"{louder} and --quiet cannot both be meant")])
+        raise Rejected([Problem("F021", None, f"{louder} and --quiet contradict each other")])
     detail = Detail(verbose or profile, quiet, trace_style == "steps", summary)
     outputs: Outputs[Form] = outputs_of(forms, output, "text")
     for path in (*(path for _, path in outputs.files), trace, smt2):
@@ -164,7 +164,7 @@ def _list(request: Request) -> int:
             if run.name:
                 page.words("  ", describe_check(run), 4)
         if not any(run.name for run in program.runs):
-            page.line("  no checks: the spec as it stands")
+            page.line("  no checks: the spec itself")
     say(page.text())
     return refuse(problems) if problems else Exit.OK
 
@@ -272,7 +272,7 @@ class Writer:
                 say(self._report().end(whole, command_line(self._request)))
         for form, path in self.outputs.files:
             if whole.unusable and form in LENIENT:
-                complain(f"{path} is left as it was: not every spec could be checked")
+                complain(f"{path} is unchanged: not every spec could be checked")
             else:
                 replace(path, made(form, whole, width(), self.detail))
 

@@ -76,7 +76,7 @@ HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--resul
 
 
 @click.command(
-    short_help="Compare what a real system did with a spec.",
+    short_help="Compare recordings of a real system with a spec.",
     epilog="""\b
 Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master, --partitions,
 --spark-conf, --ship-package
@@ -107,7 +107,7 @@ requires.""",
     "--ahead",
     metavar="N",
     type=at_least(0, 100),
-    help="Messages under way where one is put in ahead (2, or what the spec says).",
+    help="Messages in flight if one is sent ahead (2, or the spec's number).",
 )
 @click.option(
     "--histories",
@@ -117,12 +117,12 @@ requires.""",
     default="1",
     help="At least N histories must be read (1).",
 )
-@shared_option("--workers", help="Processes that judge histories (the processors).")
+@shared_option("--workers", help="Processes that judge histories (default: one per processor).")
 @click.option(
     "--trace",
     metavar="FILE",
     type=FILE,
-    help="Save the first trace (ITF JSON) that is no whole run.",
+    help="Save the trace (ITF JSON) of the first incomplete run.",
 )
 @click.option(
     "--format",
@@ -261,7 +261,7 @@ def _refuse_unheeded(
     ]
     if wrong:
         name = engine or "interpreter"
-        message = f"{wrong[0]} means nothing to `fencepost conform` with the engine {name}"
+        message = f"{wrong[0]} has no meaning for `fencepost conform` with the engine {name}"
         raise Rejected([Problem("F032", None, message)])
 
 

@@ -17,7 +17,7 @@ VARIABLE = "_FENCEPOST_COMPLETE"
 
 
 @click.command(
-    short_help="Tell what works on this machine.",
+    short_help="Show what works on this machine.",
     epilog="""\b
 Example:  fencepost doctor
 Exit code: 0 what is needed works, 151 it does not; the other engines may be missing.""",
@@ -36,7 +36,7 @@ def doctor() -> int:
 
 
 @click.command(
-    short_help="Print what completes words in a shell.",
+    short_help="Print completions for a shell.",
     epilog="""\b
 Example:  fencepost completion bash >> ~/.bashrc
           fencepost completion fish > ~/.config/fish/completions/fencepost.fish""",

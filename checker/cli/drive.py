@@ -91,7 +91,7 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     metavar="N",
     type=at_least(1, 10_000),
     default=str(DEFAULT_LENGTH),
-    help="Requests of a history at most (50).",
+    help="Maximum requests per history (50).",
 )
 @click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), default="1", help="Others (1).")
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h.")
@@ -101,7 +101,7 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     metavar="FILE",
     type=FILE,
     multiple=True,
-    help="Send what a trace or recording has, and no walks.",
+    help="Send the requests of a trace or recording, without walks.",
 )
 @click.option("--record", "recording", metavar="FILE", type=FILE, help="Save all histories.")
 @click.option("--trace", metavar="FILE", type=FILE, help="Save the first disagreement (ITF JSON).")
@@ -140,7 +140,7 @@ def drive(
     wanted = kinds(compared.recording, str(program.path))
     key = compared.recording.key
     if recording is not None and key is None:
-        message = f"--record: {program.path} has no `key`, which would keep histories apart"
+        message = f"--record: {program.path} has no `key`, which would separate histories"
         raise Rejected([Problem("F852", compared.recording.span, message)])
     followed = [_followed(path, compared.recording, wanted) for path in traces]
     end = None if timeout is None else time.monotonic() + timeout
@@ -213,7 +213,7 @@ def _following(
         else:
             replayed = _sent(driver, source, going_on)
         if not any(episode.requests for episode in replayed):
-            message = f"{path} has nothing that is a request of the spec"
+            message = f"{path} has no request of the spec"
             raise Rejected([Problem("F852", None, message)])
         episodes += replayed
         if not episodes[-1].agreed:
@@ -246,7 +246,7 @@ def _walks(
             if not episode.agreed:
                 break
         elif (vain := vain + 1) == MAX_FAILED_TRIES:
-            message = f"{vain} walks found nothing that can be sent at the beginning"
+            message = f"{vain} walks found no request to begin with"
             raise Rejected([Problem("F852", None, message)])
     return episodes
 

@@ -38,15 +38,17 @@ from fencepost.spec.text.problem import Problem, Rejected
     short_help="Evaluate an expression in a state.",
     epilog="""\b
 Example:  fencepost eval race.fence "len(Leader.log)" --trace race.itf.json --step 7
-Exit code: 0 it has a value, 75 evaluating it fails.""",
+Exit code: 0 it has a value, 75 evaluation fails.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("expression", metavar="EXPRESSION")
 @one_check()
 @CONSTANTS
 @PATHS
-@click.option("--trace", "trace", metavar="FILE", type=FILE, help="In a state of this trace.")
-@click.option("--step", metavar="N", type=at_least(1), help="Which one (the last).")
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="Use a state of this trace.")
+@click.option(
+    "--step", metavar="N", type=at_least(1), help="The number of the state (default: the last)."
+)
 def eval(
     spec: Path,
     expression: str,
@@ -108,7 +110,7 @@ def _states_of(model: Model, document: TraceDocument, file: str, step: int | Non
         message = f"{file} does not fit the spec at step {position}: {done.misfit.reason}"
         raise Rejected([Problem("F021", None, message)])
     if not done.states:
-        raise Rejected([Problem("F021", None, f"--step {step}: that step fails, in no state")])
+        raise Rejected([Problem("F021", None, f"--step {step}: that step fails without a state")])
     return list(dict.fromkeys(done.states))
 
 

@@ -36,14 +36,14 @@ LISTED = 30
 """Maximum number of steps listed without the command "list"."""
 WORDS = {
     "NUMBER": "take that step",
-    "back [N]": "take back the last step, or N",
-    "start": "take back all",
-    "goto CONDITION": "go on to the nearest state where it holds",
+    "back [N]": "undo the last step, or N steps",
+    "start": "undo all steps",
+    "goto CONDITION": "go to the nearest state where it holds",
     "is EXPRESSION": "its value here; of a condition, whether it holds",
     "state": "every variable",
-    "path": "the way so far",
-    "list": "everything that can happen",
-    "save FILE": "the way so far as a trace file",
+    "path": "the path so far",
+    "list": "all possible steps",
+    "save FILE": "save the path as a trace file",
     "help": "these words",
     "quit": "the end",
 }
@@ -145,7 +145,7 @@ class _Terminal:
             return False
         if not matches:
             hint = suggestion(word, words)
-            self.tell(f'there is no "{word}" here{hint}; "help" lists what there is')
+            self.tell(f'there is no command "{word}"{hint}; "help" lists the commands')
             return True
         try:
             self.verbs[matches[0]](rest.strip())
@@ -211,7 +211,7 @@ class _Terminal:
             site, assertion = failure
             write_site(page, site, 2, assertion=assertion)
         elif self.walk.judgement().outside:
-            page.line("  ", ("outside a constraint: no check goes on from here", "warn"))
+            page.line("  ", ("outside a constraint: no check continues from here", "warn"))
         self.write_options(page, LISTED)
         say(page.text())
 
@@ -322,9 +322,7 @@ def serve(exploration: Exploration, port: int) -> int:
     with server:
         say(f"the explorer is at {server.gate.url}\n")
         flush()
-        complain(
-            "Ctrl-C ends it; the address is a secret of yours: whoever has it can use the page"
-        )
+        complain("Ctrl-C ends it; keep the address secret: it gives access to the page")
         with suppress(KeyboardInterrupt):
             server.serve_forever()
         desk.stop()

@@ -27,7 +27,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 DEFAULT_STATES = 500
 """The default maximum number of states."""
 MAX_DRAWN = 5000
-FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
+FIRST = ((None, "this happens in an initial state, so there is no graph"),)
 
 
 @click.command(
@@ -63,7 +63,7 @@ def graph(
     try:
         reachable = state_graph(model, limit)
     except TooLarge:
-        message = f"{spec} has more than {limit:,} states, and a graph of them would say little"
+        message = f"{spec} has more than {limit:,} states, which is too many for a useful graph"
         notes = (
             (None, "--check NAME or --const K=V may make it smaller"),
             (None, f"--max-states N draws up to {MAX_DRAWN:,}"),

@@ -26,7 +26,7 @@ from fencepost.spec.text.problem import Rejected
 
 
 @click.command(
-    short_help="Show what a spec is made of.",
+    short_help="Show the parts and sizes of a spec.",
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)

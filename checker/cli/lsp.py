@@ -20,7 +20,7 @@ NEEDED = ("pygls", "lsprotocol")
 Example:  fencepost lsp
 An editor starts it; docs/editor.md says how, for each.""",
 )
-@click.option("--stdio", is_flag=True, help="As it is anyway; some editors say so.")
+@click.option("--stdio", is_flag=True, help="Accepted for editors that pass it; has no effect.")
 def lsp(stdio: bool) -> int:
     """Speak the Language Server Protocol on standard input and output, for an editor: what is wrong
     with a spec while it is typed, what a name means, where it is used, and how to go on."""

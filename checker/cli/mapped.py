@@ -22,7 +22,7 @@ def mapped_model(program: Program, check: Check, constants: Mapping[str, str]) -
     if code is not None:
         return code
     if recording is None:
-        message = f"{program.path} does not say what the lines of a recording mean"
+        message = f"{program.path} does not define the lines of a recording"
         note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
         raise Rejected([Problem("F048", None, message, (note,))])
     return Mapped(model, recording)

@@ -50,7 +50,7 @@ PROGRESS_SECONDS = 5.0
 
 
 @click.command(
-    short_help="Weaken a spec change by change; does a check notice?",
+    short_help="Weaken a spec, one change at a time: does a check notice?",
     epilog="""\b
 Example:  fencepost mutate race.fence --check fixed --sample 50
 Exit code: 0 every change is noticed or changes nothing, 3 not decided, 4 a change is not noticed;
@@ -71,7 +71,7 @@ that of `fencepost check` where a check is not as expected to begin with.""",
 @shared_option("--workers")
 @shared_option("--memory", help="Cut a check at 4G, 512M, 80% of memory.")
 @click.option("--list", "listed", is_flag=True, help="List the changes, try none.")
-@click.option("--all", "everything", is_flag=True, help="Also tell the changes that are noticed.")
+@click.option("--all", "everything", is_flag=True, help="Also list the changes that are noticed.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
 )
@@ -148,7 +148,7 @@ def _unexpected(result: CheckResult) -> int:
     page = new_page()
     write_check(page, result)
     say(page.text())
-    complain("this check does not come out as expected, so no change is tried")
+    complain("this check fails without any change, so no change is tried")
     return result.exit
 
 

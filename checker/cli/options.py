@@ -143,9 +143,9 @@ def report_form(forms: Sequence[F]) -> Callable[[str], tuple[F, Path | None]]:
         form = next((candidate for candidate in forms if candidate == word), None)
         if form is None:
             hint = suggestion(word, forms) or f"; there is {listing(forms, 'and')}"
-            raise click.BadParameter(f'"{word}" is no format{hint}')
+            raise click.BadParameter(f'"{word}" is not a format{hint}')
         if equals and not file:
-            raise click.BadParameter(f'"{text}" names no file')
+            raise click.BadParameter(f'"{text}" is not a file name')
         return form, Path(file) if equals else None
 
     return convert
@@ -193,7 +193,7 @@ def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first:
         return
     ordered = (other, spec) if spec_first else (spec, other)
     words = shlex.join(["fencepost", *command.split(), *map(str, ordered)])
-    message = f"{other} is a spec and {spec} is not, so these two arguments are exchanged"
+    message = f"{other} is a spec and {spec} is not: are the arguments in the wrong order?"
     raise Rejected([Problem("F021", None, message, ((None, f"write: {words}"),))])
 
 
@@ -277,7 +277,7 @@ class SuggestingGroup(click.Group):
 def usage_problem(error: click.UsageError) -> Problem:
     """Turns a usage error into a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
-    notes = ((None, f'"{help_}" lists what there is'),)
+    notes = ((None, f'"{help_}" lists them'),)
     match error:
         case click.NoSuchOption():
             options: list[str] = []
@@ -341,7 +341,7 @@ def outputs_of(
     paths = [path for _, path in files]
     for path in paths:
         if paths.count(path) > 1:
-            raise _unclear(f"{path} is to hold two reports")
+            raise _unclear(f"{path} is given for two reports")
     return Outputs(tuple(printed), tuple(files))
 
 

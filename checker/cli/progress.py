@@ -127,7 +127,7 @@ PHASES: dict[Phase, str] = {
     "product": "exploring the product",
     "edges": "collecting edges",
     "components": "searching components",
-    "lasso": "making the lasso",
+    "lasso": "building the lasso",
 }
 """The phases of deciding a property, in words."""
 

@@ -65,7 +65,7 @@ Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recor
     metavar="N",
     type=at_least(1, 1000),
     default=str(DEFAULT_ROUNDS),
-    help="Look N times for a moment at which an id is quiet (20).",
+    help="Try N times to find a moment when an id is quiet (20).",
 )
 def kafka(
     bootstrap: str | None,
@@ -110,7 +110,7 @@ def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -
     recorded = recorder.record(logs, (), folder)
     for log in logs:
         for path in log.torn:
-            complain(f"{path} ends inside a batch, which is left out\n")
+            complain(f"{path} ends inside a batch, which is omitted\n")
     return recorded
 
 
@@ -167,7 +167,7 @@ def _appearing(out: Path) -> Generator[Path]:
     """
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise cannot_write(out, "there is something already")
+            raise cannot_write(out, "it is not empty")
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         prefix = f".{out.absolute().name[:40]}."
         partial = Path(tempfile.mkdtemp(prefix=prefix, dir=out.absolute().parent))
@@ -196,7 +196,7 @@ def _tell(result: RecordingResult, out: Path) -> None:
         loss = "have lost their beginning, and no InitProducerId is there"
         say(printable(f"{result.compacted:,} of them {loss}: {where}") + "\n")
     for ids, why in (
-        (result.busy, "were under way at every moment that was tried (--rounds)"),
+        (result.busy, "were in flight at every attempt (--rounds)"),
         (result.lost, "have a partition that has lost its beginning"),
         (result.absent, "have a partition that was not read (--topics)"),
     ):

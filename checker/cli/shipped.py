@@ -105,7 +105,7 @@ def new(name: str) -> int:
     """Write NAME.fence: a small spec that holds, with one of each thing to change."""
     path = Path(name if name.endswith(SUFFIX) else name + SUFFIX)
     if path.exists():
-        raise Rejected([Problem("F021", None, f"{path} is there already")])
+        raise Rejected([Problem("F021", None, f"{path} already exists")])
     replace(path, TEMPLATE)
     say(f"written {path}; now: fencepost check {path}\n")
     return Exit.OK

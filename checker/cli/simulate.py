@@ -67,7 +67,7 @@ def weight(text: str) -> tuple[str, int]:
     """Reads ``Client.begin=50`` as a pair."""
     name, equals, number = text.partition("=")
     if not equals or not name.strip():
-        raise click.BadParameter(f'"{text}" does not read ACTION=WEIGHT')
+        raise click.BadParameter(f'"{text}" is not of the form ACTION=WEIGHT')
     return name.strip(), at_least(0, MAX_WEIGHT)(number)
 
 
@@ -78,7 +78,7 @@ _RUNS = "fencepost.checker.simulate.simulation"
     short_help="Follow random runs of a spec.",
     epilog="""\b
 Example:  fencepost simulate race.fence --check race --runs 10_000
-Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 12 invariant,
+Exit code: 3 no problem was found (there may be one), 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
@@ -87,14 +87,14 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 @INVARIANTS
 @PATHS
 @click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), help="Other runs (1).")
-@shared_option("--depth", type=at_least(1, MAX_DEPTH), help="Steps of a run at most (100).")
+@shared_option("--depth", type=at_least(1, MAX_DEPTH), help="Maximum steps per run (100).")
 @click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h (10s without --runs).")
 @click.option(
     "--choose",
     type=click.Choice(CHOOSING),
     default=CHOOSING[0],
-    help="Any action first, any step, or a rare action first.",
+    help="A random action first, a random step, or a rare action first.",
 )
 @click.option(
     "--weight", "weights", metavar="A=W", multiple=True, type=weight, help="Of an action (16)."
@@ -102,7 +102,7 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 @shared_option("--workers")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @click.option(
-    "--record", metavar="FILE", type=FILE, help="Write runs as a recording, look for no problem."
+    "--record", metavar="FILE", type=FILE, help="Write runs as a recording, without checking."
 )
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
@@ -140,7 +140,7 @@ def simulate(
         }  # fmt: skip
         for option, value in flags.items():
             if value:
-                message = f"{option} has no meaning with --record, which looks for no problem"
+                message = f"{option} has no meaning with --record, which does not check"
                 raise Rejected([Problem("F021", None, message)])
         program = loaded(spec, search)
         mapped = mapped_model(program, check_meant(program, name), dict(constants))
@@ -276,7 +276,7 @@ def _again(job: Job, plan: Plan) -> str:
 def _save(path: Path, result: CheckResult) -> None:
     finding = result.finding
     if finding is None or finding.trace is None:
-        complain(f"no run met a problem: {path} is not written")
+        complain(f"no run found a problem: {path} is not written")
         return
     why = causes(result.job.model, finding.trace, finding)
     replace(path, itf.dumps(result_document(result, finding, __version__, why)))

@@ -134,7 +134,7 @@ def _values(name: str, text: str) -> list[str]:
     if span is not None:
         low, high = map(int, span.groups())
         if high < low:
-            raise Rejected([Problem("F021", None, f"--const {name}={text}: nothing is in {text}")])
+            raise Rejected([Problem("F021", None, f"--const {name}={text}: {text} is empty")])
         if high - low >= MAX_ROWS:
             raise Rejected([_too_many(f"--const {name}={text}: {high - low + 1:,} values")])
         return [str(number) for number in range(low, high + 1)]
@@ -144,7 +144,7 @@ def _values(name: str, text: str) -> list[str]:
 
 
 def _too_many(subject: str) -> Problem:
-    return Problem("F021", None, f"{subject} are too many: a sweep has at most {MAX_ROWS:,}")
+    return Problem("F021", None, f"{subject} are too many; a sweep has at most {MAX_ROWS:,}")
 
 
 def _performed(

@@ -119,7 +119,7 @@ def replay_command(
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     write_replayed(page, (str(file), shown), model, document, done)
     if lost:
-        page.words("  ", f"the spec has no check {document.check} any more", 4, "warn")
+        page.words("  ", f"the spec no longer has the check {document.check}", 4, "warn")
     own_constants = [
         (constant.path, spelling.show(constant.value, constant.type))
         for constant in model.constants
@@ -131,10 +131,10 @@ def replay_command(
 
 
 @trace.command(
-    short_help="Show where two trace files part.",
+    short_help="Show the first difference of two traces.",
     epilog="""\b
 Example:  fencepost trace diff before.itf.json after.itf.json
-Exit code: 0 the traces are alike, 4 they differ.""",
+Exit code: 0 the traces agree, 4 they differ.""",
 )
 @click.argument("first", metavar="A", type=FILE)
 @click.argument("second", metavar="B", type=FILE)

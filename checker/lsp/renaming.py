@@ -89,10 +89,10 @@ def renamable(view: View, offset: int) -> Span:
     """The name at an offset. Raises `Refused` if it cannot be renamed."""
     span = view.name_at(offset)
     if span is None:
-        raise Refused("this is no name that a spec declares, so it cannot be renamed")
+        raise Refused("this name is not declared in a spec, so it cannot be renamed")
     for declaration in view.meant(offset):
         if declaration.kind == "module" and declaration.node is None:
-            raise Refused(f'"{declaration.name}" is called as its file: rename the file')
+            raise Refused(f'"{declaration.name}" is named after its file: rename the file')
     return span
 
 
@@ -100,7 +100,7 @@ async def renamed(desk: Desk, view: View, offset: int, new: str) -> dict[Path, E
     """The edits that rename the name at an offset, by file. Raises `Refused`."""
     old = renamable(view, offset).text
     if not new.isidentifier() or not new.isascii() or new in reserved() or new in BUILT_IN:
-        raise Refused(f'"{new}" cannot be a name: it is a word of the language, or no word at all')
+        raise Refused(f'"{new}" cannot be a name: it is a keyword, or not an identifier')
     meant = view.meant(offset)
     views = await around(desk, view, meant)
     own = view.names
@@ -156,7 +156,7 @@ async def _fitting(
             _moved(p, changes): {_moved(d, changes) for d in m} for p, m in view.names.uses.items()
         }
         if moved != {p: set(m) for p, m in after.names.uses.items()}:
-            raise Refused(f'it cannot be called "{new}": that name means something here already')
+            raise Refused(f'it cannot be called "{new}": this name is already used here')
 
 
 def _moved(place: Place, changes: Mapping[Path, Edits]) -> Place:

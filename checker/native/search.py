@@ -266,7 +266,7 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
         why = "it was interrupted"
     except (Exhausted, MemoryError):
         why = "there was no memory for it"
-    part = "profile" if outcome.profile is None else "profile of new states and of times"
+    part = "profile" if outcome.profile is None else "profile of new states and times"
     return replace(outcome, notes=(*outcome.notes, f"There is no {part}: {why}."))
 
 

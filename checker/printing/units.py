@@ -25,20 +25,22 @@ def memory(text: str) -> int:
         return _of_free_memory(text, float(share[1]) / 100)
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text.strip(), re.I)
     if match is None:
-        raise ValueError(f'"{text}" is no size like 4G, 512M or 80%')
+        raise ValueError(f'"{text}" is not a size like 4G, 512M or 80%')
     return _enough(text, int(float(match[1]) * (1 << UNITS[match[2].upper()])))
 
 
 def _of_free_memory(text: str, share: float) -> int:
     free = memory_bytes()
     if free == sys.maxsize:
-        raise ValueError(f'"{text}" cannot be known: this system does not say what it has')
+        raise ValueError(f'"{text}" is unknown: this system does not report its memory')
     return _enough(text, int(share * free))
 
 
 def _enough(text: str, size: int) -> int:
     if size < MIN_MEMORY:
-        raise ValueError(f'"{text}" is too little: it takes {MIN_MEMORY >> 20}M to begin with')
+        raise ValueError(
+            f'"{text}" is too little; at least {MIN_MEMORY >> 20}M are needed to start'
+        )
     return size
 
 
@@ -49,7 +51,7 @@ def duration(text: str) -> float:
     """
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
     if match is None:
-        raise ValueError(f'"{text}" is no duration like 90s, 5m or 1h')
+        raise ValueError(f'"{text}" is not a duration like 90s, 5m or 1h')
     return float(match[1]) * SECONDS[match[2]]
 
 

@@ -336,9 +336,9 @@ class Expressions(Collecting):
         self.bench.refuse(
             "F813",
             expr.span,
-            f'what may depend on "{self.bench.symbol}" is not made narrower in a search of all its'
-            " values at once",
-            (None, "compare it first, and go on with what is wide enough"),
+            f'a value that may depend on "{self.bench.symbol}" cannot be narrowed in a search of '
+            "all its values at once",
+            (None, "compare it first, and continue with a wide enough type"),
         )
 
     def converted(self, expr: ir.Convert, operand: Part) -> Part:

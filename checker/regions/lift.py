@@ -96,7 +96,8 @@ class _Lifting:
             self.bench.refuse(
                 "F811",
                 variable.span,
-                f'what may depend on "{self.bench.symbol}" cannot be an element of a set without a'
+                f'a value that may depend on "{self.bench.symbol}" cannot be an element of a set '
+                "without a"
                 " capacity in a search of all its values at once",
                 (None, "a set with a capacity, set[T, 4], may hold it"),
             )

@@ -88,7 +88,8 @@ class Bench:
             self.refuse(
                 "F811",
                 span,
-                f'what may depend on "{self.symbol}" cannot be {use} in a search of all its values'
+                f'a value that may depend on "{self.symbol}" cannot be {use} in a search of all '
+                "its values"
                 " at once",
             )
 

@@ -39,7 +39,7 @@ def no_value(model: Model) -> Outcome:
     finding = Finding(Verdict.ASSUMPTION, None, 0, None, failing=span)
     statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
     coverage = Coverage((0,) * len(model.actions), frozenset())
-    note = f"No value of {symbol.path} meets its condition."
+    note = f"No value of {symbol.path} satisfies its condition."
     return Outcome(Verdict.ASSUMPTION, (finding,), statistics, coverage, notes=(note,))
 
 

@@ -117,10 +117,10 @@ def _played(result: CheckResult) -> Iterator[Remark]:
         message = f"{levels}, then cut by {outcome.limit}: a longer run may fit"
         yield Remark("searched", message, allowed=True)
     elif outcome.verdict is Verdict.OK:
-        yield Remark("searched", "every run up to the first that fits", routine=True)
+        yield Remark("searched", "all runs up to the first that fits", routine=True)
     else:
         inside = " within the constraints" if outcome.coverage.cut else ""
-        yield Remark("searched", f"every run{inside}; steps that fail are none", routine=True)
+        yield Remark("searched", f"all runs{inside}, without failing steps", routine=True)
 
 
 def valued(choices: Sequence[Choice]) -> str:
@@ -138,7 +138,7 @@ def symbolic(symbol: SymbolicConstant) -> str:
 
 def _symbolic(model: Model) -> Iterator[Remark]:
     for symbol in model.symbols:
-        yield Remark("for every", symbolic(symbol), routine=True)
+        yield Remark("forevery", symbolic(symbol), routine=True)
 
 
 def _searched(result: CheckResult) -> Iterator[Remark]:
@@ -153,17 +153,17 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif not outcome.statistics.counted:
         yield Remark("searched", _paths(outcome), routine=outcome.limit is None, allowed=True)
     elif cut is not None and not outcome.findings:
-        message = f"{levels}, then {ended(cut)}: nothing is known beyond{exactly}"
+        message = f"{levels}, then {ended(cut)}: later levels are unknown{exactly}"
         yield Remark("searched", message, allowed=True)
         whole = expanded_levels(outcome)
         estimate = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
         if estimate is not None:
-            message = f"perhaps {estimate} states, if levels become smaller as they have begun to"
+            message = f"perhaps {estimate} states, if levels keep shrinking"
             yield Remark("in all", message, allowed=True)
     elif outcome.findings and not searched_whole(result):
-        message = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
+        message = f"{levels}, up to the first problem; later levels were not visited{exactly}"
         if outcome.regions:
-            message = f"every region up to its first problem, or whole{exactly}"
+            message = f"every region, up to its first problem{exactly}"
         yield Remark("searched", message, routine=True)
     else:
         inside = " within the constraints" if outcome.coverage.cut else ""
@@ -177,7 +177,7 @@ def _proofs(result: CheckResult) -> Iterator[Remark]:
     proved = [proof.subject for proof in proofs if proof.reason is None]
     if proved:
         every = " and every value of the symbolic constants" if result.job.model.symbols else ""
-        message = f"for every depth{every}: {', '.join(proved)}"
+        message = f"forevery depth{every}: {', '.join(proved)}"
         yield Remark("proved", message, routine=True, listed=True)
     for proof in proofs:
         if proof.reason is not None:
@@ -193,13 +193,13 @@ def _paths(outcome: Outcome) -> str:
     if outcome.limit is not None and not depth:
         return f"nothing ({outcome.limit})"
     if outcome.limit is not None:
-        rest = "nothing is known of longer ones"
+        rest = "longer ones are unknown"
         if outcome.undecided is not None:
-            rest = "of the longest not every lasso, and nothing is known of longer ones"
+            rest = "not every lasso among the longest; longer ones are unknown"
         return f"every path of at most {steps}; {rest} ({outcome.limit})"
     if outcome.findings:
         return "every shorter path: none leads to a problem"
-    return f"every path: none has more than {steps}"
+    return f"every path; none is longer than {steps}"
 
 
 def _for_all(result: CheckResult) -> str:
@@ -208,7 +208,7 @@ def _for_all(result: CheckResult) -> str:
         return ""
     symbol = result.job.model.symbols[0]
     where = "" if symbol.condition is None else " that meets its condition"
-    return f" for every value of {symbol.path}{where}; that the regions hold them all is proved"
+    return f" forevery value of {symbol.path}{where}; the regions provably cover all of them"
 
 
 def searched_whole(result: CheckResult) -> bool:
@@ -301,8 +301,8 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
             if prop.kind.bounds_search and stored & read:
                 names = [model.variables[number].name for number in sorted(stored & read)]
                 message = (
-                    f"a state outside {prop.title} is still reached, and only what follows it is"
-                    f" left out: {listing(names, 'and')} needs room for a value or element more"
+                    f"a state outside {prop.title} is still reached; only its successors are "
+                    f"omitted: {listing(names, 'and')} needs room for a value or element more"
                     " than the constraint allows"
                 )
                 yield Remark(str(prop.kind), message)
@@ -339,7 +339,7 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
         yield Remark("not checked", "; ".join(parts), routine=True)
     reason = counts_compared(job, result.outcome)
     if reason is not None:
-        message = f"the expected counts were not compared: {reason}"
+        message = f"expected counts were not compared: {reason}"
         yield Remark("counts", message, allowed=True)
 
 
@@ -418,7 +418,6 @@ def _stuck(result: CheckResult) -> Iterator[Remark]:
     if count:
         verb = "state can" if count == 1 else "states can"
         message = (
-            f"{count:,} {verb} only lose, duplicate or step to itself, and `terminal` does not "
-            "hold there"
+            f"{count:,} {verb} only lose, duplicate or repeat, and `terminal` does not hold there"
         )
         yield Remark("stuck", message)

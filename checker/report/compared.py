@@ -19,9 +19,9 @@ WHAT: dict[Kind, str] = {
     "arguments": "the same action with other choices",
     "failure": "the step fails in one of them only",
     "state": "the step leads to different states",
-    "length": "one of them ends before it",
-    "loop": "what repeats for ever differs",
-    "outcome": "the steps are the same, and what is said of their end differs",
+    "length": "one of the traces ends before it",
+    "loop": "the repeated part differs",
+    "outcome": "the steps are the same, but the reported end differs",
 }
 MAX_REST = 20
 """Maximum number of steps per side after the first difference."""
@@ -36,7 +36,7 @@ def write_difference(page: Page, names: tuple[str, str], difference: TraceDiffer
     parting = difference.parting
     if parting is None:
         count = plural(len(difference.left.steps), "state")
-        page.words("", f"{left_name} and {right_name} are alike: {count}", 2, "good")
+        page.words("", f"{left_name} and {right_name} agree: {count}", 2, "good")
         _write_notes(page, names, difference)
         return
     number = parting.position + 1
@@ -54,19 +54,19 @@ def write_difference(page: Page, names: tuple[str, str], difference: TraceDiffer
     _write_steps(page, difference, parting.position, parting.position + 1)
     if parting.fields:
         page.blank()
-        page.line("  ", (f"what differs behind step {number}", "title"))
+        page.line("  ", (f"differences after step {number}", "title"))
         for change in parting.fields:
             _side_by_side(page, _values(change))
     left = [max(0, len(side.steps) - number) for side in difference.sides]
     if any(left):
         page.blank()
-        page.line("  ", ("how each goes on", "title"))
+        page.line("  ", ("how each continues", "title"))
         _write_steps(page, difference, number, number + MAX_REST)
         more = [max(0, n - MAX_REST) for n in left]
         if any(more):
             _side_by_side(page, [f"and {plural(n, 'more step')}" if n else "" for n in more])
     page.blank()
-    page.line("  ", ("what each led to", "title"))
+    page.line("  ", ("how each ends", "title"))
     _side_by_side(page, [_end(side) for side in difference.sides])
     _write_notes(page, names, difference)
 
@@ -139,7 +139,7 @@ def _end(side: TraceDocument) -> str:
     """The end of a trace in words."""
     ending = side.headline or side.verdict
     if not ending:
-        ending = "a violation" if side.violated else "no problem is said of its end"
+        ending = "a violation" if side.violated else "its end has no problem"
     # A headline of ours describes the cycle.
     if side.endless and not side.headline:
         ending = f"{ending}; {side.endless}"

@@ -95,7 +95,7 @@ def write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDoc
     if judged.instead:
         page.words("    there the model shows instead: ", "; ".join(judged.instead), 8)
     elif judged.verdict == "not allowed":
-        page.line("    there the model shows nothing more")
+        page.line("    there the model shows nothing else")
     for cut in judged.cuts:
         page.words("    cut: ", cut, 8, "warn")
     ahead = any(waiting.kind == "ahead" for waiting in mapped.recording.inputs)
@@ -238,7 +238,7 @@ def _history(judged: Judged, document: TraceDocument | None) -> Json:
 
 RULES: dict[Verdict, str] = {
     "not allowed": "No run of the model shows this history.",
-    "unknown": "No run of the model was found that shows this history, and some were cut short.",
+    "unknown": "No run of the model was found that shows this history, but some were cut short.",
     "unread": "A line of this history cannot be read.",
 }
 

@@ -54,7 +54,7 @@ def dot(document: TraceDocument) -> str:
         # With a constraint, an edge back would reverse the ranks.
         back = f"s{len(steps) - 1} -> s{max(1, document.loop)}"
         look = "color=red, penwidth=2, constraint=false"
-        lines.append(f"  {back} [label={quoted([' for ever'])}, fontcolor=red, {look}];")
+        lines.append(f"  {back} [label={quoted([' forever'])}, fontcolor=red, {look}];")
     end = closing(document)
     if end:
         lines.append(
@@ -69,7 +69,7 @@ def dot(document: TraceDocument) -> str:
 def _messages(document: TraceDocument) -> Iterable[str]:
     flights = document.flights()
     if any(flight.sent == 0 and flight.ended is not None for flight in flights):
-        yield f"  s0 [label={quoted(['there at the start'])}, shape=plaintext];"
+        yield f"  s0 [label={quoted(['initially in the channel'])}, shape=plaintext];"
     for number, flight in enumerate(flights):
         if flight.sent == 0 and flight.ended is None:
             continue

@@ -21,8 +21,8 @@ MAX_OPTIONS = 500
 """Maximum number of steps offered."""
 KEYS = (
     ("1 to 9", "take the step with this number"),
-    ("b, f", "one step back; forward on the way that was gone"),
-    ("g, w", "go on until a condition holds; watch an expression"),
+    ("b, f", "one step back; forward on the same path"),
+    ("g, w", "continue until a condition holds; watch an expression"),
     ("↓ or j, ↑ or k", "choose the next step, the step before"),
     ("Home, End", "choose the first and the last step"),
     ("s or Enter", "the whole state, or only what changed"),
@@ -81,7 +81,7 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
     if (failure := exploration.failure()) is not None:
         wrong.append(_text(f"this step fails: {failure[0].message}"))
     elif walk.judgement().outside:
-        wrong.append("outside a constraint: no check goes on from here")
+        wrong.append("outside a constraint: no check continues from here")
     return {
         "at": at,
         "said": _text(reply),

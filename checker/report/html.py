@@ -26,7 +26,7 @@ from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import printable
 
 KEYS = (
-    ("↓ or j", "next step; where steps repeat for ever, behind the last one the first of them"),
+    ("↓ or j", "next step; in a cycle, the first step follows the last"),
     ("↑ or k", "step before"),
     ("Home, End", "first and last step"),
     ("s or Enter", "the whole state, or only what changed"),
@@ -159,7 +159,7 @@ def found(document: TraceDocument) -> Iterator[Markup]:
         )
     if document.blocked:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
-        why = "Why this step cannot be taken there" if document.played else NO_ACTION
+        why = "Why this step is not possible there" if document.played else NO_ACTION
         yield filled("<p>{}</p><ul>{}</ul>", why, joined(rows))
     yield from _misfit(document)
     if document.constants:
@@ -198,13 +198,13 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
     if document.goes_round and loop and document.steps[loop - 1].state == document.steps[-1].state:
         how = filled(
             "This run never ends: step {} leads back to the state after step {}, so {} can repeat"
-            " for ever.",
+            " forever.",
             *(_link(count - 1), _link(loop - 1), again),
         )
     elif document.goes_round:
-        how = filled("This run never ends: {} repeat for ever.", again)
+        how = filled("This run never ends: {} repeat forever.", again)
     elif count > 1:
-        how = filled("In this run nothing happens any more after step {}.", _link(count - 1))
+        how = filled("In this run nothing happens after step {}.", _link(count - 1))
     else:
         how = Markup("In this run nothing ever happens.")
     if document.since is not None:
@@ -214,7 +214,7 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
     if document.fair:
         rows = (filled("<tr><th>{}</th><td>{}</td></tr>", to, why) for to, why in document.fair)
         yield filled(
-            "<details><summary>Why that may happen: every promise of fairness in the spec is kept"
+            "<details><summary>Why this run is fair: every fairness constraint of the spec is met"
             '</summary><table id="fair">{}</table></details>',
             joined(rows),
         )
@@ -223,9 +223,9 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
 def _onward(document: TraceDocument) -> Markup:
     """The note after the last step of an infinite trace."""
     if document.goes_round:
-        template = '<p id="onward">↻ and on with step {}, again and again <output></output></p>'
+        template = '<p id="onward">↻ continues with step {}, again and again <output></output></p>'
         return filled(template, _link(document.loop or 0))
-    return Markup("" if document.loop is None else '<p id="onward">It stays so for ever.</p>')
+    return Markup("" if document.loop is None else '<p id="onward">It stays there forever.</p>')
 
 
 def _link(position: int) -> Markup:
@@ -236,7 +236,7 @@ def _equation(name: str, value: str) -> Markup:
     return filled("<li><code>{}</code></li>", f"{name} = {value}")
 
 
-NO_ACTION = "Why no action can be taken there"
+NO_ACTION = "Why no action is possible there"
 
 
 def _property(document: TraceDocument) -> Iterator[Markup]:
@@ -249,7 +249,7 @@ def _property(document: TraceDocument) -> Iterator[Markup]:
             failing = None
         yield _pre(source, inside, "property")
     for lead, excerpt in (
-        ("No run goes on with this" if document.played else "It is false because of", failing),
+        ("No run continues with this" if document.played else "It is false because of", failing),
         ("It happens here", document.problem_source),
     ):
         if excerpt is not None:
@@ -285,14 +285,14 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
             step.title,
         )
         if step.act.spare:
-            yield Markup('<p class="why">the problem does without this step</p>')
+            yield Markup('<p class="why">the problem does not need this step</p>')
         yield from _changes(document, position)
         links = [
             *_links("needs", step.act.needs),
             *_links("needed by", needed_by.get(position, ())),
         ]
         if position in document.needed_at_end and document.violated and not again:
-            links.append(Markup("<span>needed for the problem itself</span>"))
+            links.append(Markup("<span>needed for the problem</span>"))
         if links:
             yield filled('<p class="why">{}</p>', joined(links, " · "))
         if step.state is not None:

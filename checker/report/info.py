@@ -54,14 +54,12 @@ def write_reached(page: Page, outcome: Outcome) -> None:
     if outcome.verdict is Verdict.ASSUMPTION:
         return
     if outcome.findings:
-        sentence = f"at least {distinct} can be reached: a search met a problem there, and ended"
+        sentence = f"at least {distinct} are reachable: the search ended at a problem"
     elif NO_INITIAL_STATE in outcome.notes:
         sentence = "no state can be reached: there is no initial state"
     elif outcome.cut is None:
         inside = ", within the constraints" if outcome.coverage.cut else ""
-        sentence = (
-            f"{distinct}, all that can be reached{inside}, in {plural(counted.depth, 'level')}"
-        )
+        sentence = f"{distinct}, all reachable ones{inside}, in {plural(counted.depth, 'level')}"
     else:
         whole = expanded_levels(outcome)
         estimate = estimated(counted.levels[: None if whole is None else whole + 1])
@@ -78,7 +76,7 @@ def write_translation(page: Page, engine: str, translation: Translation | str) -
     if isinstance(translation, str):
         page.words("  ", translation, 2)
         return
-    steps = f"{translation.written:.2f} s to write it down, {translation.quick:.2f} s to compile it"
+    steps = f"{translation.written:.2f} s to translate, {translation.quick:.2f} s to compile it"
     seconds = translation.written + translation.quick
     all_ = f"{size(translation.quick_bytes)} in {seconds:.2f} s ({steps})"
     page.line(f"  machine code  {all_}")

@@ -91,7 +91,7 @@ def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
         case "lost", int(end):
             return f"lost in {end + 1}"
         case _:
-            return "not received yet" if endless else "still on its way at the end"
+            return "not received yet" if endless else "still in flight at the end"
 
 
 def closing(document: TraceDocument) -> list[str]:
@@ -110,6 +110,6 @@ def closing(document: TraceDocument) -> list[str]:
     if document.instance:
         lines.append("for " + ", ".join(f"{name} = {value}" for name, value in document.instances))
     if document.failing_part is not None:
-        lead = "no run goes on with" if document.played else f"false{document.fails_from}:"
+        lead = "no run continues with" if document.played else f"false{document.fails_from}:"
         lines.append(f"{lead} {' '.join(document.failing_part.text.split())}")
     return lines

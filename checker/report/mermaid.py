@@ -44,7 +44,7 @@ def mermaid(document: TraceDocument) -> str:
             continue
         if position == first:
             again = for_ever(document.loop or 0, len(document.steps))
-            lines.append(f"    loop {escaped(again)}, for ever")
+            lines.append(f"    loop {escaped(again)}, forever")
         lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
         texts = [
@@ -59,7 +59,7 @@ def mermaid(document: TraceDocument) -> str:
         if step.state is None:
             texts.append("this step fails")
         if step.act.spare:
-            texts.append("the problem does without this step")
+            texts.append("the problem does not need this step")
         lines.append(f"    Note over {lane}: {_lines(texts)}")
     if document.goes_round:
         lines.append("    end")
@@ -88,7 +88,7 @@ def _arrows(
         source = names[steps[sent].act.lifeline or SYSTEM] if sent else target
         label = message_label(flight.message, MAX_CHARACTERS)
         if sent == 0:
-            label += " (there at the start)"
+            label += " (initially in the channel)"
         elif sent is not None and sent != position - 1:
             label += f" ({'copied' if flight.copied else 'sent'} in {sent + 1})"
         arrow = "-x" if flight.end == "lost" else "-->>" if flight.copied else "->>"

@@ -18,7 +18,7 @@ TITLES = {
     Fate.SURVIVED: "nothing notices",
     Fate.UNDECIDED: "not decided: a check was cut",
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
-    Fate.IDLE: "never matters: no search reaches a state where it would",
+    Fate.IDLE: "never matters: no reachable state shows it",
 }
 """The fates that are reported change by change, in this order."""
 
@@ -49,7 +49,9 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
                 page.words("    ", f"in {check}, {parted(where)}", 6, "dim")
             if report.hidden:
                 parts = listing(report.hidden, "and")
-                page.words("    ", f"nothing else depends on that: alike but for {parts}", 6, "dim")
+                page.words(
+                    "    ", f"nothing else depends on it: equal except for {parts}", 6, "dim"
+                )
     if everything:
         _write_killed(page, reports)
     page.blank()
@@ -87,7 +89,7 @@ def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
         (Fate.KILLED, "noticed"),
         (Fate.SURVIVED, "not noticed"),
         (Fate.EQUIVALENT, "change nothing: the same states and the same steps"),
-        (Fate.IDLE, "never matter: no search reaches a state where they would"),
+        (Fate.IDLE, "never matter: no reachable state shows them"),
         (Fate.UNDECIDED, "not decided"),
     ):
         if counts[fate]:

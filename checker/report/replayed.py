@@ -33,7 +33,7 @@ def write_document(page: Page, document: TraceDocument) -> None:
         if document.instance:
             values = ", ".join(f"{name} = {value}" for name, value in document.instances)
             page.words("    ", f"it fails for {values}", 6)
-        breaks = "no run goes on with this" if document.played else "it breaks here"
+        breaks = "no run continues with this" if document.played else "it breaks here"
         for lead, excerpt in (
             (f"{breaks}{document.fails_from}", document.failing_part),
             ("it happens here", document.problem_source),
@@ -85,12 +85,12 @@ def _write_property(page: Page, model: Model, document: TraceDocument, done: Rep
     if prop is None:
         page.line(f"  the spec has no property {name} any more")
         return
-    where = "at its end" if document.loop is None else "by what goes on for ever"
+    where = "at its end" if document.loop is None else "by its cycle"
     if done.violated:
-        page.line(f"  {prop.title} is violated {where}, as it was when the trace was saved")
+        page.line(f"  {prop.title} is violated {where}, as when the trace was saved")
     elif done.owed:
         late = listing(done.owed, "and")
-        message = f"the spec does not let it go on for ever any more: {late} would be put off"
+        message = f"the spec no longer allows this cycle: {late} would be postponed"
         page.words("  ", message, 4, "bad")
     else:
         page.line("  ", (f"{prop.title} was violated {where}, and holds here", "bad"))
@@ -121,7 +121,7 @@ def _why(kind: GuardKind) -> str:
         case "message":
             return "there is no such message"
         case "choice":
-            return "there is nothing like that to choose"
+            return "there is no such choice"
         case "capacity":
             return "the channel is full"
         case "budget":

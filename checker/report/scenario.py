@@ -20,7 +20,7 @@ def scenario(document: TraceDocument, name: str) -> str:
     """
     steps = document.steps[1:]
     if not all(step.act.written for step in steps):
-        message = f"{name} does not say what its steps are called in a scenario"
+        message = f"{name} has no scenario names for its steps"
         notes = ((None, "a trace that `fencepost check --trace` writes does"),)
         raise Rejected([Problem("F028", None, message, notes)])
     title = f"{document.check}_run" if document.check.isidentifier() else "run"

@@ -244,7 +244,7 @@ def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
     if not document.goes_round:
         yield filled(
             '<g class="back"><path marker-end="url(#back)" d="M{} {} C{} {} {} {} {} {}"/>'
-            '<text x="{}" y="{}" text-anchor="end">for ever</text></g>',
+            '<text x="{}" y="{}" text-anchor="end">forever</text></g>',
             *(end, last.y - 6, end - 40, last.y - 24, end - 40, last.y + 24, end - 2, last.y + 6),
             *(end - 4, last.y - 18),
         )
@@ -252,7 +252,7 @@ def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
     middle = (first.y + last.y) // 2
     yield filled(
         '<g class="back"><path marker-end="url(#back)" d="M{} {} H{} V{} H{}"/>'
-        '<text transform="translate({} {}) rotate(-90)" text-anchor="middle">for ever</text></g>',
+        '<text transform="translate({} {}) rotate(-90)" text-anchor="middle">forever</text></g>',
         *(end, last.y, BACK, first.y, first.x - first.half - 2),
         *(BACK - 4, middle),
     )

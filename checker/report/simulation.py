@@ -17,7 +17,7 @@ from fencepost.checker.simulate.simulation import Choosing, SimulationResult
 HOW: dict[Choosing, str] = {
     "actions": "an action by its weight, then any of its steps",
     "steps": "any step by the weight of its action",
-    "rare": "an action, rather one that was possible seldom, then any of its steps",
+    "rare": "an action, preferably a rarely possible one, then any of its steps",
 }
 
 
@@ -29,7 +29,7 @@ def write_simulation(page: Page, result: CheckResult, simulated: SimulationResul
         where = "" if simulated.run is None else f" in run {simulated.run:,}"
         verdict, style = f"{found(model, outcome)}{where}", "bad"
     else:
-        verdict, style = "inconclusive: no problem was met", "warn"
+        verdict, style = "inconclusive: no problem was found", "warn"
     sums = f"{plural(simulated.runs, 'run')}, {plural(simulated.steps, 'step')}, {seconds}"
     page.line((result.job.title, "title"), "  ", (verdict, style), "   ", (sums, "dim"))
     for finding in outcome.findings:
@@ -53,11 +53,11 @@ def _of_walks(simulated: SimulationResult) -> Iterator[Remark]:
         cut = f", then {outcome.cut}" if outcome.cut == INTERRUPTED else f", cut by {outcome.cut}"
     message = f"{plural(simulated.runs, 'run')} of at most {most}, from seed {plan.seed}{cut}"
     if not outcome.findings:
-        message += "; that no problem was met does not show that there is none"
+        message += "; a run without problems proves nothing"
     yield Remark("simulated", message, routine=bool(outcome.findings))
     examined = (
-        f"{plural(statistics.generated, 'successor')} of the states on the way,"
-        f" about {plural(statistics.distinct, 'distinct state')}"
+        f"{plural(statistics.generated, 'successor')} of the states on the paths, about "
+        f"{plural(statistics.distinct, 'distinct state')}"
     )
     yield Remark("looked at", examined, routine=True)
     if simulated.judged is not None:
@@ -66,11 +66,11 @@ def _of_walks(simulated: SimulationResult) -> Iterator[Remark]:
         yield Remark("behaviours", where, routine=True)
     yield Remark("chosen", HOW[plan.choosing], routine=True)
     if simulated.left:
-        left = f"{plural(simulated.left, 'run')} before that, where nothing could follow"
+        left = f"{plural(simulated.left, 'run')} before that, in states without successors"
         yield Remark("ended", left, routine=True)
     if outcome.findings and outcome.findings[0].depth < simulated.walked:
         steps = plural(simulated.walked - 1, "step")
-        yield Remark("shortened", f"the run met it after {steps}", routine=True)
+        yield Remark("shortened", f"the run found it after {steps}", routine=True)
 
 
 def simulation_object(

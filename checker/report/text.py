@@ -166,8 +166,8 @@ def _write_counterexample(
     page.words("  ", f"{proof.subject} is not inductive", 2, "title")
     steps = plural(len(finding.trace.steps) - 1, "step")
     message = (
-        f"in the first state nothing is wrong, and {steps} on something is; whether the spec can"
-        " reach that state is not known, and a lemma that excludes it would help"
+        f"the first state is fine, and {steps} later there is a problem; it is unknown whether "
+        "the spec can reach the first state, and a lemma that excludes it would help"
     )
     page.words("    ", message, 4)
     _write_reason(page, result, finding, prop)
@@ -206,7 +206,7 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
         write_read(page, trace)
 
 
-CURES = {"F907": "with `or block` behind its capacity a sender would wait until there is room"}
+CURES = {"F907": "with `or block` after its capacity, a sender would wait for room"}
 """Remedies for evaluation errors, by code."""
 
 
@@ -236,9 +236,9 @@ def _write_failing(page: Page, failing: Span, since: int | None) -> None:
 
 def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     page.blank()
-    why = "why no action can be taken there"
+    why = "why no action is possible there"
     if finding.fit is not None:
-        why = "why the next step cannot be taken there"
+        why = "why the next step is not possible there"
     page.line("  ", (why, "title"))
     nothing = NO_CHOICE if finding.fit is None else UNFITTING
     rows = blocked_rows(model, finding.blocked, nothing)

@@ -64,7 +64,7 @@ def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
                     and model.variables[part.index].kind == "channel"
                 ]
                 # The guard reads the size of the channel first.
-                assert names, "a channel is full, and none is asked"
+                assert names, "a channel is full, and it has no `or block`"
                 counts[names[-1]] = counts.get(names[-1], 0) + blocked[node.guard]
     return counts
 
@@ -162,11 +162,11 @@ RULES = {
     "deadlock": "Nothing can happen, and no `terminal` holds.",
     "assertion": "An assertion fails.",
     "error": "An evaluation error occurs.",
-    "unreached": "What should be reachable was never reached, or no run fits a scenario.",
+    "unreached": "A `reachable` was never reached, or no run fits a scenario.",
     "assumption": "The constants break an assumption.",
-    "inconclusive": "A limit cut the search before anything was found.",
+    "inconclusive": "A limit cut the search before a problem was found.",
     "not-found": "A problem that the check expects was not found.",
-    "counts": "The search is not as large as the check expects.",
+    "counts": "The counts differ from those that the check expects.",
     "remarks": "There is a remark, and --strict was given.",
 }
 """The values of `rule`, with descriptions."""

@@ -89,8 +89,8 @@ def prepare(
     if ENGINES[engine].needs_depth and limits.depth is None:
         raise Rejected([_no_depth(engine, check)])
     if limits.spill is not None and limits.memory is None:
-        message = "--spill is for what does not fit into the memory that --memory allows"
-        raise Rejected([Problem("F855", None, message, ((None, "add --memory 80%, say"),))])
+        message = "--spill is for states that do not fit into --memory"
+        raise Rejected([Problem("F855", None, message, ((None, "add --memory 80%, for example"),))])
     engines.load(engine)
     limits = replace(limits, workers=_workers(engine, limits.workers))
     if model.symbols and visits_states(engine):
@@ -127,7 +127,7 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
         heeded |= ENGINES[name].options & FOR_COMPARED
     foreign = first(settings.given.keys() & SELECTIVE, SELECTIVE - heeded)
     if foreign:
-        message = f"{foreign} means nothing to the engine {engine}"
+        message = f"{foreign} has no meaning for the engine {engine}"
         heeding = [name for name, entry in ENGINES.items() if foreign in entry.options]
         noun = "engine" if len(heeding) == 1 else "engines"
         notes = ((None, f"{foreign} is for the {noun} {listing(heeding, 'and')}"),)
@@ -180,7 +180,7 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
         if name not in ENGINES:
             raise Rejected([_unknown_engine(name)])
         if name not in _comparable():
-            message = f"{_CROSS}={name}: the engine {name} finds nothing that others find"
+            message = f"{_CROSS}={name}: the engine {name} has no findings to compare"
             notes = ((None, f"the engines to compare are {listing(_comparable(), 'and')}"),)
             raise Rejected([Problem("F032", None, message, notes)])
         engines.load(name)
@@ -195,7 +195,7 @@ def _refuse_folders(model: Model, settings: Settings) -> None:
     flag = first(settings.given, [option.flag for option in OPTIONS if option.one_search])
     if flag:
         symbol = model.symbols[0]
-        message = f'{flag} is for one search, and "{symbol.path}" stands for any value'
+        message = f'{flag} is for one search, and "{symbol.path}" is symbolic'
         notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
         raise Rejected([Problem("F037", symbol.span, message, notes)])
 
@@ -216,7 +216,7 @@ def _workers(engine: str, wanted: int | None) -> int:
         return wanted or processors()
     if wanted not in (None, 1):
         message = f"--workers {wanted}: the {engine} uses one worker"
-        notes = ((None, "--engine local uses as many as it is told"),)
+        notes = ((None, "--engine local uses the given number"),)
         raise Rejected([Problem("F031", None, message, notes)])
     return 1
 

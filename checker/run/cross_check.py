@@ -19,8 +19,8 @@ from fencepost.checker.run.words import found, plural
 from fencepost.spec.core.ir import Model
 
 _NOT_BOUNDED = (
-    "Bounded model checking finds lassos of some steps and cannot tell that there is none, so "
-    "another engine was asked."
+    "Bounded model checking finds short lassos but cannot exclude longer ones, so another engine "
+    "was used."
 )
 
 
@@ -77,7 +77,7 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     if visits_states(name) and visits_states(first.job.engine):
         if _everything(first.outcome) != _everything(other.outcome):
             raise Disagreement((first, other))
-        note = f"Cross-check: {name} finds the same, and counts the same."
+        note = f"Cross-check: {name} agrees, with the same counts."
         chosen = first.job.settings.cross_check == ()
         return Fact(f"{note} {_NOT_BOUNDED}" if chosen else note)
     bounded, explicit = (first, other) if visits_states(name) else (other, first)
@@ -90,7 +90,7 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
     if beyond:
         problem = found(first.job.model, bounded.outcome)
-        note += f"; it also finds {problem} in states of the last level, which are not left"
+        note += f"; it also finds {problem} in states of the last level, which are not expanded"
     return Fact(f"{note}.")
 
 

@@ -107,7 +107,7 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
     if outcome.cut is not None and outcome.findings:
         return f"the search was cut ({outcome.cut})"
     if job.settings.keep_going and outcome.findings:
-        return "the search went on behind the first problem"
+        return "the search continued after the first problem"
     return None
 
 
@@ -179,7 +179,7 @@ def _sentence(model: Model, outcome: Outcome) -> str:
         case Verdict.VIOLATED:
             return f"{prop.title} {prop.kind.broken}" if prop else "a property is violated"
         case Verdict.UNREACHED:
-            return f"{prop.title} was never reached" if prop else "a reachable was never reached"
+            return f"{prop.title} was never reached" if prop else "a `reachable` was never reached"
         case Verdict.DEADLOCK:
             return "the model deadlocks"
         case Verdict.ASSERTION:

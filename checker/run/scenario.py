@@ -32,11 +32,14 @@ def refuse_options(check: Check, engine: str, settings: Settings) -> None:
     engine = next((name for name in engines if not visits_states(name)), "")
     if not engine and not option:
         return
-    message = f"scenario {check.name}: {option} is about the properties and states of checks"
+    message = f"scenario {check.name}: {option} applies to checks only"
     remark = "`--check NAME` runs one check"
     if engine:
         able = [name for name in ENGINES if visits_states(name)]
-        message = f"scenario {check.name}: the engine {engine} visits no states, so it plays none"
+        message = (
+            f"scenario {check.name}: the engine {engine} does not visit states, so it cannot run "
+            "scenarios"
+        )
         remark = f"the engines {listing(able, 'and')} do"
     raise Rejected([Problem("F854", check.span, message, ((None, remark),))])
 
@@ -44,8 +47,8 @@ def refuse_options(check: Check, engine: str, settings: Settings) -> None:
 def refuse_symbols(check: Check, model: Model) -> None:
     """Raises `Rejected` (F854) for a model with a constant that has no value."""
     for symbol in model.symbols:
-        message = f"scenario {check.name} needs a value for {symbol.path}, which stands for any"
-        remark = f"const {symbol.path} = VALUE in front of its steps gives it one"
+        message = f"scenario {check.name} needs a value for {symbol.path}, which is symbolic"
+        remark = f"const {symbol.path} = VALUE before its steps gives it one"
         raise Rejected([Problem("F854", check.span, message, ((symbol.span, remark),))])
 
 

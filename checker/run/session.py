@@ -149,7 +149,7 @@ def programs(request: Request) -> Specs:
             count += 1
             loaded.setdefault(real(path), program)
         if below and not count:
-            message = f"{argument} holds no spec (*.fence) with a check"
+            message = f"{argument} contains no spec (*.fence) with a check"
             problems.append(Problem("F025", None, message))
     alone = [
         path for real_path, path in unchecked.items() if real_path not in imported | loaded.keys()

@@ -58,10 +58,10 @@ def resumed(outcome: Outcome) -> str:
 def fitting(fit: Fit) -> str:
     """Half a sentence that says how much of a scenario some run fits."""
     if fit.behind == fit.steps:
-        return "runs take its steps, and what it expects holds behind none of them"
+        return "some runs take its steps, but its expectation holds after none of them"
     if not fit.behind:
         return "no run takes the first of its steps"
-    return f"no run fits it further than {fit.behind} of {plural(fit.steps, 'step')}"
+    return f"no run fits more than {fit.behind} of {plural(fit.steps, 'step')}"
 
 
 def runner(job: Job) -> str:

@@ -278,8 +278,8 @@ class Account:
 def others(limit: Limit) -> str:
     """The note on problems found before ``limit`` cut the search."""
     return (
-        f"The search was cut ({limit}): there may be other problems, also of the same length, and"
-        " one of them may come first."
+        f"The search was cut ({limit}): there may be other problems, even ones of the same length "
+        "that rank first."
     )
 
 

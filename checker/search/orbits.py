@@ -40,7 +40,7 @@ class Orbits:
         ]
 
     def images(self, state: State) -> Sequence[State]:
-        """The images of a state under all permutations, in the same order for every state."""
+        """The images of a state under all permutations, in the same order forevery state."""
         images = [state]
         # A permutation of the values up to `last` is one of the values before it, followed by an
         # exchange of `last` with one of them, or by none.
@@ -104,11 +104,11 @@ def why_in_full(request: Request) -> str | None:
     refined = (model.properties[number].abstract for number in searched.step_invariants)
     exchanges = prod(factorial(len(enum.members)) for enum in _symmetric(model))
     if searched.behaviours:
-        return "a property of behaviours is judged"
+        return "a temporal property is checked"
     if any(abstract_model is not None for abstract_model in refined):
-        return "a refinement is judged"
+        return "a refinement is checked"
     if request.profile:
-        return "a profile is made of its states"
+        return "a profile is requested"
     if request.observer is not None or model.symbols:
         return "a constant is symbolic"
     if exchanges > MAX_EXCHANGES:

@@ -210,7 +210,7 @@ class Stoppable(States, Protocol):
 def still_good(level: int) -> str:
     """The earlier saves that remain valid after a save failed, up to ``level`` (0: none)."""
     if level:
-        return f"the save down to level {level} is still good"
+        return f"the save up to level {level} is still valid"
     return "no earlier save of this search exists"
 
 

@@ -251,7 +251,7 @@ class Simulation:
         limit = self.limit or Limit("runs", self.plan.runs)
         outcome = self._outcome(Verdict.INCONCLUSIVE, limit)
         if not kept and self.limit is None:
-            why = "There is no initial state from which a run could begin."
+            why = "There is no initial state to begin a run from."
             outcome = replace(outcome, notes=(why, *outcome.notes))
         return self._simulated(outcome)
 

@@ -201,7 +201,9 @@ class Checkpoints:
         ]
         for file_name in names:
             if folder.beginning(file_name, len(BEGINNING)) != BEGINNING:
-                raise unusable(self.url, f"{name}/{file_name} is no file of states of this format")
+                raise unusable(
+                    self.url, f"{name}/{file_name} is not a file of states in this format"
+                )
         return [folder.at(file_name) for file_name in names]
 
     def tidy(self, saved: Saved) -> None:
@@ -225,7 +227,7 @@ class Checkpoints:
             if content.get("level") != level:
                 raise Malformed(f"its account has {level} levels, and it {content.get('level')}")
             if content.get("seen") != seen:
-                raise Malformed("its account counts other states than it has")
+                raise Malformed("its number of states contradicts its account")
             folders = _folders(content)
         except Malformed as malformed:
             raise unusable(self.url, str(malformed)) from None
@@ -245,7 +247,7 @@ def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
         FOLDER.fullmatch(str(name)) and (older or isinstance(digest, str))
         for name, digest in folders
     ):
-        raise Malformed("it names folders that are none of its own")
+        raise Malformed("it names folders outside the checkpoint")
     return tuple(folders)
 
 

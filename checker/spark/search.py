@@ -142,8 +142,8 @@ def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoint
     belongs = identity(FORMAT, request, code, Purpose.SPARK_CHECKPOINT, UNSIGNED_FORMAT)
     checkpoints = Checkpoints(spark, saving.place, belongs, request.model)
     if not saving.resumed and checkpoints.begun:
-        reason = "there is one already"
-        raise unusable(saving.place, reason, f"--resume {saving.folder} goes on with it")
+        reason = "there already is one"
+        raise unusable(saving.place, reason, f"--resume {saving.folder} continues it")
     return checkpoints
 
 

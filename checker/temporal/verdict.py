@@ -31,9 +31,7 @@ from fencepost.checker.temporal.normal import TooLarge
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
-NOT_JUDGED = Fact(
-    "Properties of behaviours are judged when nothing else is wrong, so they were not."
-)
+NOT_JUDGED = Fact("Temporal properties were not checked, since there are other problems.")
 
 _WHOLE_LEVELS = ("depth", "max-states")
 """Limits at which every run has searched the same levels."""

@@ -84,8 +84,8 @@ def _memory() -> str:
         page = os.sysconf("SC_PAGE_SIZE")
         whole, free = (os.sysconf(f"SC_{kind}_PAGES") * page for kind in ("PHYS", "AVPHYS"))
     except (AttributeError, ValueError, OSError):
-        return "the system does not tell"
-    return f"{size(whole)}, {size(free)} of it not used at all"
+        return "the system does not report it"
+    return f"{size(whole)}, {size(free)} of it free"
 
 
 def _engine(name: str) -> Finding:
@@ -96,16 +96,16 @@ def _engine(name: str) -> Finding:
     except Rejected as rejected:
         # An engine with optional dependencies is not broken if they are missing.
         return Finding(topic, "fails" if needed else "missing", _told(rejected), needed)
-    library = engine.library or "nothing but Python"
+    library = engine.library or "needs only Python"
     if ENGINES[name].slow_start:
-        return Finding(topic, "works", f"{library}; what it needs is there, and it was not run")
+        return Finding(topic, "works", f"{library}; its requirements are met, but it was not run")
     try:
         wrong = _trial(name)
     except Rejected as rejected:
         wrong = _told(rejected)
     if wrong is not None:
         return Finding(topic, "fails", wrong, needed)
-    return Finding(topic, "works", f"{library}; it is right about a small spec")
+    return Finding(topic, "works", f"{library}; it checks a small spec correctly")
 
 
 def _told(rejected: Rejected) -> str:
@@ -124,8 +124,4 @@ def _trial(name: str) -> str | None:
         settings = Settings({}, properties, name, limits)
         result = perform(prepare(program, program.checks[0], settings), ignored)
     verdict, wanted = result.outcome.verdict, Verdict.OK if proves else Verdict.VIOLATED
-    return (
-        None
-        if verdict is wanted
-        else f"it finds {verdict.value} where it should find {wanted.value}"
-    )
+    return None if verdict is wanted else f"it finds {verdict.value} instead of {wanted.value}"

@@ -161,7 +161,7 @@ class Exploration:
         states = plural(result.seen, "state")
         if result.steps is None:
             cut = f"not within {states}; --max-states allows more"
-            return cut if result.cut else f"in none of the {states} that can be reached from here"
+            return cut if result.cut else f"in none of the {states} reachable from here"
         if not result.steps:
             return "it holds here"
         return f"{plural(len(result.steps), 'step')}, {states} seen"
@@ -211,8 +211,8 @@ class Exploration:
     def nothing(self) -> str:
         """Why there are no options."""
         if not self.walk.path:
-            return "there is no initial state, so no walk can begin"
-        return "nothing can follow" if self.walk.ended else "no action can be taken here"
+            return "there is no initial state, so a walk cannot begin"
+        return "there is no successor" if self.walk.ended else "no action is possible here"
 
     def wrong(self) -> list[tuple[str, Site | None]]:
         """The problems of the present state: sentences, and the sites of evaluation errors."""

@@ -127,7 +127,7 @@ class _Replay:
             return Misfit(position, "the spec has none of the variables of the trace")
         if position == 0:
             initial = [s.state for s in self.runner.initial() if s.state is not None]
-            return self.agreeing(position, step, initial, "no initial state is like the first one")
+            return self.agreeing(position, step, initial, "no initial state matches the first one")
         actions = [*range(len(self.model.actions))]
         action = step.act.action
         if action:
@@ -143,7 +143,7 @@ class _Replay:
             if failed:
                 return []
             if done:
-                return Misfit(position, "it failed when it was saved, and it is completed here")
+                return Misfit(position, "it failed when it was saved, but completes here")
         if done:
             return self.agreeing(position, step, done, "it leads to another state")
         if failed and failed[0].failure is not None:
@@ -152,7 +152,7 @@ class _Replay:
         guards = {a.guard for _, a in chosen if a.guard is not None}
         if not action:
             return Misfit(position, "no action leads there")
-        reason = "it cannot be taken" if guards else "none of its choices is that of the trace"
+        reason = "it cannot be taken" if guards else "none of its choices matches the trace"
         return Misfit(position, reason, tuple(sorted(guards)))
 
     def agrees(self, action: int, attempt: Attempt, step: ShownStep) -> bool:

@@ -153,8 +153,8 @@ class TraceDocument:
         if self.loop is None:
             return ""
         if self.loop == count - 1:
-            return "it stays there for ever"
-        return f"{for_ever(self.loop, count)} repeat for ever"
+            return "it stays there forever"
+        return f"{for_ever(self.loop, count)} repeat forever"
 
     @property
     def goes_round(self) -> bool:

@@ -47,12 +47,8 @@ def goes_on(trace: Trace) -> str:
     loop, last = trace.loop, len(trace.steps) - 1
     assert loop is not None
     if loop < last:
-        return f": {for_ever(loop, last + 1)} repeat for ever"
-    return (
-        f": nothing happens any more after {plural(last, 'step')}"
-        if last
-        else (": nothing ever happens")
-    )
+        return f": {for_ever(loop, last + 1)} repeat forever"
+    return f": nothing happens after {plural(last, 'step')}" if last else (": nothing ever happens")
 
 
 def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
@@ -66,7 +62,7 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
         if reason.taken is not None:
             why = f"taken in step {reason.taken + 1}"
         elif reason.strong:
-            why = "not possible in any state that comes again"
+            why = "not possible in any state of the cycle"
         else:
             assert reason.impossible is not None, "a trace that is not fair"
             why = f"not possible in state {reason.impossible + 1}"
@@ -110,7 +106,7 @@ def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
 
 
 NO_CHOICE = "nothing to choose from"
-UNFITTING = "no choice of it fits what is written"
+UNFITTING = "none of its choices matches the scenario"
 """The reasons for a disabled action without a false guard; the second is for scenarios."""
 
 

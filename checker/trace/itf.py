@@ -144,7 +144,7 @@ def _parsed(data: bytes, name: str) -> Json:
         where = f"line {error.lineno}, column {error.colno}"
         raise refused(name, f"is not JSON: {error.msg} at {where}") from None
     except ValueError:
-        raise refused(name, "holds a number of absurd length") from None
+        raise refused(name, "contains a number that is too long") from None
 
 
 def _object(value: Json, name: str, part: str) -> Mapping[str, Json]:

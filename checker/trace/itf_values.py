@@ -79,7 +79,7 @@ class Values:
     def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
         """The tree of a value; ``kind`` is its type in the file."""
         if depth > MAX_DEPTH:
-            raise refused(self.name, f"holds a value nested deeper than {MAX_DEPTH}")
+            raise refused(self.name, f"contains a value nested deeper than {MAX_DEPTH}")
         match value:
             case None:
                 return Atom("none")
@@ -94,7 +94,7 @@ class Values:
                 return Group(sort, "", self._items(value, depth))
             case {"#bigint": digits}:
                 if not isinstance(digits, str) or not BIGINT.fullmatch(digits):
-                    raise refused(self.name, 'holds a "#bigint" that is not a whole number')
+                    raise refused(self.name, 'contains a "#bigint" that is not an integer')
                 return Atom(digits)
             case {"#set": list(elements)}:
                 return Group("set", "", self._items(elements, depth))
@@ -131,7 +131,7 @@ class Values:
 
     def _pair(self, pair: Json, depth: int) -> tuple[str, ValueTree]:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise refused(self.name, 'holds a "#map" that is not a list of pairs')
+            raise refused(self.name, 'contains a "#map" that is not a list of pairs')
         key, item = pair
         return text(self.tree(key, depth=depth + 1)), self.tree(item, depth=depth + 1)
 

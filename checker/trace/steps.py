@@ -118,7 +118,7 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
     for number, step in enumerate(document.steps, start=1):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
         if step.act.spare:
-            page.line(" " * body, ("the problem does without this step", "dim"))
+            page.line(" " * body, ("the problem does not need this step", "dim"))
         if step.state is None:
             page.line(" " * body, ("this step fails", "bad"))
         elif before is None:
@@ -207,7 +207,7 @@ def write_fair(page: Page, document: TraceDocument) -> None:
     if not document.fair:
         return
     page.blank()
-    page.line("  ", ("why that is fair", "title"))
+    page.line("  ", ("why this is fair", "title"))
     column = max(cells(name) for name, _ in document.fair[:MAX_FAIR])
     for name, why in document.fair[:MAX_FAIR]:
         page.words(f"    {padded(name, column)}  ", why, column + 6)
@@ -221,15 +221,15 @@ def write_misfit(page: Page, document: TraceDocument) -> None:
     last = {name: datum.tree for name, datum in document.images[-1].items()}
     page.blank()
     if len(document.images) == 1:
-        page.line("  ", (f"what that state is in {document.refined}", "title"))
+        page.line("  ", (f"that state in {document.refined}", "title"))
         write_state(page, last, frozenset(), 4)
-        heading = f"why that is no initial state of {document.refined}"
+        heading = f"why this is not an initial state of {document.refined}"
     else:
         first = {name: datum.tree for name, datum in document.images[0].items()}
-        page.line("  ", (f"what the last step is in {document.refined}", "title"))
+        page.line("  ", (f"the last step in {document.refined}", "title"))
         write_state(page, first, frozenset(), 4)
         write_changes(page, first, ShownStep("", last), frozenset(), 4)
-        heading = f"why that is no step of {document.refined}"
+        heading = f"why this is not a step of {document.refined}"
     page.blank()
     page.line("  ", (heading, "title"))
     column = max(cells(name) for name, _ in document.unfit)

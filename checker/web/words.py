@@ -20,7 +20,7 @@ from fencepost.spec.text.problem import Rejected
 MAX_TEXT = 10_000
 """Maximum number of characters of an expression."""
 MAX_WATCHED = 50
-MOVED = "the walk has moved on in another window"
+MOVED = "the walk was continued in another window"
 
 
 class Malformed(Exception):

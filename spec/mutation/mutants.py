@@ -204,7 +204,7 @@ class _Finder:
 
     def _unfair(self, node: syntax.ActionDecl | syntax.RoleDecl) -> Iterator[Mutant]:
         if node.fairness and self.used.fair(node.span):
-            change = f"nothing is owed: drop `{node.fairness}`"
+            change = f"drop `{node.fairness}`"
             new = replace(node, fairness="")
             yield Mutant("fairness", node.name.span, self.where, change, self.path, node, new)
 

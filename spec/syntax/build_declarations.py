@@ -194,7 +194,7 @@ def _choices(
     span: Span, binders: tuple[Binder, ...] | None, condition: Expr | None
 ) -> syntax.Choices:
     if not binders and condition is not None:
-        message = 'no parameter is chosen here, so "where" has nothing to say: write "require"'
+        message = 'there is no parameter here for "where": write "require"'
         raise Mistake(Problem("F101", condition.span, message))
     return syntax.Choices(binders or (), condition, span=span)
 

@@ -160,7 +160,7 @@ def _with_more(span: Span, expr: Expr, *fields: Argument) -> Expr:
     closed = ")" in _COMMENT.sub("", between.text)
     longer = None if closed else _extended(expr, fields)
     if longer is None:
-        message = 'a field stands behind a "with": r with f: e, g: d'
+        message = 'a field follows "with": r with f: e, g: d'
         raise Mistake(Problem("F101", fields[0].span, message))
     return longer
 
@@ -300,7 +300,7 @@ def _pattern(
 ) -> Pattern:
     catch_all = isinstance(member, Name) and member.text == "_"
     if catch_all and arguments is not None:
-        message = "_ stands for anything; it has no fields to look at"
+        message = "_ matches any value and has no fields"
         raise Mistake(Problem("F117", span, message))
     tested = None if catch_all else member
     return Pattern(tested, arguments, name_or_none(span, alias), span=span)

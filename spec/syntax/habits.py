@@ -151,7 +151,7 @@ def _primed(slip: Slip) -> Problem | None:
     """`x' = e` in an action."""
     if slip.unexpected.text != "'" or "+=" not in slip.expected:
         return None
-    note = (None, f"an assignment says what holds after the step: {_target(slip)} = e")
+    note = (None, f"an assignment gives the value after the step: {_target(slip)} = e")
     return slip.problem("F111", "there is no ' here", note)
 
 
@@ -170,13 +170,13 @@ def _operator_first(slip: Slip) -> Problem | None:
     if sign.text not in _LEADING:
         return None
     if block and sign.text in _AND:
-        message = f'a line of a block does not begin with "{sign.text}": leave it out'
+        message = f'a line of a block does not begin with "{sign.text}": omit it'
         note: Note = (None, "each line of a block is a condition, and all of them must hold")
         return slip.problem("F101", message, note, at=sign)
     word = {"\\/": "or", "||": "or", "∨": "or"}.get(sign.text)
     meant = f'; it is written "{word}"' if word else ""
     notes: list[Note] = [
-        (None, f"what takes several lines stands in parentheses{meant}"),
+        (None, f"put an expression that takes several lines in parentheses{meant}"),
     ]
     if block:
         notes.append((None, "each line of a block is a condition, and all of them must hold"))
@@ -207,18 +207,18 @@ def _let_line(slip: Slip) -> Problem | None:
     """
     unexpected, before = slip.unexpected, slip.near(-1)
     if unexpected.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
-        note: Note = (None, "a condition may begin with one of its own: let x = e: body")
+        note: Note = (None, 'a condition may begin with its own "let": let x = e: body')
         if "formula_kind" in slip.symbols:
             message = 'the block of a property has no "let" lines'
             return slip.problem("F101", message, note, at=slip.line[0])
-        message = 'the "let" lines of a block stand before its conditions'
+        message = 'the "let" lines of a block come before its conditions'
         return slip.problem("F101", message, note, at=slip.line[0])
     if before.kind == NEWLINE and _line_before(slip)[0].text == "let":
         if slip.expected == frozenset({INDENT}):
             message = 'a "let" line of a block has no ":" at its end'
             return slip.problem("F101", message, at=slip.near(-2))
         if unexpected.kind == DEDENT and INTEGER in slip.expected:
-            message = 'behind the "let" lines of a block stands a condition, or a value'
+            message = 'the "let" lines of a block are followed by a condition or a value'
             return slip.problem("F101", message, at=slip.near(-2))
     if before.text in ("var", "val", "const") and slip.begins_line(-1) and "==" in slip.expected:
         return slip.problem("F114", f'there is no "{before.text}" here; write "let"', at=before)
@@ -288,7 +288,7 @@ def _keyed(slip: Slip) -> Problem | None:
 
 
 _MAP = "the form is: [e for k in K]"
-_ONE_IF = 'one "if" stands behind all that is gone through'
+_ONE_IF = 'one "if" follows all sets'
 
 
 def _several_generators(slip: Slip) -> Problem | None:
@@ -296,7 +296,7 @@ def _several_generators(slip: Slip) -> Problem | None:
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
     if slip.unexpected.text == "for" and "if" in slip.expected:
-        message = 'several sets to go through stand behind one "for", with commas between them'
+        message = 'several sets follow one "for", separated by commas'
         return slip.problem("F101", message, (None, vocabulary.GENERATORS))
     if slip.unexpected.text in (",", "for", "if") and any(
         token.text == "if" for token in slip.inside
@@ -340,13 +340,13 @@ def _where(slip: Slip) -> Problem | None:
         parameters = texts[texts.index("action") + 2 :]
         if word == "and" or parameters[:1] != ["("] or ":" in texts:
             return None
-        message = f'"{word}" stands among the parameters; write (x in S) where p'
+        message = f'"{word}" is written inside the parentheses; write (x in S) where p'
     elif "where" in slip.expected:
-        message = f'what may be chosen or received is limited by "where", not by "{word}"'
+        message = f'choices and messages are restricted by "where", not by "{word}"'
     elif "where" in texts and word == "where":
         message = 'there is one "where"; write "and" between two conditions'
     elif "from" in slip.expected:
-        message = f'"{word}" stands before the channel; write on PATTERN from c where p'
+        message = f'"{word}" is written before the channel; write on PATTERN from c where p'
     elif slip.near(-2).text == "action" and word in ("where", "if", "when"):
         message = f'without parameters there is no "{word}"; begin the body with "require p"'
     else:
@@ -392,7 +392,7 @@ def _temporal(slip: Slip) -> Problem | None:
     if slip.unexpected.text != "<>" or INTEGER not in slip.expected:
         return None
     note = (None, f"a form of it is: {vocabulary.FORMS['property']}")
-    message = 'there is no "<>" before a value; what comes in time is said by a property'
+    message = 'there is no "<>" before a value; use "eventually" in a property'
     return slip.problem("F111", message, note)
 
 
@@ -418,7 +418,7 @@ def _no_result(slip: Slip) -> Problem | None:
     if slip.unexpected.kind not in (NAME, INTEGER, "(", "[", "{", "-"):
         return None
     note = (None, "a def has a value: def f(x: T): U = e")
-    return slip.problem("F101", '"return" ends an action or a procedure, and gives no value', note)
+    return slip.problem("F101", '"return" ends an action or a procedure, and takes no value', note)
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (

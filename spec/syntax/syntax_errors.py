@@ -39,7 +39,7 @@ def explain(source: Source, error: Unexpected) -> Problem:
     slip = Slip(source, error)
     problem = next((hinted for hint in _HINTS if (hinted := hint(slip))), None) or _plainly(slip)
     if slip.unexpected.kind in LAYOUT and _swallowed(slip):
-        note = (None, 'what stands behind "#" is a comment; "not equal" is "!="')
+        note = (None, '"#" begins a comment; "not equal" is "!="')
         problem = replace(problem, notes=(*problem.notes, note))
     return problem
 
@@ -52,7 +52,7 @@ def _swallowed(slip: Slip) -> bool:
 
 def tla_module(source: Source, start: int, end: int) -> Problem:
     """A file that is a TLA+ module, not a spec."""
-    message = "this is a module of TLA+, no spec; docs/for-tla-users.md has both side by side"
+    message = "this is a TLA+ module, not a spec; docs/for-tla-users.md compares both"
     return Problem("F101", Span(source, start, end), message)
 
 
@@ -67,7 +67,7 @@ def json_text(source: Source, start: int, end: int) -> Problem:
 
 def late_docstring(source: Source, token: Token) -> Problem:
     """A triple-quoted text that is not at the start of the file."""
-    message = "the text that describes a file stands before everything else; use # for remarks"
+    message = "the text that describes a file comes first; use # for comments"
     return Problem("F123", Span(source, token.start, token.end), message)
 
 
@@ -76,12 +76,12 @@ def too_deep(source: Source, error: TooDeep) -> Problem:
     token = error.token
     if error.lets:
         message = (
-            f"this block and what is in it are nested more than {MAX_DEPTH} levels deep: each of"
+            f"this block is nested more than {MAX_DEPTH} levels deep: each of"
             f" its {error.lets} let lines is a level for the lines after it"
         )
         note = "move some of them into a def"
         return Problem("F711", Span(source, token.start, token.end), message, ((None, note),))
-    message = f"what begins here is nested more than {MAX_DEPTH} levels deep"
+    message = f"this is nested more than {MAX_DEPTH} levels deep"
     note = "name a part of it with let or def, or write its conjuncts as lines of a block"
     sign, operands = _longest_chain(source.text, token.start)
     if operands > MAX_DEPTH:
@@ -186,9 +186,9 @@ def _strange(slip: Slip) -> Problem | None:
         note = "in a step invariant, next(x) is the value of x after the step"
         return slip.problem("F111", "there is no ' here", (None, note))
     if text in vocabulary.QUOTES:
-        return slip.problem("F119", f'a text is written in double quotes, "like this", not {text}')
+        return slip.problem("F119", f'write a text in double quotes, "like this", not {text}')
     if text[0].isalpha():
-        message = f"{text}: names are made of the letters a to z and A to Z, digits and _"
+        message = f"{text}: names consist of the letters a to z and A to Z, digits and _"
         return slip.problem("F119", message)
     if len(text) == 1 and unicodedata.category(text)[0] in "ZC":
         message = f"there is an invisible character here, U+{ord(text):04X}; use a plain space"
@@ -242,7 +242,7 @@ def _indentation(slip: Slip) -> Problem | None:
     if unexpected.kind == INDENT:
         if slip.error.index == 0:
             return slip.problem("F105", "the first line of a file is not indented", at=slip.near(1))
-        message = "this line is indented deeper than the one before, which opens no block"
+        message = "this line is indented deeper than the one before, which does not open a block"
         note = (None, "a line may be broken only inside brackets")
         return slip.problem("F105", message, note, at=slip.near(1))
     if slip.expected == frozenset({INDENT}):
@@ -266,10 +266,10 @@ def _equal_signs(slip: Slip) -> Problem | None:
     if unexpected == "=" and "==" in slip.expected:
         if slip.near(-2).kind in ("(", ",") and slip.near(-1).kind == NAME:
             field = slip.near(-1).text
-            note: Note = (None, f"a field is given by a colon: {field}: e")
+            note: Note = (None, f"a field takes a colon: {field}: e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         if slip.begins_line(-1) and slip.near(-1).kind == NAME:
-            note = (None, f"a value gets a name by a line before: let {slip.near(-1).text} = e")
+            note = (None, f"name a value in a line before: let {slip.near(-1).text} = e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         return slip.problem("F109", '"=" assigns; to compare, write "=="')
     if unexpected == "==" and "=" in slip.expected:
@@ -282,7 +282,8 @@ def _assigned(slip: Slip) -> Problem | None:
     if slip.unexpected.kind not in vocabulary.CHANGES or "==" not in slip.expected:
         return None
     message = (
-        f'"{slip.unexpected.text}" assigns, which only a statement of an action or procedure does'
+        f'"{slip.unexpected.text}" assigns, which is allowed only as a statement of an action or '
+        "procedure"
     )
     return slip.problem("F109", message)
 
@@ -341,7 +342,7 @@ def _text(slip: Slip) -> Problem | None:
     if slip.unexpected.kind == DOCSTRING:
         return late_docstring(slip.source, slip.unexpected)
     if slip.unexpected.kind == STRING and "(" in slip.expected:
-        message = 'a text is no value; it only stands in assert e, "why"'
+        message = 'a text is not a value; it is only allowed in assert e, "why"'
         return slip.problem("F125", message)
     return None
 
@@ -371,7 +372,7 @@ def _else_if(slip: Slip) -> Problem | None:
     ):
         if suggestion(unexpected.text, ["case"]):
             return slip.problem(
-                "F114", f'"{unexpected.text}" begins no line of a match; write "case"'
+                "F114", f'"{unexpected.text}" cannot begin a line of a match; write "case"'
             )
         note = (None, 'the form is: case A(x, ==e, _): ..., and "case _:" for all that is left')
         return slip.problem("F101", f'expected "case", found "{unexpected.text}"', note)
@@ -383,9 +384,9 @@ def _else_if(slip: Slip) -> Problem | None:
     if slip.begins_line():
         owner = "match" if unexpected.text == "case" else "if"
         wrong = f'this "{unexpected.text}" belongs to no "{owner}"'
-        return slip.problem("F113", wrong, (None, f'it stands right below its "{owner}"'))
+        return slip.problem("F113", wrong, (None, f'it must be directly below its "{owner}"'))
     if "then" not in slip.symbols:
-        return slip.problem("F113", f'"{unexpected.text}" of a statement begins a line of its own')
+        return slip.problem("F113", f'"{unexpected.text}" of a statement starts a new line')
     return None
 
 
@@ -400,10 +401,10 @@ def _then(slip: Slip) -> Problem | None:
     if slip.unexpected.text == "if" and "+" in slip.expected:
         if "where" in slip.expected:
             return slip.problem("F101", 'expected "where", found "if"')
-        note = (None, 'a value is chosen by "if a then b else c"')
+        note = (None, 'a conditional value is "if a then b else c"')
         return slip.problem("F101", 'an "if" cannot follow a value', note)
     if slip.unexpected.kind == ":" and "then" in slip.expected:
-        note = (None, 'a value is chosen by "if a then b else c"')
+        note = (None, 'a conditional value is "if a then b else c"')
         return slip.problem("F101", 'expected "then", found ":"', note)
     if slip.unexpected.text == "then" and ":" in slip.expected:
         note = (None, "the form is: if e: ... with its statements on the next lines")
@@ -463,16 +464,18 @@ def _misspelt(slip: Slip) -> Problem | None:
         return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
     keywords = [keyword for keyword in allowed if keyword.islower()]
     if guess := suggestion(word.text, keywords):
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}{guess}', at=word)
+        return slip.problem(
+            "F114", f'"{word.text}" cannot begin a {_kind(allowed)}{guess}', at=word
+        )
     if "invariant" in allowed and slip.near(1).kind in vocabulary.CHANGES | {"=", ".", "(", "["}:
-        message = "a statement stands in an action or a procedure"
+        message = "a statement belongs in an action or a procedure"
         return slip.problem("F124", message, at=word)
     after = slip.near(1) if word is slip.unexpected else slip.unexpected
     if after.kind == ":" and "var" in allowed:
         note = (None, f"the form is: {vocabulary.FORMS['var']}")
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}', note, at=word)
+        return slip.problem("F114", f'"{word.text}" cannot begin a {_kind(allowed)}', note, at=word)
     if after.kind == NAME:
-        return slip.problem("F114", f'"{word.text}" begins no {_kind(allowed)}', at=word)
+        return slip.problem("F114", f'"{word.text}" cannot begin a {_kind(allowed)}', at=word)
     return None
 
 

@@ -159,7 +159,7 @@ FORMS = {
 
 _TOP = "is declared at the top level, in the first column"
 _ROLE = "is declared at the top level or in a role"
-_STATEMENT = "is a statement: it stands in an action or a procedure"
+_STATEMENT = "is a statement: it belongs in an action or a procedure"
 PLACES = (
     dict.fromkeys(
         word_set(
@@ -177,10 +177,10 @@ PLACES = (
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
-    | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
-    | dict.fromkeys(word_set("engine properties without"), "stands in a check")
-    | {"expect": "stands in a check, and at the end of a scenario"}
-    | dict.fromkeys(word_set("key source rising bind"), "stands in a recording")
+    | {"let": "belongs in an action or a procedure, or at the start of a block of conditions"}
+    | dict.fromkeys(word_set("engine properties without"), "belongs in a check")
+    | {"expect": "belongs in a check, or at the end of a scenario"}
+    | dict.fromkeys(word_set("key source rising bind"), "belongs in a recording")
 )
 """The positions where a line that begins with a word may occur."""
 
@@ -208,10 +208,10 @@ OTHER_NAMES = {
 REMARKS = {
     "module": "a file is a module",
     "spec": "a file is a spec",
-    "extends": "another file is named by import",
-    "next": "what may happen is said by actions",
+    "extends": "use import to name another file",
+    "next": "actions define the possible steps",
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
-    "receive": "an action receives by its head, action a on PATTERN from c",
+    "receive": "an action receives through its head, action a on PATTERN from c",
 }
 """Words of other notations without an equivalent here."""
 
@@ -230,20 +230,20 @@ DISCIPLINES = {
 
 _SUBSET = 'write "<="'
 GENERATORS = "the form is: {e for x in S, y in T if p}"
-SEVERAL_FIELDS = 'a "with" of several fields stands in brackets here: (r with f: a, g: b)'
+SEVERAL_FIELDS = 'put a "with" of several fields in brackets here: (r with f: a, g: b)'
 BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
 }  # fmt: skip
 """Words of other notations between two operands, with advice."""
 
-FORMULA = "it stands in the formula of a property, not inside a comparison or a value"
+FORMULA = "it belongs in the formula of a property, not inside a comparison or a value"
 UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
 PREFIXES = {
     "UNION": UNION, "union": UNION,
     "SUBSET": 'write "subsets(S)"',
     "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
-    "UNCHANGED": "what is not assigned keeps its value, so leave this out",
+    "UNCHANGED": "unassigned variables keep their values, so omit this",
     "ENABLED": 'write "enabled(a)"',
     "always": FORMULA, "eventually": FORMULA,
     "CHOOSE": 'write "choose x in S where p"',
@@ -255,7 +255,7 @@ PREFIXES = {
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
     "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
-    "->": 'a result type stands behind a colon, and "implies" between conditions',
+    "->": 'a result type follows a colon; between conditions, write "implies"',
     "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
     "**": "write the product", "...": 'write ".." for a range',
     "/\\": 'write "and"', "\\/": 'write "or"',
@@ -267,8 +267,8 @@ FOREIGN_SIGNS = {
     "\\o": 'write "+"', "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken only inside brackets",
-    "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",
-    "$": "there is nothing by that sign", "∧": 'write "and"', "∨": 'write "or"',
+    "~": 'write "not"', "^": "there are no powers", "@": "this sign has no meaning",
+    "$": "this sign has no meaning", "∧": 'write "and"', "∨": 'write "or"',
     "¬": 'write "not"', "∀": 'write "forall"', "∃": 'write "exists"', "∈": 'write "in"',
     "∉": 'write "not in"', "≤": 'write "<="', "≥": 'write ">="', "≠": 'write "!="',
     "⇒": 'write "implies"', "→": 'write "implies"', "⇔": 'write "iff"', "∪": 'write "|"',

@@ -94,7 +94,7 @@ def _decoded(name: str, data: bytes) -> Source:
     if "\0" in text:
         offset = text.index("\0")
         span = Span(Source(name, text), offset, offset + 1)
-        message = "this file holds a NUL character, so it is not text"
+        message = "this file contains a NUL character, so it is not text"
         raise Rejected([Problem("F007", span, message)])
     return Source(name, text)
 
@@ -125,7 +125,7 @@ def _sibling(path: Path) -> str:
     if not path.suffix:
         close = get_close_matches(path.as_posix(), shipped_models(), n=1, cutoff=0.6)
     if close == [path.as_posix()]:
-        return "; the model of that name comes with Fencepost, and is no file of yours"
+        return "; a model with that name comes with Fencepost"
     return f"; did you mean {close[0]}, which comes with Fencepost?" if close else ""
 
 

@@ -68,7 +68,7 @@ def test_engines_workers_and_memory(counter: Path) -> None:
         ({"workers": 0}, "workers=0: it must be from 1 to 256"),
         ({"workers": 1000}, "workers=1000: it must be from 1 to 256"),
         ({"workers": 2, "engine": "interpreter"}, "the interpreter uses one worker"),
-        ({"memory": "much"}, '"much" is no size like 4G'),
+        ({"memory": "much"}, '"much" is not a size like 4G'),
         ({"memory": 5}, "memory=5: it must be at least"),
         ({"depth": -1}, "depth=-1: it must be at least 0"),
         ({"engine": "nitro"}, 'there is no engine "nitro"'),

@@ -243,13 +243,13 @@ def test_estimates_of_info(tmp_path: Path) -> None:
     (tmp_path / "fails.fence").write_text(FAILS, encoding="utf-8")
     fails = run("info", "fails.fence", folder=tmp_path)
     assert (fails.code, fails.stderr) == (0, "")
-    sentence = "at least 6 states can be reached: a search met a problem there, and ended"
+    sentence = "at least 6 states are reachable: the search ended at a problem"
     assert f"\n  {sentence}\n" in fails.stdout
     (tmp_path / "bounded.fence").write_text(
         "var n: 0..99 = 0\naction up:\n    n += 1\nconstraint: n < 7\n", encoding="utf-8"
     )
     bounded = run("info", "bounded.fence", folder=tmp_path).stdout
-    assert "\n  7 states, all that can be reached, within the constraints, in 7 levels\n" in bounded
+    assert "\n  7 states, all reachable ones, within the constraints, in 7 levels\n" in bounded
     # With a symbolic constant, nothing is estimated.
     (tmp_path / "any.fence").write_text("const N: 0..9 = any\nvar n: 0..9 = N\n", encoding="utf-8")
     of_any = run("info", "any.fence", folder=tmp_path)

@@ -158,9 +158,9 @@ def test_text_and_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--engine bmc --depth 3", "--profile means nothing to the engine bmc"),
-        ("--engine interpreter", "--profile means nothing to the engine interpreter"),
-        ("--quiet", "--profile and --quiet cannot both be meant"),
+        ("--engine bmc --depth 3", "--profile has no meaning for the engine bmc"),
+        ("--engine interpreter", "--profile has no meaning for the engine interpreter"),
+        ("--quiet", "--profile and --quiet contradict each other"),
     ],
 )
 def test_other_engines_refuse(tmp_path: Path, words: str, message: str) -> None:
@@ -232,7 +232,7 @@ def test_a_stopped_profile_keeps_the_verdict(
     assert outcome.verdict is Verdict.OK
     assert outcome.profile is not None
     assert (outcome.profile.new, outcome.profile.seconds) == ((), ())
-    assert outcome.notes[-1].startswith("There is no profile of new states and of times: ")
+    assert outcome.notes[-1].startswith("There is no profile of new states and times: ")
 
 
 def test_an_interrupt_while_machine_code_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,10 +97,10 @@ def test_a_lasso(tmp_path: Path) -> None:
     (tmp_path / "endless.fence").write_text(text, encoding="utf-8")
     code, output = ran_by_pytest(tmp_path, "endless.fence")
     assert code == 1
-    sentence = "property Served is violated for i = 2: steps 3 to 5 repeat for ever"
+    sentence = "property Served is violated for i = 2: steps 3 to 5 repeat forever"
     # Above the report, and in pytest's summary.
     assert output.count(sentence) == 2
-    assert "Steps 3 to 5 repeat for ever." in output
+    assert "Steps 3 to 5 repeat forever." in output
     assert "fair Process[2].enter  not possible in state 4" in output
 
 
@@ -130,7 +130,7 @@ def test_specs_that_cannot_be_read_or_run(folder: Path) -> None:
     ("words", "code", "message"),
     [
         (["--no-fence"], 5, "no tests ran"),
-        (["--fence-timeout", "soon"], 4, '--fence-timeout: "soon" is no duration like 90s'),
+        (["--fence-timeout", "soon"], 4, '--fence-timeout: "soon" is not a duration like 90s'),
     ],
 )
 def test_options(folder: Path, words: list[str], code: int, message: str) -> None:

@@ -184,7 +184,7 @@ def test_every_report_has_both_images_and_the_reasons(tmp_path: Path) -> None:
     line = "    tick  leads elsewhere: hour = 0"
     shown_again = run("trace", "show", "t.itf.json", folder=tmp_path).stdout
     for text in (ran.stdout, shown_again):
-        assert "what the last step is in m" in text
+        assert "the last step in m" in text
         assert line in text
     assert "tick: leads elsewhere: hour = 0" in (tmp_path / "r.html").read_text("utf-8")
     replayed = run("trace", "replay", "t.itf.json", "spec.fence", folder=tmp_path)
@@ -197,7 +197,7 @@ def test_an_initial_state_without_an_initial_image(tmp_path: Path) -> None:
     )
     ran = run("check", "spec.fence", "--engine", "interpreter", folder=tmp_path)
     assert ran.code == 13
-    assert "why that is no initial state of m" in ran.stdout
+    assert "why this is not an initial state of m" in ran.stdout
     assert "initial state  the most similar one has hour = 0" in ran.stdout
 
 

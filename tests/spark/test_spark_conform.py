@@ -93,7 +93,7 @@ def test_lines_that_spark_skips_are_reported(
     assert errors[0] == "error[F047]: a.jsonl: a line is longer than 4,096 bytes"
     assert errors[1] == "error[F047]: b.jsonl.gz: a line is longer than 4,096 bytes"
     assert errors[2].startswith("error[F047]: c.jsonl.gz:")
-    assert errors[2].endswith("the compressed file ends too early; what stands before is judged")
+    assert errors[2].endswith("the compressed file ends too early; the part before is judged")
     assert errors[3].startswith("error[F047]: d.jsonl.gz:1: ")
     assert len(errors) == 4
     assert (

@@ -253,7 +253,7 @@ def test_existing_files_are_left_alone(tmp_path: Path) -> None:
     run = run_of(EXAMPLES[0].text)
     saved(run, tmp_path)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    with pytest.raises(Rejected, match=r"F036.*graph: it is there already, and not empty"):
+    with pytest.raises(Rejected, match=r"F036.*graph: it already exists, and not empty"):
         saved(run, tmp_path)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
     # An empty folder is accepted.
@@ -267,14 +267,12 @@ def test_runs_that_cannot_save_states(tmp_path: Path) -> None:
     spec.write_text("const N: int8 = any\nvar n: int8 = N\naction up: n += 1\n", encoding="utf-8")
     ran = command("check", str(spec), "--save-states", "here", folder=tmp_path)
     assert ran.code == 151
-    assert "error[F032]: --save-states means nothing to the engine local" in ran.stderr
+    assert "error[F032]: --save-states has no meaning for the engine local" in ran.stderr
     assert "note: --save-states is for the engine spark" in ran.stderr
     words = ("--engine", "spark", "--save-states", "here")
     ran = command("check", str(spec), *words, folder=tmp_path)
     assert ran.code == 151
-    assert (
-        'error[F037]: --save-states is for one search, and "N" stands for any value' in ran.stderr
-    )
+    assert 'error[F037]: --save-states is for one search, and "N" is symbolic' in ran.stderr
 
 
 def test_a_search_that_was_cut(tmp_path: Path) -> None:

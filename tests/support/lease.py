@@ -74,21 +74,21 @@ def verdicts(ran: Ran) -> dict[str, tuple[str, int]]:
 
 
 DAMAGE: dict[str, tuple[bytes, str]] = {
-    "not JSON": (b"granted a 1\n", "the line is no JSON: Expecting value at column 1"),
-    "half a line": (b'{"file": "x", "sour', "the line is no JSON: Unterminated string"),
-    "no object": (b"[1, 2]\n", "the line is no JSON object"),
-    "no UTF-8": (b'{"file": "\xff"}\n', "the line is no UTF-8 text"),
+    "not JSON": (b"granted a 1\n", "the line is not JSON: Expecting value at column 1"),
+    "half a line": (b'{"file": "x", "sour', "the line is not JSON: Unterminated string"),
+    "no object": (b"[1, 2]\n", "the line is not a JSON object"),
+    "no UTF-8": (b'{"file": "\xff"}\n', "the line is not UTF-8 text"),
     "nested": (b"[" * 100_000 + b"\n", "nested too deep"),
     "deep": (b'{"source": "server", "x": ' + b"[" * 70 + b"]" * 70 + b"}\n", "nested too deep"),
-    "digits": (b'{"file": 1' + b"0" * 5000 + b"}\n", "the line is no JSON: Exceeds the limit"),
-    "NaN": (b'{"file": NaN}\n', "NaN is no JSON value"),
+    "digits": (b'{"file": 1' + b"0" * 5000 + b"}\n", "the line is not JSON: Exceeds the limit"),
+    "NaN": (b'{"file": NaN}\n', "NaN is not a JSON value"),
     "long": (b'{"file": "' + b"x" * (1 << 20) + b'"}\n', "the line is longer than 1,048,576 bytes"),
     "no key": (b'{"source": "server"}\n', 'no field "file" says to which history'),
     "a list for a key": (b'{"file": [1]}\n', 'the field "file" names a history'),
     "half a character": (b'{"file": "\\ud800"}\n', 'the field "file" names a history'),
     "no source": (b'{"file": "x"}\n', 'there is no field "source"'),
     "another source": (
-        b'{"file": "x", "source": "servr"}\n', '"servr" is no source of the recording; did',
+        b'{"file": "x", "source": "servr"}\n', '"servr" is not a source of the recording; did',
     ),
     "no event": (b'{"file": "x", "source": "server"}\n', 'no field "event" names the event'),
     "another event": (
@@ -100,7 +100,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     ),
     "a field of another type": (
         b'{"file": "x", "source": "server", "event": "granted", "client": "a", "token": "1"}\n',
-        'the field "token" of granted: a whole number is wanted here',
+        'the field "token" of granted: a whole number is required here',
     ),
     "a key twice": (
         b'{"file": "x", "source": "server", "file": "f"}\n',

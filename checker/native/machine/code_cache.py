@@ -176,8 +176,8 @@ class Cache:
 def written_by_another_key(foreign: int, entries: int) -> str:
     """The message about entries counted by `Cache.foreign`."""
     return (
-        f"another key has written {foreign:,} of {entries:,} cache entries, which are not used, and"
-        " replaced when they are needed"
+        f"another key has written {foreign:,} of {entries:,} cache entries, which are ignored, "
+        "and replaced when needed"
     )
 
 

@@ -81,21 +81,21 @@ class Folder:
 
     def _open(self, saving: Saving) -> None:
         if "://" in saving.folder:
-            raise self.unusable('the engine "local" saves a search in a folder of this machine')
+            raise self.unusable('the engine "local" saves a search in a local folder')
         if saving.resumed and not Path(saving.folder).is_dir():
             raise self.unusable("there is no such folder")
         self._folder.mkdir(parents=True, exist_ok=True)
         foreign = sorted(name for name in os.listdir(self._folder) if not OURS.fullmatch(name))
         if foreign:
-            raise self.unusable(f"there is something else in it, {foreign[0]}")
+            raise self.unusable(f"it contains another file, {foreign[0]}")
         self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise self.unusable("another run is using it") from None
         if not saving.resumed and (self._folder / MANIFEST).exists():
-            goes_on = f"--resume {saving.folder} goes on with it"
-            raise self.unusable("there is one already", goes_on)
+            goes_on = f"--resume {saving.folder} continues it"
+            raise self.unusable("there already is one", goes_on)
 
     def close(self) -> None:
         """Releases the lock."""
@@ -182,12 +182,12 @@ class Folder:
             noted = notes.read(fields.get("account"), account, layout, sizes)
             seen, parts = number(fields.get("seen")), _parts(fields)
             if [*sorted({part.level for part in parts})] != [part.level for part in parts]:
-                raise Malformed("its parts do not follow one another")
+                raise Malformed("its parts are not consecutive")
             if parts[-1].level != len(noted.levels):
-                raise Malformed(f"it has {parts[-1].level} levels, and its account others")
+                raise Malformed(f"its number of levels, {parts[-1].level}, contradicts its account")
             outside = seen - sum(noted.visited)
             if outside < 0 or (noted.orbits is None and outside != noted.outside):
-                raise Malformed("its account counts other states than it has")
+                raise Malformed("its number of states contradicts its account")
         except (Malformed, TypeError, ValueError, IndexError) as error:
             raise self.unusable(f"its manifest is damaged: {error}") from None
         return Saved(noted, seen, parts, manifest.relies_on_unsigned)
@@ -200,7 +200,7 @@ def _parts(manifest: Notes) -> tuple[Part, ...]:
         named: list[File] = []
         for name, size, digest in files:
             if not isinstance(name, str) or not STATES.fullmatch(name):
-                raise ValueError("it names files that are none of its own")
+                raise ValueError("it names files outside the checkpoint")
             if not signable:
                 number(digest)
             elif not isinstance(digest, str) or not DIGEST.fullmatch(digest):

@@ -60,7 +60,7 @@ class Identity:
             case "format":
                 return (
                     f"it has the format {theirs.get('format')}, and this fencepost reads the "
-                    f"format {self.form}: begin the search anew, in another folder"
+                    f"format {self.form}: start the search again, in another folder"
                 )
             case "fencepost":
                 theirs_version = theirs.get("fencepost")
@@ -72,7 +72,7 @@ class Identity:
             case "asked":
                 return f"it looks for {theirs.get('asked')}, and now it is {mine['asked']}"
             case _:
-                return "the spec has changed since"
+                return "the spec has changed"
 
     def closed(self, manifest: Notes) -> bytes:
         """Serializes a manifest with its digest, and its MAC if there is a key."""
@@ -100,7 +100,7 @@ class Identity:
     def _unsigned(self, text: bytes, outer: Mapping[str, Any]) -> str | None:
         """Why a manifest cannot be trusted, or None if its MAC is right."""
         if "sha256" not in outer:
-            return "it is of an older format, which is not signed"
+            return "it has an older, unsigned format"
         if "mac" not in outer:
             return "it is not signed"
         if isinstance(self.key, Unusable):
@@ -152,7 +152,7 @@ def describe(request: Request) -> str:
     names = [properties[number].name or str(number) for number in sorted(request.properties)]
     if request.deadlock:
         names.append("deadlock")
-    going = ", and goes on behind problems" if request.keep_going else ""
+    going = ", and continues after problems" if request.keep_going else ""
     profiled = ", with a profile" if request.profile else ""
     orbits = ", in orbits" if searched_in_orbits(request) else ""
     return ", ".join(names or ["errors"]) + going + profiled + orbits

@@ -152,7 +152,7 @@ class Saver:
             good = still_good(self._saved_level)
             notes.append(f"The search could not be saved in {place}: {self._refused}; {good}.")
         elif outcome.cut is not None and self._parts:
-            said = f"The search is saved in {place} down to level {self._saved_level}"
+            said = f"The search is saved in {place} up to level {self._saved_level}"
             key = self._folder.key
             notes.append(f"{said}, unsigned: {key}." if isinstance(key, Unusable) else f"{said}.")
         return tuple(notes)

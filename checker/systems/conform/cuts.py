@@ -36,12 +36,12 @@ def lacking_values(declared: Binding, names: int) -> Cut:
 
 def unkept(kept: int) -> Cut:
     """No more events of a source are kept."""
-    return Cut(f"of a source no more than {kept:,} events are read (--max-states)")
+    return Cut(f"at most {kept:,} events of a source are read (--max-states)")
 
 
 def too_many_meanings(event: str, most: int) -> Cut:
     """The names of an event have more possible meanings than are tried."""
-    return Cut(f"{event}: its names may stand for values in more than {most:,} ways")
+    return Cut(f"{event}: its names can be bound to values in more than {most:,} ways")
 
 
 def too_many_states(most: int) -> Cut:

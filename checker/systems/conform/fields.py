@@ -161,13 +161,13 @@ def _object(value: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
     if isinstance(value, list) and len(value) == len(fields):
         return dict(zip(fields, value, strict=True))
     if not isinstance(value, dict):
-        raise Unread(f"an object with the fields of {name} is wanted here")
+        raise Unread(f"an object with the fields of {name} is required here")
     return value
 
 
 def _listed(value: Json) -> list[Json]:
     if not isinstance(value, list):
-        raise Unread("a list is wanted here")
+        raise Unread("a list is required here")
     return value
 
 
@@ -179,18 +179,18 @@ def _value(kind: Type, value: Json) -> Value:
     match kind:
         case Bool():
             if not isinstance(value, bool):
-                raise Unread("true or false is wanted here")
+                raise Unread("true or false is required here")
             return value
         case Integer():
             if isinstance(value, bool) or not isinstance(value, int):
-                raise Unread("a whole number is wanted here")
+                raise Unread("an integer is required here")
             if not kind.low <= value <= kind.high:
                 raise _Beyond(f"lies outside {describe(kind)}")
             return value
         case Nominal(name=name, members=members):
             if not isinstance(value, str) or value not in members:
                 hint = suggestion(value, members) if isinstance(value, str) else ""
-                raise Unread(f"a member of {name} is wanted here{hint}")
+                raise Unread(f"a member of {name} is required here{hint}")
             return members.index(value)
         case Record(name=name, fields=fields):
             record = _object(value, name, [f.name for f in fields])

@@ -68,7 +68,7 @@ class Line:
         """The event as a report prints it."""
         fields = zip(self.heading.fields, self.said, strict=True)
         parts = [f"{name}: {_short(value)}" for name, value in fields]
-        why = f", which is misplaced: {self.misplaced}" if self.misplaced else ""
+        why = f", which is out of order: {self.misplaced}" if self.misplaced else ""
         return f"{self.heading.name}({', '.join(parts)}){why}"
 
 
@@ -248,7 +248,7 @@ def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
     """
     shown = " and ".join(sorted(str(key) for key in keys))
     claim = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
-    return Problem("F047", None, f"{claim}: lines that name nothing else belong to neither")
+    return Problem("F047", None, f"{claim}: lines without another hint belong to neither")
 
 
 def unreadable(place: str, why: str) -> Problem:
@@ -262,7 +262,7 @@ def not_listed(path: str, more: int) -> Problem:
 
 
 TOO_LONG = f"the line is longer than {MAX_BYTES:,} bytes"
-TOO_EARLY = "the compressed file ends too early; what stands before is judged"
+TOO_EARLY = "the compressed file ends too early; the part before is judged"
 
 
 # ---------------------------------------------------------------- files
@@ -295,7 +295,7 @@ def _of_file(
                 if event is not None:
                     yield number, event
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        broken = f"{error}; what stands before is judged"
+        broken = f"{error}; the part before is judged"
         report(f"{path}:{number + 1}", TOO_EARLY if isinstance(error, EOFError) else broken)
     except OSError as error:
         report(str(path), error.strerror or str(error))
@@ -390,7 +390,7 @@ class Reader:
         key = _key(record, self.recording.key)
         if key is None and not any(value is not None for value in by):
             fields = listing([f'"{name}"' for name in (self.recording.key, *self.recording.by)])
-            raise Unread(f"no field {fields} says to which history the event belongs")
+            raise Unread(f"no field {fields} tells which history the event belongs to")
         return key, by
 
     def _standings(self, record: dict[str, Json]) -> tuple[tuple[Standing, int], ...]:
@@ -429,7 +429,7 @@ class Reader:
         if number is None:
             patterns = [pattern for source in sources for pattern in source.patterns]
             hint = suggestion(name, patterns) or f"; there is {listing(patterns, 'and')}"
-            raise Unread(f"{quoted(name)} is no source of the recording{hint}")
+            raise Unread(f"{quoted(name)} is not a source of the recording{hint}")
         return number, name
 
     def _made(self, number: int, values: tuple[Json, ...], record: dict[str, Json] | None) -> Line:
@@ -460,7 +460,7 @@ class Reader:
             shown = quoted(name) if isinstance(name, str) else "this"
             hint = suggestion(name, [*events_of_source]) if isinstance(name, str) else ""
             hint = hint or f"; it has {listing([*events_of_source], 'and') or 'none'}"
-            raise Unread(f"{shown} is no event from {where}{hint}")
+            raise Unread(f"{shown} is not an event from {where}{hint}")
         return events_of_source[name]
 
 
@@ -469,16 +469,16 @@ def _parsed(data: bytes) -> dict[str, Json]:
         encoding = "utf-8" if data.startswith(b'{"') else json.detect_encoding(data)
         record = _decoded(data.decode(encoding, "surrogatepass"))
     except UnicodeDecodeError:
-        raise Unread("the line is no UTF-8 text") from None
+        raise Unread("the line is not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise Unread(f"the line is no JSON: {error.msg} at column {error.colno}") from None
+        raise Unread(f"the line is not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
         raise Unread("the values of the line are nested too deep") from None
     except ValueError as error:
         # A number with more digits than Python reads, or a constant that is not JSON.
-        raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
+        raise Unread(f"the line is not JSON: {str(error).partition(';')[0]}") from None
     if not isinstance(record, dict):
-        raise Unread("the line is no JSON object")
+        raise Unread("the line is not a JSON object")
     if data.count(b"[") + data.count(b"{") > MAX_NESTED and _is_deeper(record, MAX_NESTED):
         raise Unread("the values of the line are nested too deep")
     return record
@@ -503,7 +503,7 @@ def _is_deeper(value: Json, depth: int) -> bool:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -84,7 +84,7 @@ class Driver:
         self._asked: list[Request] = []
         self._weights = [system.weight(kind.event.name) for kind in kinds]
         if not any(self._weights):
-            raise Rejected([Problem("F852", None, "the system takes no request of the spec")])
+            raise Rejected([Problem("F852", None, "the system accepts no request of the spec")])
 
     # ------------------------------------------------------------ histories
 

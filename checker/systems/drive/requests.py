@@ -70,14 +70,14 @@ def kinds(recording: Recording, path: str) -> list[Kind]:
     """The kinds of requests of a mapping. Raises `Rejected` if the mapping cannot be driven."""
     if recording.bindings:
         names = listing([declared.name for declared in recording.bindings], "and")
-        message = f"{path} binds names ({names}): requests have values of the model"
+        message = f"{path} binds names ({names}), but requests use values of the model"
         raise Rejected([Problem("F852", recording.span, message)])
     for order in recording.orders:
-        message = "what a driver hears has no order beside that in which it comes"
+        message = "a driver receives answers in order, so no other order can be declared"
         raise Rejected([Problem("F852", order.span, message)])
     ahead = next((declared for declared in recording.inputs if declared.kind == "ahead"), None)
     if ahead is not None:
-        message = "what is put in ahead of its event is guessed; a driver knows what it asks"
+        message = "`ahead` guesses messages before their events; a driver knows its requests"
         raise Rejected([Problem("F852", ahead.span, message)])
     kinds_of_request: list[Kind] = []
     for number, declared in enumerate(recording.inputs):

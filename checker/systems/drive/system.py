@@ -59,7 +59,7 @@ def system(where: str, options: Mapping[str, str]) -> System:
     module_name, colon, name = SHIPPED.get(where, where).rpartition(":")
     if not colon or not module_name or not name:
         short = f"{listing(list(SHIPPED), 'and')}{suggestion(where, SHIPPED)}"
-        message = f"{where} names no system: FILE.py:NAME, MODULE:NAME, or {short}"
+        message = f"{where} is not a system: FILE.py:NAME, MODULE:NAME, or {short}"
         raise Rejected([Problem("F853", None, message)])
     with _their_code(where):
         module = _module(module_name)
@@ -119,7 +119,7 @@ class GuardedSystem:
             weigh: Callable[[str], object] | None = getattr(self._inner, "weight", None)
             weight = 1.0 if weigh is None else weigh(request)
         if not isinstance(weight, int | float) or not 0 <= weight < inf:
-            message = f"weight of {request} gives {weight!r}; a number from 0 on is wanted"
+            message = f"weight of {request} gives {weight!r}; it must be a number, at least 0"
             raise Rejected([Problem("F853", None, message)])
         return float(weight)
 
@@ -136,7 +136,7 @@ class GuardedSystem:
 
 def _object(value: object, caller: str) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        message = f"{caller} gives {type(value).__name__}; an object with fields is wanted"
+        message = f"{caller} gives {type(value).__name__}; it must be an object with fields"
         raise Rejected([Problem("F853", None, message)])
     return dict(cast("Mapping[str, Json]", value))
 
@@ -148,7 +148,7 @@ def _module(module_name: str) -> ModuleType:
     name = f"fencepost_system_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{module_name} is no Python file")
+        raise ImportError(f"{module_name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look up their module there.
     sys.modules[name] = module

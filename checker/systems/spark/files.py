@@ -140,7 +140,7 @@ def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | 
     except Py4JJavaError as error:
         said = _said(error)
         early = "EOFException" in said or "Unexpected end" in said
-        what = TOO_EARLY if early else f"{said}; what stands before is judged"
+        what = TOO_EARLY if early else f"{said}; the part before is judged"
         return unreadable(f"{file.label}:{lines + 1}", what)
     missing = there - size
     if missing in LEEWAY or (not size and not there):

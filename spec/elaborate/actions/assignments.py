@@ -73,7 +73,7 @@ def _store(
     if value is None:
         return None, context
     if not target.ghost:
-        ordinary(context, value, f"{target.holder}, which is no ghost,", value_span)
+        ordinary(context, value, f"{target.holder}, which is not a ghost,", value_span)
     stored = _behind(target, ir.Assign(target.variable, target.path, value.expr, span=span))
     tags = context.facts.get(reading(value.expr))
     context = forget(context, [stored])
@@ -278,7 +278,7 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
             _part(context, node.span)
             return None
         case _:
-            message = "this cannot be assigned: a variable can, or a field or element of one"
+            message = "only a variable, or a field or element of one, can be assigned"
             context.report("F401", node.span, message)
             return None
 
@@ -293,7 +293,7 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
         context.report(
             "F402",
             node.span,
-            f'"{text}" is a local and keeps its value; only a variable can be assigned',
+            f'"{text}" is a local, and only a variable can be assigned',
             (local.span, f'"{text}" is bound here'),
         )
         return None
@@ -311,7 +311,7 @@ def _entity(context: Context, entity: Entity, node: syntax.Expr) -> Place | None
         return None
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if isinstance(entity, ConstEntity):
-        message = f'"{entity.name}" is a constant and keeps its value; declare a var to assign it'
+        message = f'"{entity.name}" is a constant; declare a var to assign it'
         context.report("F403", node.span, message, note)
     elif isinstance(entity, ChannelEntity):
         message = f'"{entity.name}" is a channel: write `send ... to {entity.name}`'
@@ -426,7 +426,10 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
 
 def _part(context: Context, span: Span) -> None:
     """Reports (F401) a part of a sequence used as an assignment target."""
-    message = "a part of a sequence cannot be assigned; the whole can: q = q[..i - 1] + r + q[j..]"
+    message = (
+        "a part of a sequence cannot be assigned; assign the whole sequence: q = q[..i - 1] + r + "
+        "q[j..]"
+    )
     context.report("F401", span, message)
 
 
@@ -458,7 +461,7 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
         read: ir.Expr = ir.Get(kind.value, outer.read, expr, span=span)
         step: ir.Step = ir.KeyStep(expr)
     else:
-        site = context.site("F903", written.span, "the index lies outside the sequence")
+        site = context.site("F903", written.span, "the index is outside the sequence")
         prelude.append(ir.Ensure(in_bounds(outer.read, expr), site, span=written.span))
         read = ir.At(kind.element, outer.read, expr, span=span)
         step = ir.IndexStep(expr)

@@ -42,8 +42,8 @@ def check_fairness(work: Elaboration, instances: Iterable[Instance]) -> None:
                 work.report(
                     "F802",
                     node.name.span,
-                    f"`{node.fairness}` stands for every action of the role, and there is"
-                    f" none{qualifier}",
+                    f"`{node.fairness}` applies to every action of the role, and it has "
+                    f"none{qualifier}",
                 )
 
 
@@ -80,7 +80,7 @@ def _nothing_owed(model: ir.Model, name: str, span: Span | None) -> Problem:
     fair = [action for action in model.actions if action.fairness is not None]
     names = list(dict.fromkeys([*(a.name for a in fair), *(a.role for a in fair if a.role)]))
     if any(name in (action.name, action.role) for action in model.actions):
-        return Problem("F833", span, f"{name} is not fair as it is")
+        return Problem("F833", span, f"{name} is not fair in the spec")
     hint = suggestion(name, names) or (
         f"; fair are {listing(names, 'and')}" if names else "; nothing in it is fair"
     )

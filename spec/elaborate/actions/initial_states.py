@@ -140,7 +140,7 @@ def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | No
     if value is None:
         return None
     if not decl.ghost:
-        ordinary(context, value, f"{entity.name}, which is no ghost,", decl.value.span)
+        ordinary(context, value, f"{entity.name}, which is not a ghost,", decl.value.span)
     return value.expr
 
 
@@ -187,7 +187,7 @@ def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | N
         context.report(
             "F710",
             decl.type.span,
-            f"{describe(kind)} has too many values to start from each of them, more than"
+            f"{describe(kind)} has too many values to start from all of them: more than"
             f" {MAX_ITERATED}",
         )
         return None

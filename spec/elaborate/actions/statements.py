@@ -56,7 +56,7 @@ def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
         if following is None:
             break
         if ends(statement):
-            message = "this is never reached: what stands before always returns"
+            message = "this is unreachable: the statement before it always returns"
             context.report("F407", following.span, message, (statement.span, "it returns here"))
             break
         if part is not None and not callable(part) and leaves(part):
@@ -436,8 +436,11 @@ class _Seen:
         if self.unknown or self.kind is None:
             return
         if self.every is not None or not missing_members(self.kind, set(self.members)):
-            note = (self.every or list(self.members.values())[-1], "all is covered up to here")
-            message = "this case is never reached: those before it cover everything"
+            note = (
+                self.every or list(self.members.values())[-1],
+                "every value is covered up to here",
+            )
+            message = "this case is unreachable: those before it cover everything"
             context.report("F409", case.pattern.span, message, note)
             self.unknown = True
 
@@ -446,10 +449,10 @@ class _Seen:
         span = case.pattern.span
         if match.members is not None and match.members <= self.members.keys() and not self.unknown:
             note = (self.members[min(match.members)], "it is covered here")
-            message = "this case is never reached: one before it covers it"
+            message = "this case is unreachable: an earlier one covers it"
             context.report("F409", span, message, note)
         if not match.certain:
-            self.uncertain.append((span, "a case with == may not fit, so it covers nothing"))
+            self.uncertain.append((span, "a case with == may not match, so it covers nothing"))
             return
         if match.members is None:
             self.every = self.every or span

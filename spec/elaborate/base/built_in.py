@@ -45,7 +45,7 @@ _ROWS = (
     BuiltIn("bag", "type", "bag[T, N]", "a multiset of at most N values of T"),
     BuiltIn("map", "type", "map[K, V]", "a value of V for each value of K, a finite type"),
     BuiltIn(
-        "quiescent", "value", "quiescent", "no action but those of the environment is enabled"
+        "quiescent", "value", "quiescent", "no action except those of the environment is enabled"
     ),
     BuiltIn("len", "function", "len(c)", "the number of elements of a collection", (1,)),
     BuiltIn(
@@ -55,20 +55,20 @@ _ROWS = (
     BuiltIn("indices", "function", "indices(q)", "the positions of a sequence, from 0", (1,)),
     BuiltIn(
         "first", "function", "first(q)",
-        "the first element; an evaluation error if there is none", (1,),
+        "the first element; an evaluation error if the collection is empty", (1,),
     ),
     BuiltIn(
         "last", "function", "last(q)",
-        "the last element; an evaluation error if there is none", (1,),
+        "the last element; an evaluation error if the collection is empty", (1,),
     ),
     BuiltIn("sum", "function", "sum(c)", "the sum of the integers in a collection", (1,)),
     BuiltIn(
         "min", "function", "min(c) or min(a, b)",
-        "the least element; an evaluation error if there is none", (1, 2),
+        "the least element; an evaluation error if the collection is empty", (1, 2),
     ),
     BuiltIn(
         "max", "function", "max(c) or max(a, b)",
-        "the greatest element; an evaluation error if there is none", (1, 2),
+        "the greatest element; an evaluation error if the collection is empty", (1, 2),
     ),
     BuiltIn(
         "next", "function", "next(e)", "the value of e after the step, in a step invariant", (1,)
@@ -79,26 +79,26 @@ _ROWS = (
     ),
     BuiltIn("subsets", "function", "subsets(s)", "the set of all subsets of a set", (1,)),
     BuiltIn(
-        "add", "method", "s.add(e)", "puts an element into a set or bag, as a statement"
+        "add", "method", "s.add(e)", "adds an element to a set or bag, as a statement"
     ),
     BuiltIn(
-        "remove", "method", "s.remove(e)", "takes an element out of a set or bag, as a statement"
+        "remove", "method", "s.remove(e)", "removes an element from a set or bag, as a statement"
     ),
     BuiltIn(
         "append", "method", "q.append(e)",
-        "puts an element at the end of a sequence, as a statement",
+        "appends an element to a sequence, as a statement",
     ),
     BuiltIn(
         "prepend", "method", "q.prepend(e)",
-        "puts an element in front of a sequence, as a statement",
+        "prepends an element to a sequence, as a statement",
     ),
     BuiltIn(
         "pop_first", "method", "q.pop_first()",
-        "takes the first element off a sequence, as a statement",
+        "removes the first element of a sequence, as a statement",
     ),
     BuiltIn(
         "pop_last", "method", "q.pop_last()",
-        "takes the last element off a sequence, as a statement",
+        "removes the last element of a sequence, as a statement",
     ),
     BuiltIn("clear", "method", "c.clear()", "empties a collection, as a statement"),
 )  # fmt: skip

@@ -185,8 +185,8 @@ class Elaboration:
             self._explode(
                 "F709",
                 span,
-                f"with every call written out, this spec has more than {MAX_EXPANDED} statements"
-                " and expressions; a def that uses a call twice can take its value as a parameter",
+                f"with every call expanded, this spec has more than {MAX_EXPANDED} statements "
+                "and expressions; a def that uses a call twice can take its value as a parameter",
             )
         if self.nested > MAX_NESTED:
             self._explode(
@@ -208,8 +208,8 @@ class Elaboration:
             self._explode(
                 "F711",
                 span,
-                f"each of these stands inside the one before it, and {count} are more than the"
-                f" {DEEPEST} levels that engines follow",
+                f"each of these is nested in the one before it, and {count} levels are more than "
+                f"the {DEEPEST} that engines support",
             )
 
     def too_many_modules(self, span: Span) -> None:
@@ -217,8 +217,8 @@ class Elaboration:
         self._explode(
             "F609",
             span,
-            "modules are imported with arguments too often here, counting what they import in turn;"
-            " a module that is given the same arguments again costs nothing",
+            "too many modules are imported with arguments here, counting their own imports; "
+            "importing a module again with the same arguments costs nothing",
         )
 
     def ascend(self) -> None:
@@ -458,7 +458,7 @@ class Context:
 
 def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
     """The message and the note for a new name that would hide an existing one."""
-    message = f'"{text}" is {what} here already, and a name has one meaning; choose another'
+    message = f'"{text}" is {what} here already, and a name has one meaning; choose another name'
     return message, (span, f'"{text}" is declared here')
 
 

@@ -108,7 +108,7 @@ class _Reading:
         if target in trail:
             circle = [*trail[trail.index(target) :], target]
             names = " imports ".join(file.stem for file in circle)
-            message = f"modules must not import each other in a circle: {names}"
+            message = f"modules must not import each other in a cycle: {names}"
             self.files.problems.append(Problem("F602", where, message))
             return
         if len(trail) > MAX_NESTED:

@@ -40,23 +40,32 @@ INSTEAD = {
     "subseq": "a part of a sequence is q[i..j], q[i..] or q[..j]",
     "concat": "write q + r",
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
-    "assume": "assume stands before its condition, as a declaration",
+    "assume": "assume is a declaration, written before its condition",
 }  # fmt: skip
 """Advice for functions without an equivalent."""
 
 ANYWHERE = {
-    "self": "a variable of the same process is called by its name alone",
-    "this": "a variable of the same process is called by its name alone",
-    "print": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
-    "printf": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
-    "log": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
+    "self": "a variable of the same process is used by its plain name",
+    "this": "a variable of the same process is used by its plain name",
+    "print": (
+        "there is no printing; a trace shows every variable, and a ghost variable can record "
+        "more"
+    ),
+    "printf": (
+        "there is no printing; a trace shows every variable, and a ghost variable can record "
+        "more"
+    ),
+    "log": (
+        "there is no printing; a trace shows every variable, and a ghost variable can record "
+        "more"
+    ),
     "null": "write none", "nil": "write none", "None": "write none",
 }  # fmt: skip
 """Advice for names that are common in other languages."""
 
 _TAKEN = {
-    "extend": "the elements of another sequence are put behind by q += r",
-    "update": "the elements of another set are added by s = s | t",
+    "extend": "q += r appends the elements of another sequence",
+    "update": "s = s | t adds the elements of another set",
 }
 """Advice for methods without an equivalent."""
 
@@ -65,16 +74,16 @@ def method(name: str, kind: Type) -> str | None:
     """Advice for a method that values of this type do not have; None without one."""
     if isinstance(kind, Seq):
         if name == "pop":
-            return "pop_first and pop_last take an element out"
+            return "pop_first and pop_last remove an element"
         if name == "insert":
-            return "elements are put at the ends, by append and prepend"
+            return "append and prepend add elements at the ends"
         return _TAKEN.get(name)
     if isinstance(kind, Set | Bag):
         if name == "pop":
-            return "pick x in s, then s.remove(x), takes out any element"
+            return "pick x in s, then s.remove(x), removes any element"
         return _TAKEN.get(name)
     if isinstance(kind, Map):
-        return "an element is assigned: m[k] = e"
+        return "assign the element: m[k] = e"
     return None
 
 
@@ -85,11 +94,11 @@ def operator(sign: str, kind: Type) -> str:
             remark = {"+": "the union of sets is a | b", "*": "the intersection of sets is a & b"}
         case Seq():
             remark = {
-                "+": "q + [e] is q with an element more",
-                "-": "an element of a sequence is left out by [x for x in q if x != e]",
+                "+": "q + [e] is q with one more element",
+                "-": "[x for x in q if x != e] omits an element of a sequence",
             }
         case Bag():
-            remark = {"+": "b.add(e) puts an element in", "-": "b.remove(e) takes an element out"}
+            remark = {"+": "b.add(e) adds an element", "-": "b.remove(e) removes an element"}
         case _:
             return ""
     return f"; {remark[sign]}" if sign in remark else ""

@@ -27,7 +27,7 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
         context.report(
             "F706",
             span,
-            f"a map holds a value for every key, at most {MAX_KEYS} of them, and"
+            f"a map holds a value forevery key, at most {MAX_KEYS} of them, and"
             f" {describe(key)} has more values",
         )
         return None
@@ -44,7 +44,7 @@ def bounded(context: Context, kind: Type, span: Span) -> Type | None:
         context.report(
             "F708",
             span,
-            f"{describe(kind)} is made of more than {MAX_PARTS} parts, types within it included",
+            f"{describe(kind)} has more than {MAX_PARTS} parts, including nested types",
         )
         return None
     width = bits(kind)

@@ -48,8 +48,13 @@ def _warning(source: Source, start: int, operand: str) -> Problem:
     return Problem(
         "F126",
         Span(source, start, start + 1),
-        f'"#" begins a comment, so nothing is compared with {operand} here',
-        ((None, f'write "!= {operand}"; a remark of several words is not taken for an operand'),),
+        f'"#" begins a comment, so this does not compare with {operand}',
+        (
+            (
+                None,
+                f'write "!= {operand}"; a comment of several words does not look like an operand',
+            ),
+        ),
         warning=True,
     )
 

@@ -433,7 +433,7 @@ class Assembly:
                     "F711",
                     part.span,
                     f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
-                    " every call written out, and every let, choice and branch a level of its own",
+                    " with every call expanded, where every let, choice and branch is a level",
                 )
 
     def _unheard(self) -> None:
@@ -457,7 +457,7 @@ class Assembly:
                 "F420",
                 span,
                 f"{name} is {put.format(entity.name)}, and no action receives it"
-                + (f", nor does anything read {entity.name}" if persistent else ""),
+                + (f", and nothing reads {entity.name}" if persistent else ""),
                 (entity.span, f"{entity.name} is declared here"),
                 warning=True,
             )

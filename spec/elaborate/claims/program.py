@@ -453,7 +453,7 @@ def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
 def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:
     if depth is None or depth >= within:
         return []
-    text = f"the search ends after {depth} steps, and {within} would have to be searched"
+    text = f"the search ends after {depth} steps, but {within} requires more"
     return [Problem("F806", expected.span, text)]
 
 
@@ -468,5 +468,7 @@ def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Itera
             yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
     for item in node.items if named and not engines.get(named[-1].text, True) else ():
         if isinstance(item, syntax.ExpectCount) and item.what != "depth":
-            message = f"the engine {named[-1].text} visits no states one by one: it counts none"
+            message = (
+                f"the engine {named[-1].text} does not visit states one by one, so it counts none"
+            )
             yield Problem("F809", item.span, message)

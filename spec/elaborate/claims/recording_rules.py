@@ -66,12 +66,14 @@ class Rules:
                     self._hide(name)
             case syntax.UnderWayDecl(count=count):
                 if self.under_way is not None:
-                    self.context.report("F841", node.span, "how much is under way is said twice")
+                    self.context.report(
+                        "F841", node.span, "the number of messages under way is given twice"
+                    )
                 self.under_way = integer(
                     self.context.at(replace(self.context.position, place="constant")), count
                 )
                 if self.under_way is not None and self.under_way < 0:
-                    what = "fewer than no messages cannot be under way"
+                    what = "the number of messages under way cannot be negative"
                     self.context.report("F844", count.span, what)
             case syntax.RecordingDecl() | syntax.EventDecl():
                 pass
@@ -156,7 +158,10 @@ class Rules:
         if entity is None or entity.index is None:
             return None
         if any(isinstance(part, syntax.Index) for part in (getattr(node, "base", None),)):
-            message = "which process acts is one of the names of the action, in brackets behind it"
+            message = (
+                "the acting process is one of the names in the action's head, in brackets after "
+                "the action"
+            )
             context.report("F844", node.span, message)
             return None
         inside, choices = _head(context, entity)
@@ -164,7 +169,7 @@ class Rules:
         for argument in () if call is None else call.arguments:
             name = argument.value
             if not isinstance(name, syntax.Name) or argument.name is not None:
-                message = "a name of the head of the action is wanted here"
+                message = "a name in the head of the action is required here"
                 context.report("F844", argument.span, message)
                 return None
             if name.text not in head_locals:
@@ -191,7 +196,8 @@ class Rules:
         number, event = numbered_event
         if (node.kind == "answers") != (node.receive is not None):
             message = (
-                "`answers` says which message is the answer: answers e on PATTERN from c: send ..."
+                "`answers` names the message that is the answer: answers e on PATTERN from c: "
+                "send ..."
             )
             if node.kind != "answers":
                 message = f'only "answers" waits for a message, and this is "{node.kind}"'
@@ -210,7 +216,9 @@ class Rules:
             body = blocked(label, suite(replace(acting, returns=label), node.body))
         else:
             if node.kind != "input":
-                message = f'only of an "input" the event is a step; "{node.kind}" sends a message'
+                message = (
+                    f'only the event of an "input" can be a step; "{node.kind}" sends a message'
+                )
                 self.context.report("F844", node.body.span, message)
                 return
             call = node.body if isinstance(node.body, syntax.Call) else None
@@ -270,7 +278,7 @@ class Rules:
         entity = denoted(self.context, node.channel)
         if not isinstance(entity, ChannelEntity):
             if not isinstance(entity, BrokenEntity):
-                self.context.report("F844", node.channel.span, "a channel is wanted here")
+                self.context.report("F844", node.channel.span, "a channel is required here")
             return
         kind = entity.message
         if entity.index is None or not isinstance(kind, Union) or entity.indices:

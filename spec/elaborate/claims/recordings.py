@@ -187,7 +187,7 @@ class _Declared:
             self.bindings.append(Binding(name, Bool(), ()))
             return
         if not countable(kind, MAX_KEYS):
-            message = f"names stand for at most {MAX_KEYS} values, and {describe(kind)} has more"
+            message = f"names are bound to at most {MAX_KEYS} values, and {describe(kind)} has more"
             self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
         for entry in item.fixed:
@@ -198,7 +198,7 @@ class _Declared:
             if value is not None and isinstance(value.expr, ir.Literal):
                 fixed.append((entry.text, value.expr.value))
             elif value is not None:
-                message = "what a name always stands for is a constant"
+                message = "a fixed binding of a name is a constant"
                 self.context.report("F841", entry.value.span, message)
         self.bindings.append(Binding(name, kind, tuple(fixed)))
 

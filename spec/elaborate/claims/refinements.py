@@ -48,9 +48,7 @@ def module(context: Context, node: syntax.RefinementDecl) -> Instance | None:
     elif isinstance(entity, ModuleEntity):
         return entity.instance
     elif not isinstance(entity, BrokenEntity):
-        message = (
-            f'"{entity.name}" is {kind_of(entity)}: what is refined is a module, by its import'
-        )
+        message = f'"{entity.name}" is {kind_of(entity)}: name an imported module'
         context.report("F834", node.module.span, message, (entity.span, "declared here"))
     return None
 
@@ -92,13 +90,15 @@ def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machin
         return False
 
     if not model.variables:
-        return refuse(f'module "{name}" has no state, so there is nothing to refine', None)
+        return refuse(f'module "{name}" has no state, so it cannot be refined', None)
     for instance in machine.instances:
         if instance.home == "":
-            return refuse(f'module "{name}" has to do with the state of this spec', None)
+            return refuse(f'module "{name}" shares state with this spec', None)
         for declared in _properties(instance.file):
             if PropertyKind.declared_by(declared.kind).bounds_search:
-                message = f'module "{name}" has a constraint: what is refined is not cut'
+                message = (
+                    f'module "{name}" has a constraint, and a refined module must not have one'
+                )
                 return refuse(message, declared.span)
     for variable in model.variables:
         if not variable.ghost and has_ghost(variable.type):
@@ -158,8 +158,8 @@ def _images(
         context.report(
             "F835",
             node.name.span,
-            f'{message} of module "{node.module.text}" {"has" if len(missing) == 1 else "have"} no'
-            " image: every variable that is no ghost has one",
+            f'{message} of module "{node.module.text}" {"has" if len(missing) == 1 else "have"} '
+            "no image: every variable except ghosts needs one",
             (first.span, f"{missing[0]} is declared here"),
         )
     result = [images.get(text) for text in required]

@@ -58,13 +58,13 @@ def scenario(
     expected: syntax.ScenarioExpect | None = None
     for item in node.items:
         if expected is not None:
-            message = "the expectation stands at the end of a scenario, once, and holds there"
-            context.report("F847", item.span, message, (expected.span, "nothing comes behind this"))
+            message = "the expectation comes once, at the end of a scenario"
+            context.report("F847", item.span, message, (expected.span, "nothing may follow this"))
             break
         match item:
             case syntax.CheckConst():
                 if steps or gaps:
-                    message = "constants of a scenario are given in front of its steps"
+                    message = "constants of a scenario come before its steps"
                     context.report("F847", item.span, message)
             case syntax.ScenarioStep(action=action):
                 step = builder.step(action)
@@ -75,7 +75,7 @@ def scenario(
             case syntax.ScenarioExpect():
                 expected = item
     if expected is None:
-        message = "a scenario ends with what must hold behind its steps: expect E"
+        message = "a scenario ends with the condition that must hold after its steps: expect E"
         context.report("F847", node.name.span, message)
         return None
     if len(steps) > MAX_STEPS:
@@ -84,7 +84,7 @@ def scenario(
     verdict = expected.condition
     word = verdict.text if isinstance(verdict, syntax.Name) else ""
     if word in VERDICTS and context.find(word) is None:
-        message = "a scenario expects a condition of the state behind its steps, as in x == 1"
+        message = "a scenario expects a condition on the state after its steps, such as x == 1"
         context.report("F847", verdict.span, message)
         return None
     condition = truth(context, expected.condition)
@@ -203,7 +203,7 @@ class _Steps:
             hint = suggestion(name, numbers) or f"; there is {listing(list(numbers), 'and')}"
             if not numbers or name in _FAULTS:
                 hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
-            message = f'nothing called "{name}" happens to channel {entity.name} by itself{hint}'
+            message = f'nothing called "{name}" is a fault of channel {entity.name}{hint}'
             self.context.report("F848", written.name.span, message, note)
             return None
         picks = self._head(numbers[name])
@@ -233,7 +233,7 @@ class _Steps:
         )
         if enabled_test is not None:
             # ``enabled`` would refer to the model combined with the scenario.
-            message = "what a step is given does not depend on which actions are enabled"
+            message = "arguments of a step must not depend on which actions are enabled"
             self.context.report("F848", enabled_test.span or node.span, message)
             return None
         condition = None
@@ -293,7 +293,7 @@ class _Steps:
             n for n, argument in enumerate(every) if isinstance(argument.value, syntax.Anything)
         ]
         if len(rests) > 1:
-            message = "`...` stands once among arguments; `_` stands for one value"
+            message = "`...` is allowed once among arguments; `_` matches one value"
             self.context.report("F848", every[rests[1]].span, message)
             return None
         values: dict[int, syntax.Expr] = {}

@@ -30,7 +30,7 @@ from fencepost.spec.text.source import Span
 
 T = TypeVar("T")
 
-_ALIKE = "its values stand for each other"
+_ALIKE = "its values are interchangeable"
 
 
 def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
@@ -183,10 +183,10 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
     for node in statements(body):
         match node:
             case ir.Pick():
-                yield "the loop picks: let the action take a parameter or pick before the loop"
+                yield "the loop picks a value: give the action a parameter, or pick before the loop"
             case ir.Leave(label):
                 if label not in labels:
-                    yield "a `return` in the loop ends the rounds behind it: use `if`"
+                    yield "a `return` in the loop skips later rounds: use `if`"
             case ir.Assert():
                 exits.add("assert")
             case ir.Ensure():
@@ -216,12 +216,9 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
     yield from _touches(slot, body, written, apart)
 
 
-_APART = (
-    "a round may assign what another one does: assign only x[c], where c is the value that the"
-    " loop goes through"
-)
+_APART = "two rounds may assign the same variable: assign only x[c], where c is the loop variable"
 _GATHERED = (
-    "a round may assign what another one does: add elements to a set or bag, send to unordered or"
+    "two rounds may assign the same variable: add elements to a set or bag, send to unordered or"
     " persistent channels, or assign x[c]"
 )
 

@@ -40,7 +40,7 @@ def constant(
     if bounded(context, operand.type, node.span) is None:
         return None
     if effort(operand.expr) > MAX_EFFORT:
-        context.report("F712", node.span, "it would take too long to work out this constant")
+        context.report("F712", node.span, "evaluating this constant would take too long")
         return None
     try:
         return operand.type, evaluate_constant(operand.expr)
@@ -73,7 +73,7 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
     kind, value = result
     if not isinstance(kind, Integer) or not isinstance(value, int):
         context.report(
-            "F301", node.span, f"an integer is wanted here, and this is {describe(kind)}"
+            "F301", node.span, f"an integer is required here, and this is {describe(kind)}"
         )
         return None
     return value
@@ -108,10 +108,9 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
         context.report(
             "F804",
             span,
-            f'"{entity.name}" stands for all its values at once, and a value that is known is'
-            " wanted here",
+            f'"{entity.name}" is symbolic, and a known value is required here',
             (entity.span, f'"{entity.name}" is declared here'),
-            (None, "what is known of a symbolic constant stands behind its `where`"),
+            (None, "conditions on a symbolic constant go into its `where`"),
         )
         return None
     return Operand(ir.Symbol(entity.type, entity.symbol, span=span))

@@ -29,7 +29,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     if not isinstance(kind, Nominal | Union):
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
-            hint = "; whether there is a value is told by `== none` and `!= none`"
+            hint = "; `== none` and `!= none` test for a value"
         context.report(
             "F309",
             node.span,
@@ -50,7 +50,7 @@ def _is_one_of_alike(context: Context, kind: Nominal | Union, index: int, span: 
     if context.position.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
-        f"`{kind.members[index]}` is named, and the values of {kind.name} stand for each other:"
+        f"`{kind.members[index]}` is named, and the values of {kind.name} are interchangeable:"
         f" quantify (`forall c in {kind.name}: ...`), take a parameter or `pick`; `enum` makes a"
         " type whose values differ"
     )
@@ -84,7 +84,7 @@ def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
         context.report(
             "F302",
             base.span,
-            f"this names {describe(resolved)}, and a {describe(kind)} is looked at",
+            f"this names {describe(resolved)}, and the value is a {describe(kind)}",
         )
     return resolved == kind
 

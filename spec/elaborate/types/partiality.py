@@ -102,7 +102,9 @@ def coerced(
         return Operand(some, inner.ghost)
     if expr.type == target:
         return operand
-    holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
+    holds = (
+        f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is required here"
+    )
     if not same_shape(expr.type, target):
         converted = (
             context.position.convert(context, expr, target, span)
@@ -220,7 +222,7 @@ def element_at(context: Context, sequence: ir.Expr, index: ir.Expr, span: Span) 
     """Elaborates ``sequence[index]``; an index out of bounds is an evaluation error."""
     assert isinstance(sequence.type, Seq)
     element = sequence.type.element
-    site = context.site("F903", span, "the index lies outside the sequence")
+    site = context.site("F903", span, "the index is outside the sequence")
     return bound(
         context,
         sequence,
@@ -300,7 +302,7 @@ def quotient(
 def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
     """``low..high`` as a type. Reports F702 if it exceeds 64 bits."""
     if low < INT64_LOW or high > INT64_HIGH:
-        value = f"is {low}" if low == high else f"could lie anywhere in {low}..{high}"
+        value = f"is {low}" if low == high else f"could be anywhere in {low}..{high}"
         context.report("F702", span, f"this {value}, which does not fit in 64 bits")
         return None
     return Int(low, high)

@@ -70,7 +70,7 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
         case syntax.Optional(element):
             inner = resolve(context, element)
             if isinstance(inner, Option):
-                context.report("F305", node.span, f"{describe(inner)} is an option already")
+                context.report("F305", node.span, f"{describe(inner)} is already an option")
                 return None
             return None if inner is None else bounded(context, Option(inner), node.span)
         case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
@@ -83,14 +83,14 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
 def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
     if entity is not None:
         note: Note = (entity.span, f'"{entity.name}" is declared here')
-        message = f'a type is wanted here, and "{entity.name}" is {kind_of(entity)}'
+        message = f'a type is required here, and "{entity.name}" is {kind_of(entity)}'
         context.report("F304", node.span, message, note)
         return
     forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
     context.report(
         "F304",
         node.span,
-        f"a type is wanted here: the name of one, low..high, T?, {forms}",
+        f"a type is required here: the name of one, low..high, T?, {forms}",
     )
 
 
@@ -118,7 +118,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         return None
     local = context.local(node)
     if local is not None:
-        message = f'a type is wanted here, and "{text}" is a local'
+        message = f'a type is required here, and "{text}" is a local'
         context.report("F304", node.span, message, (local.span, "bound here"))
         return None
     entity = context.look_up(node) or next(iter(context.members(text)), None)
@@ -228,8 +228,8 @@ def _set(
         context.report(
             "F503",
             span,
-            f"{describe(element)} has ghost fields, and values with ghost fields are not put into a"
-            " set: the set would depend on them",
+            f"{describe(element)} has ghost fields, and values with ghost fields are not allowed "
+            "in a set: the set would depend on them",
         )
         return None
     small = countable(element, SMALL_SET)
@@ -253,7 +253,9 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
     """The type that a declaration creates."""
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
-        message = f'the type "{entity.name}" contains itself, so it would have no end{circle}'
+        message = (
+            f'the type "{entity.name}" contains itself, so its values would be infinite{circle}'
+        )
         work.report("F206", entity.span, message)
         return None
     if entity.state is Pending.NEW:

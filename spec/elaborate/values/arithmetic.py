@@ -181,7 +181,7 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
             context.report(
                 "F301",
                 operand.expr.span or span,
-                f"an integer is wanted here, and this is {describe(operand.type)}{hint}",
+                f"an integer is required here, and this is {describe(operand.type)}{hint}",
             )
             return None
     low, high = _tight(low), _tight(high)

@@ -69,7 +69,7 @@ def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand 
             kind = resolve(context, function)
             return functions.machine(context, node, kind) if isinstance(kind, Machine) else None
         case function:
-            context.report("F319", function.span, "this is no function, so it cannot be called")
+            context.report("F319", function.span, "this is not a function, so it cannot be called")
             return None
 
 
@@ -131,12 +131,12 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
     hint = ""
     name = function.name.text
     if name in METHODS:
-        hint = f"; .{name}(...) changes a variable, as a statement of its own"
+        hint = f"; .{name}(...) changes a variable, as a separate statement"
     elif name in other_languages.FUNCTIONS or name in FUNCTION_WORDS:
         hint = f"; write {other_languages.FUNCTIONS.get(name, name)}(...)"
     elif name in other_languages.INSTEAD:
         hint = f"; {other_languages.INSTEAD[name]}"
-    context.report("F319", function.span, f"this is no function, so it cannot be called{hint}")
+    context.report("F319", function.span, f"this is not a function, so it cannot be called{hint}")
     return None
 
 
@@ -163,7 +163,10 @@ def _of(
             return None
         case ProcedureEntity():
             note: Note = (entity.span, f'"{entity.name}" is declared here')
-            message = f'"{entity.name}" is a procedure: a statement, without a value; a def has one'
+            message = (
+                f'"{entity.name}" is a procedure, a statement without a value; use a def for a '
+                "value"
+            )
             context.report("F319", node.function.span, message, note)
             return None
         case _:
@@ -253,7 +256,7 @@ def entered(
         context.work.report(
             "F213",
             span,
-            f'"{entity.name}" calls itself; recursion has no bound that could be checked',
+            f'"{entity.name}" calls itself, and the depth of recursion cannot be bounded',
             (entity.span, f'"{entity.name}" is declared here'),
         )
         return None

@@ -160,8 +160,8 @@ def _faults(
             context.report(
                 "F411",
                 option.span,
-                "a distinct channel holds each message once, so it is not duplicating; in an"
-                " unordered one a message may have copies",
+                "a distinct channel holds each message once, so it is not duplicating; in an "
+                "unordered one, a message may have copies",
             )
             continue
         tags: frozenset[int] | None = None
@@ -243,7 +243,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
         local = context.local(node)
         if local is not None:
             note: Note = (local.span, f'"{node.text}" is bound here')
-            message = f'a channel is wanted here, and "{node.text}" is a local'
+            message = f'a channel is required here, and "{node.text}" is a local'
             context.report("F413", node.span, message, note)
             return
         entity = context.look_up(node) or next(iter(context.members(node.text)), None)
@@ -255,12 +255,12 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
     if isinstance(entity, BrokenEntity):
         return
     if entity is None:
-        context.report("F413", node.span, "a channel is wanted here")
+        context.report("F413", node.span, "a channel is required here")
         return
     context.report(
         "F413",
         node.span,
-        f'a channel is wanted here, and "{entity.name}" is {kind_of(entity)}',
+        f'a channel is required here, and "{entity.name}" is {kind_of(entity)}',
         (entity.span, f'"{entity.name}" is declared here'),
     )
 

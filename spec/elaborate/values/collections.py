@@ -38,13 +38,13 @@ from fencepost.spec.text.source import Span
 
 def no_collection(context: Context, span: Span, kind: Type) -> None:
     """Reports (F311) an expression that is not a collection."""
-    hint = "; name its key type to go through its keys" if isinstance(kind, Map) else ""
+    hint = "; iterate over its key type instead" if isinstance(kind, Map) else ""
     if isinstance(kind, Option):
         hint = "; `!` unwraps an option"
     context.report(
         "F311",
         span,
-        f"a set, sequence, bag or finite type is wanted here, and this is {describe(kind)}{hint}",
+        f"a set, sequence, bag or finite type is required here, and this is {describe(kind)}{hint}",
     )
 
 
@@ -64,7 +64,8 @@ def elements(
         context.report(
             "F710",
             node.span,
-            f"{describe(kind.element)} has too many values to go through, more than {MAX_ITERATED}",
+            f"{describe(kind.element)} has too many values to iterate over: more than "
+            f"{MAX_ITERATED}",
         )
         return None
     return operand
@@ -123,15 +124,15 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
         return Operand(ir.Literal(expected, (), span=node.span))
     if expected is None:
         message = (
-            "the type of this empty collection cannot be told from its place;"
-            f" write it where it is stored or compared: x = {node.brackets}, x == {node.brackets}"
+            "the type of this empty collection cannot be inferred here; write it where it is "
+            f"stored or compared: x = {node.brackets}, x == {node.brackets}"
         )
     elif isinstance(expected, Seq | Bag):
         message = f"{describe(expected)} is written in square brackets: []"
     else:
-        message = f"{describe(expected)} is wanted here, and this is an empty collection"
+        message = f"{describe(expected)} is required here, and this is an empty collection"
         if isinstance(expected, Map):
-            message += f"; a map has a value for every key: [e for k in {describe(expected.key)}]"
+            message += f"; a map has a value forevery key: [e for k in {describe(expected.key)}]"
     context.report("F307", node.span, message)
     return None
 
@@ -295,7 +296,7 @@ def _mapping(
     single = len(node.binders) == 1 and node.condition is None
     if not isinstance(domain.expr, ir.Universe) or not single:
         context.report(
-            "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
+            "F312", node.span, "a map has a value forevery key: [e for k in K], where K is a type"
         )
         return None
     if isinstance(expected, Map) and expected.key != kind and context.position.convert is None:
@@ -351,7 +352,7 @@ def choice(context: Context, node: syntax.Choose) -> Operand | None:
     ghost = first_ghost(domain, test) or comparing(kind, node.span)
     condition = test.expr if test else None
     element = ir.Find(Option(kind), slot, domain.expr, condition, span=node.span)
-    site = context.site("F905", node.span, "there is no such element to choose")
+    site = context.site("F905", node.span, "no element satisfies the condition")
     return Operand(content(context, element, node.span, site), ghost)
 
 
@@ -404,7 +405,7 @@ def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Lite
         if key is None:
             return None
         if not isinstance(key.expr, ir.Literal):
-            message = "a key of a map that is written out is a constant"
+            message = "the keys of a map literal are constants"
             note = (None, "the form with any keys is: [e for k in K], where K is a type")
             context.report("F312", part.span, message, note)
             return None
@@ -426,7 +427,7 @@ def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: s
     if missing:
         rest = len(missing) - FEW
         named = missing if rest <= 0 else [*missing[:FEW], f"{rest} more"]
-        message = f"a map has a value for every key, and this has none for {listing(named, 'and')}"
+        message = f"a map has a value forevery key, and this has none for {listing(named, 'and')}"
         context.report("F312", node.span, message)
     return not missing
 

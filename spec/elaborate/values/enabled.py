@@ -26,9 +26,12 @@ from fencepost.spec.text.source import Span
 def enabled(context: Context, node: syntax.Call) -> Operand | None:
     """Elaborates ``enabled(a)``, ``enabled(R[i].a)`` and ``enabled(R[i].a(x))``."""
     if context.position.place not in ("property", "step") or context.position.after:
-        message = "enabled(...) is known in properties only"
+        message = "enabled(...) is allowed in properties only"
         if context.position.after:
-            message = "enabled(...) speaks of the state before the step, so not inside next(...)"
+            message = (
+                "enabled(...) refers to the state before the step, so it is not allowed inside "
+                "next(...)"
+            )
         context.report("F318", node.span, message)
         return None
     written = node.arguments[0].value
@@ -106,7 +109,7 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
                 context.report("F322", node.span, message, (inside.span, "declared here"))
                 return
     hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
-    message = f"an action is wanted here: its name, or Role.action{hint}"
+    message = f"an action is required here: its name, or Role.action{hint}"
     context.report("F322", node.span, message)
 
 

@@ -62,8 +62,8 @@ def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Ope
     context.report(
         "F710",
         node.span,
-        f"{describe(kind.element)} has more than {SMALL_SET} values: it can be gone through and"
-        " looked into with `in`, and is too large to be a set by itself",
+        f"{describe(kind.element)} has more than {SMALL_SET} values: it can be iterated over and "
+        "tested with `in`, but is too large to be stored as a set",
     )
     return None
 
@@ -121,7 +121,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             formulas.misplaced(context, node)
             return None
         case syntax.Anything():
-            message = "`...` stands for any values in the steps of a scenario, and nowhere else"
+            message = "`...` is allowed in the steps of a scenario only"
             context.report("F849", node.span, message)
             return None
         case _:
@@ -132,11 +132,11 @@ def _none(context: Context, node: syntax.Nothing, expected: Type | None) -> Oper
     if isinstance(expected, Option):
         return Operand(ir.Literal(expected, (), span=node.span))
     message = (
-        "the type of this none cannot be told from its place;"
-        " write it where it is stored or compared: x = none, x == none"
+        "the type of this none cannot be inferred here; write it where it is stored or compared: "
+        "x = none, x == none"
     )
     if expected is not None:
-        message = f"none is a value of options only, and this is a place for {describe(expected)}"
+        message = f"none is a value of options only, and {describe(expected)} is required here"
     context.report("F307", node.span, message)
     return None
 

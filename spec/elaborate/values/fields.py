@@ -70,7 +70,7 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
         return None
     if not isinstance(base.type, Seq):
         hint = "; `!` unwraps an option" if isinstance(base.type, Option) else ""
-        message = f"a part is taken of a sequence, and this is {describe(base.type)}{hint}"
+        message = f"only a sequence has parts, and this is {describe(base.type)}{hint}"
         context.report("F313", node.base.span, message)
         return None
     return part(inner, base, node.low, node.high, node.span)
@@ -79,7 +79,7 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
 def no_index(context: Context, kind: Type, span: Span) -> None:
     """Reports (F313) indexing of a value without indices."""
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
-    message = f"a sequence or map is indexed, and this is {describe(kind)}{hint}"
+    message = f"only a sequence or map can be indexed, and this is {describe(kind)}{hint}"
     context.report("F313", span, message)
 
 

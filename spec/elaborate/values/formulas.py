@@ -206,7 +206,7 @@ class Formulas:
                 context.report(
                     "F832",
                     span,
-                    "this formula is written out for each choice of values, and there are more than"
+                    "this formula is expanded for each choice of values, and there are more than"
                     f" {MAX_INSTANCES}",
                 )
             return formula
@@ -215,7 +215,7 @@ class Formulas:
 
     def _values(self, context: Context, domain: ir.Expr, span: Span) -> tuple[Value, ...]:
         if effort(domain) > MAX_EFFORT:
-            context.report("F712", span, "it would take too long to work out these values")
+            context.report("F712", span, "evaluating these values would take too long")
             return ()
         try:
             return cast("tuple[Value, ...]", evaluate_constant(domain))
@@ -244,8 +244,8 @@ def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTempor
     context.report(
         "F801",
         node.span,
-        f"`{node.operator}` makes a formula, and a value is wanted here: formulas stand in a"
-        " property, connected by `and`, `or`, `not`, `implies` and `iff`, and quantified",
+        f"`{node.operator}` makes a formula, and a value is required here: formulas belong in a "
+        "property, connected by `and`, `or`, `not`, `implies` and `iff`, and quantified",
     )
 
 
@@ -279,7 +279,8 @@ def _is_constant(context: Context, domain: Operand, binder: syntax.Binder) -> bo
         context.report(
             "F831",
             binder.domain.span,
-            f"this set {why}, and a formula is quantified over a set that is known before the run",
+            f"this set {why}, but a formula can only be quantified over a set that is known "
+            "before the run",
             (None, f"quantify over a type, and say when: `forall {name} in T: {name} in S leads to"
                    " ...`"),
         )  # fmt: skip

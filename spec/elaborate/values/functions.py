@@ -225,8 +225,8 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
         context.report("F311", node.arguments[0].span, message)
         return None
     if not countable(kind, MAX_CAPACITY):
-        message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to go through"
-        note = (None, "whether x is a subset of s is asked by x <= s")
+        message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to iterate over"
+        note = (None, "to test whether x is a subset of s, write x <= s")
         context.report("F710", node.span, message, note)
         return None
     every = ir.Universe(Set(kind), span=node.span)
@@ -249,9 +249,9 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
 
 def _next(context: Context, node: syntax.Call) -> Operand | None:
     if context.position.place != "step" or context.position.after:
-        message = "next(...) is known in step invariants only"
+        message = "next(...) is allowed in step invariants only"
         if context.position.after:
-            message = "next(...) looks one step ahead, so it does not stand inside another"
+            message = "next(...) refers to the next state, so it cannot be nested"
         context.report("F318", node.span, message)
         return None
     return context.at(replace(context.position, after=True)).expression(node.arguments[0].value)

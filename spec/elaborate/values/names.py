@@ -90,15 +90,15 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
         case DefEntity():
             return expanded(context, entity, (), node)
         case RoleEntity():
-            advice = "name one of its variables behind a dot"
+            advice = "name one of its variables after a dot"
         case ModuleEntity():
-            advice = "name something of it behind a dot"
+            advice = "name one of its members after a dot"
         case ActionEntity():
             advice = "`enabled(...)` asks whether it can be taken"
         case ProcedureEntity():
-            advice = "it is called as a statement; a def has a value"
+            advice = "call it as a statement; only a def has a value"
         case PropertyEntity():
-            advice = "put what properties share into a def"
+            advice = "put the common part of properties into a def"
         case BrokenEntity():
             return None
         case _:
@@ -128,13 +128,16 @@ def _variable(
     """The value of a variable. In a role family, ``instance`` is the process that owns it."""
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
-        message = f'"{entity.name}" is a variable, and a constant is wanted here'
+        message = f'"{entity.name}" is a variable, and a constant is required here'
         context.report("F205", span, message, note)
         return None
     if entity.index is None or entity.type is None:
         return None
     if context.position.declared is not None and entity.index >= context.position.declared:
-        message = f'"{entity.name}" has no value yet: an initial value sees the variables above it'
+        message = (
+            f'"{entity.name}" has no value yet: an initial value can use the variables declared '
+            "before it"
+        )
         context.report("F208", span, message, note)
         return None
     ghost = Ghost(span, f'"{entity.name}" is a ghost variable') if entity.decl.ghost else None
@@ -156,7 +159,7 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
     entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
-        message = f'"{entity.name}" is a channel, and a constant is wanted here'
+        message = f'"{entity.name}" is a channel, and a constant is required here'
         context.report("F205", span, message, note)
         return None
     if context.position.place == "initial":
@@ -170,9 +173,12 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
 
 def _quiescent(context: Context, span: Span) -> Operand | None:
     if context.position.place not in ("property", "step") or context.position.after:
-        message = "quiescent is known in properties only"
+        message = "quiescent is allowed in properties only"
         if context.position.after:
-            message = "quiescent speaks of the state before the step, so not inside next(...)"
+            message = (
+                "quiescent refers to the state before the step, so it is not allowed inside "
+                "next(...)"
+            )
         context.report("F318", span, message)
         return None
     actions = [index for index, kind in enumerate(context.work.action_kinds) if kind == "ordinary"]
@@ -208,7 +214,7 @@ def _type_member(context: Context, entity: TypeEntity, node: syntax.Attribute) -
         context.report(
             "F211",
             node.name.span,
-            f'"{entity.name}" is no enum or union, so it has no members',
+            f'"{entity.name}" is not an enum or union, so it has no members',
             (entity.span, f'"{entity.name}" is declared here'),
         )
     return None
@@ -229,7 +235,7 @@ def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand
             context.report(
                 "F210",
                 node.name.span,
-                "the variables and defs of a role are seen from outside, and"
+                "only the variables and defs of a role are visible from outside, and"
                 f' "{entity.name}" is {kind_of(entity)}',
                 (entity.span, f'"{entity.name}" is declared here'),
             )

@@ -69,7 +69,7 @@ def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None)
         return _broken(context, pattern)
     if isinstance(kind, Nominal):
         if pattern.arguments is not None:
-            message = f"{kind.members[tag]} carries nothing: write it without brackets"
+            message = f"{kind.members[tag]} has no fields: write it without brackets"
             context.report("F410", pattern.span, message)
             return _broken(context, pattern)
         equal = ir.Equal(subject.expr, ir.Literal(kind, tag), span=pattern.span)
@@ -136,9 +136,9 @@ def _arguments(
         return base, context
     if len(pattern.arguments) != len(fields):
         names = ", ".join(field.name for field in fields)
-        advice = f"write {name}({names}), with _ for what is ignored"
+        advice = f"write {name}({names}), with _ for ignored fields"
         if not fields:
-            advice = f"{name} carries nothing: write it without brackets"
+            advice = f"{name} has no fields: write it without brackets"
         count = len(pattern.arguments)
         number = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
         message = f"{name} has {number}, and this pattern has {count}; {advice}"

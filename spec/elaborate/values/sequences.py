@@ -95,7 +95,7 @@ def _sliced(
     assert whole is not None
     if i is not None and j is not None:
         whole = ir.Or((ir.Less(j, i, span=span), whole), span=span)
-    site = context.site("F903", span, "this part lies outside the sequence")
+    site = context.site("F903", span, "this part is outside the sequence")
     return ir.Demand(kind, whole, site, slice_expr, span=span)
 
 

@@ -386,7 +386,7 @@ def test_an_interrupt_reports_the_coverage_so_far(
     )
     assert counted is not None
     assert int(counted[1].replace(",", "")) > 1
-    assert "levels, then interrupted: nothing is known beyond" in stdout
+    assert "levels, then interrupted: later levels are unknown" in stdout
 
 
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "spark"])

@@ -103,8 +103,8 @@ def test_json_to_a_file(tmp_path: Path) -> None:
     [
         ("", "F021]: no constant has several values"),
         ("--const N=3", "F021]: no constant has several values"),
-        ("--const N=8..3", "nothing is in 8..3"),
-        ("--const N=1..99999", "99,999 values are too many: a sweep has at most 1,000"),
+        ("--const N=8..3", "8 is empty..3"),
+        ("--const N=1..99999", "99,999 values are too many; a sweep has at most 1,000"),
         ("--const N=1..100 --const M=1..100", "10,000 rows are too many"),
         ("--const L=1..3", "L"),
         ("--const N=1..3 --check gird", 'no check "gird"; did you mean "grid"?'),

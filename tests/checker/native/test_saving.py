@@ -216,10 +216,10 @@ def test_the_command(tmp_path: Path) -> None:
     words = ("check", TWO_PHASES, "--check", "five", "--no-progress", "--workers", "2")
     ran = run(*words, "--checkpoint", "saved", "--depth", "6", folder=tmp_path)
     assert ran.code == 3
-    assert "The search is saved in saved/two_phase_commit-five down to level 7." in ran.stdout
+    assert "The search is saved in saved/two_phase_commit-five up to level 7." in ran.stdout
     assert "--depth 6 --workers 2 --checkpoint saved" in ran.stdout
     for extra, message in (
-        (("--checkpoint", "saved"), "cannot be used: there is one already"),
+        (("--checkpoint", "saved"), "cannot be used: there already is one"),
         (("--resume", "nowhere"), "cannot be used: there is no such folder"),
         (("--resume", "saved", "--depth", "3"), "it is 6 steps deep, and --depth allows 3"),
         (("--resume", "saved", "--max-states", "9"), "and --max-states allows 9"),
@@ -473,12 +473,12 @@ def test_a_damaged_manifest(content: bytes, copy: Path) -> None:
 def test_a_spec_that_has_changed(copy: Path) -> None:
     changed = CONSTRAINED.replace("require n < 4", "require n < 3")
     (copy / "spec.fence").write_text(changed, encoding="utf-8")
-    assert_refused(resumed, copy, "the spec has changed since")
+    assert_refused(resumed, copy, "the spec has changed")
 
 
 def test_a_folder_with_other_files(copy: Path) -> None:
     (inside(copy) / "thesis.txt").write_text("all of it")
-    assert_refused(resumed, copy, "there is something else in it, thesis.txt")
+    assert_refused(resumed, copy, "it contains another file, thesis.txt")
 
 
 def test_a_folder_that_another_run_uses(copy: Path) -> None:
@@ -535,7 +535,7 @@ def test_a_full_disk(room: int, workers: int, tmp_path: Path) -> None:
     ("room", "good"),
     [
         (0, "no earlier save of this search exists"),
-        (100, "the save down to level LEVEL is still good"),
+        (100, "the save up to level LEVEL is still valid"),
     ],
 )
 def test_the_note_about_a_full_disk(room: int, good: str, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str, bool]] = {
     "a longer MAC": (lambda f: with_outer(f, mac=outer(f)["mac"] + "00"), NOT_OURS, True),
     "no MAC": (lambda f: with_outer(f, mac=None), WITHOUT, True),
     "another key": (lambda f: write(f, closed(notes(f), key=OTHER_KEY)), NOT_OURS, True),
-    "an older format": (older, "it is of an older format, which is not signed", True),
+    "an older format": (older, "it has an older, unsigned format", True),
     "no mark": (
         lambda f: write(f, closed(notes(f) | {"unsigned": True}, key=OTHER_KEY)), NOT_OURS, True,
     ),

@@ -140,7 +140,7 @@ def test_a_search_that_is_also_saved(tmp_path: Path) -> None:
 def test_options_that_are_refused(tmp_path: Path) -> None:
     words = ("check", TWO_PHASES, "--check", "three", "--no-progress")
     for extra, code, message in (
-        (("--spill", "."), "F855", "add --memory 80%, say"),
+        (("--spill", "."), "F855", "add --memory 80%, for example"),
         (("--spill", "nowhere", "--memory", "1G"), "F856", "No such file or directory"),
         (("--spill", ".", "--engine", "interpreter"), "F032", "--spill means nothing to"),
     ):

@@ -359,7 +359,7 @@ def test_formats_in_files_keep_the_text_on_the_terminal(
     ("words", "message"),
     [
         (["--format", "junit", "--format", "text"], "cannot both be printed"),
-        (["--format", "junit=a", "--format", "sarif=a"], "a is to hold two reports"),
+        (["--format", "junit=a", "--format", "sarif=a"], "a is given for two reports"),
         (["--format", "text", "--format", "github", "--output", "a"], "takes one format"),
         (["--format", "junt"], 'did you mean "junit"?'),
         (["--format", "junit="], "names no file"),
@@ -427,4 +427,4 @@ def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) 
 def test_a_format_that_a_comparison_does_not_have(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     ran = run("conform", "map.fence", "r.jsonl", "--format", "html", folder=folder)
-    assert (ran.code, '"html" is no format' in ran.stderr) == (151, True)
+    assert (ran.code, '"html" is not a format' in ran.stderr) == (151, True)

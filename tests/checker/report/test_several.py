@@ -107,7 +107,7 @@ def test_quiet_prints_one_line_if_all_is_as_expected(tmp_path: Path) -> None:
 def test_quiet_and_verbose_contradict_each_other(tmp_path: Path) -> None:
     ran = checked(tmp_path, GOOD, "-q", "-v")
     assert (ran.code, ran.stdout) == (151, "")
-    assert "--verbose and --quiet cannot both be meant" in ran.stderr
+    assert "--verbose and --quiet contradict each other" in ran.stderr
 
 
 def test_a_property_that_an_engine_cannot_decide_concerns_its_checks_alone(tmp_path: Path) -> None:

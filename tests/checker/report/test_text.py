@@ -113,7 +113,7 @@ c  violated Short, as expected                         180 distinct, 346 generat
      Server[1].log = []
      Server[2].log = [Ping]
 
-  searched      15 levels, up to the first problem; what lies beyond was not visited
+  searched      15 levels, up to the first problem; later levels were not visited
   bounds        N = 3, net holds at most 4
   not checked   deadlock
 """
@@ -135,7 +135,7 @@ def test_a_deadlock_names_the_guards() -> None:
                   the channel is full: send Ping to net (sample.fence:9)
     Server.serve  no such message: on Ping from net (sample.fence:12)
 
-  searched      15 levels, up to the first problem; what lies beyond was not visited
+  searched      15 levels, up to the first problem; later levels were not visited
   bounds        N = 3, net holds at most 4
 """
     )
@@ -185,7 +185,7 @@ def test_a_branch_never_entered() -> None:
     assert "  never entered Server.serve: `if retry` (line 13)\n" in shown
     cut = outcome(Verdict.INCONCLUSIVE, coverage=coverage, limit=Limit("depth", 3))
     shown = report(judge(job(check()), cut))
-    assert "  searched      15 levels, then cut by --depth 3: nothing is known beyond\n" in shown
+    assert "  searched      15 levels, then cut by --depth 3: later levels are unknown\n" in shown
     assert "  so far, never entered Server.serve: `if retry` (line 13)\n" in shown
 
 
@@ -198,7 +198,7 @@ def test_a_search_that_stopped_early_says_nothing_about_coverage() -> None:
 def test_counts_that_were_not_compared() -> None:
     settings = Settings(overrides={"N": "4"})
     shown = report(judge(job(check(states=1), settings), outcome()))
-    line = "the expected counts were not compared: constants were given on the command line"
+    line = "expected counts were not compared: constants were given on the command line"
     assert f"  counts        {line}\n" in shown
 
 

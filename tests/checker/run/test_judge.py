@@ -122,7 +122,7 @@ def test_judge(wanted: Check, got: Outcome, code: Exit, explanation: str | None)
     [
         (Settings(overrides={"N": "4"}), "constants were given on the command line"),
         (Settings(invariants=("Short",)), "other properties were chosen on the command line"),
-        (Settings(keep_going=True), "the search went on behind the first problem"),
+        (Settings(keep_going=True), "the search continued after the first problem"),
         (Settings(), None),
     ],
 )

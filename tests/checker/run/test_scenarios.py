@@ -81,7 +81,7 @@ scenario other slow: tick; expect ticks == 0
 NEVER = """\
 unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
 
-  scenario unmet: no run fits it further than 1 of 2 steps
+  scenario unmet: no run fits more than 1 of 2 steps
     m.fence:{line}:35
       {line} | scenario unmet: Client[a].ask(2); serve(Request(b, _)); expect true
                                              ^^^^^^^^^^^^^^^^^^^^
@@ -98,7 +98,7 @@ unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
      Client[a].busy  false -> true
 
   why the next step cannot be taken there
-    serve  no choice of it fits what is written (m.fence:{serve})
+    serve  none of its choices matches the scenario (m.fence:{serve})
 
   searched      every run; steps that fail are none
   bounds        N = 0, net holds at most 2, net.lost at most 1, log holds at most 1
@@ -139,7 +139,7 @@ def test_a_run_has_checks_and_scenarios_in_file_order(folder: Path) -> None:
         "slow, not run (--slow runs them): other",
         "",
     ]
-    assert "no run fits it further than 1 of 2 steps" in ran.stdout.splitlines()[-1]
+    assert "no run fits more than 1 of 2 steps" in ran.stdout.splitlines()[-1]
 
 
 def test_forms_of_a_report(folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_forms_of_a_report(folder: Path) -> None:
     assert result["ruleId"] == "unreached"
     assert "no run fits it" in result["message"]["text"]
     github = check(folder, *words, "--format", "github").stdout
-    assert "unmet: no run fits it further than 1 of 2 steps" in github
+    assert "unmet: no run fits more than 1 of 2 steps" in github
     assert check(folder, "--list").stdout.splitlines()[1:] == [
         "  met: scenario of 2 steps",
         "  unmet: scenario of 2 steps",
@@ -170,7 +170,7 @@ def test_a_limit_is_inconclusive(folder: Path) -> None:
 
 def test_two_engines_are_compared(folder: Path) -> None:
     ran = check(folder, "--check", "unmet", "--cross-check")
-    assert "Cross-check: local finds the same, and counts the same." in ran.stdout
+    assert "Cross-check: local agrees, with the same counts." in ran.stdout
 
 
 def test_the_trace_of_a_scenario_is_replayed_with_its_constants(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_options_for_checks_are_refused(folder: Path, words: tuple[str, ...], ph
 
 def test_other_commands_want_checks(folder: Path) -> None:
     ran = run("sweep", "m.fence", "--check", "met", "--const", "N=1..2", folder=folder)
-    assert "error[F854]: met is a scenario, and a check is wanted here" in ran.stderr
+    assert "error[F854]: met is a scenario, and a check is required here" in ran.stderr
 
 
 def test_a_symbolic_constant_needs_a_value(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_lasso_among_the_states_of_runs(tmp_path: Path) -> None:
     printed = ran(tmp_path, WEAK, "--runs", "5")
     assert printed.code == 13
     assert "violated Served   5 runs" in printed.stdout
-    assert "Steps 3 to 5 repeat for ever." in printed.stdout
+    assert "Steps 3 to 5 repeat forever." in printed.stdout
     assert "behaviours    those that go round among 8 states of 5 runs" in printed.stdout
     fair = ran(tmp_path, STRONG, "--runs", "5")
     assert fair.code == 3
@@ -375,7 +375,7 @@ def test_no_problem(tmp_path: Path) -> None:
     text = COUNTER.replace("        x += 1\n", "        x = 1 - x\n")
     printed = ran(tmp_path, text, *words)
     assert printed.code == 3
-    assert "inconclusive: no problem was met" in printed.stdout
+    assert "inconclusive: no problem was found" in printed.stdout
     assert "no run met a problem" in printed.stderr
     assert not (tmp_path / "t.itf.json").exists()
 

@@ -186,7 +186,7 @@ def test_a_file_of_other_classes(copy: Path) -> None:
     path = part(copy)
     other = path.read_bytes().replace(b"io.BytesWritable", b"io.ObjectWritabl", 1)
     path.write_bytes(other)
-    assert_refused(resumed, copy, "is no file of states of this format")
+    assert_refused(resumed, copy, "is not a file of states in this format")
 
 
 @pytest.mark.parametrize("level", [3, 4, 5, 6])
@@ -284,7 +284,7 @@ def test_an_incomplete_manifest_is_skipped(content: bytes, copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("level", "good"),
-    [(0, "no earlier save of this search exists"), (4, "the save down to level 4 is still good")],
+    [(0, "no earlier save of this search exists"), (4, "the save up to level 4 is still valid")],
 )
 def test_a_save_that_fails_names_the_last_good_one(level: int, good: str) -> None:
     states, checkpoints = mock.Mock(), mock.Mock(level=level)
@@ -402,7 +402,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], None], str, bool]] = {
         for_the_engine_local, "not signed with the key of this user", True,
     ),
     "no MAC": (without_a_mac, "it is not signed", True),
-    "an older format": (older, "it is of an older format, which is not signed", True),
+    "an older format": (older, "it has an older, unsigned format", True),
 }  # fmt: skip
 
 

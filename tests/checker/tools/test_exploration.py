@@ -76,7 +76,7 @@ def test_a_search_is_a_path_too(tmp_path: Path) -> None:
     assert explored.sought(explored.goto("x == 7")) == "3 steps, 8 states seen"
     explored.back(2)
     assert explored.sought(explored.goto("x == 0")) == (
-        "in none of the 8 states that can be reached from here"
+        "in none of the 8 states reachable from here"
     )
     assert explored.sought(explored.goto("x == x")) == "it holds here"
     explored.goto("x == 8")

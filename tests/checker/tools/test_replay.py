@@ -40,7 +40,7 @@ def test_on_its_own_spec(replay: Replay) -> None:
     assert (ran.code, ran.stderr) == (0, "")
     assert ran.stdout == (
         "t.itf.json fits now.fence, twice: 9 states\n"
-        "  invariant Twice is violated at its end, as it was when the trace was saved\n"
+        "  invariant Twice is violated at its end, as when the trace was saved\n"
     )
 
 
@@ -71,7 +71,7 @@ t.itf.json stops fitting now.fence, twice at 3 of 9
         (changed(" duplicating(Tell) at most 1", ""), 5, 'no action "net.duplicate"'),
         (changed("var asked: 0..3 = 0", "var asked: 0..3 = 1"), 1, "no initial state is like"),
         (changed("on Tell(n) from net:", "on Tell(==3) from net:"), 6, "there is no such message"),
-        (changed("(loud in bool) on", " on"), 4, "none of its choices is that of the trace"),
+        (changed("(loud in bool) on", " on"), 4, "none of its choices matches the trace"),
         (changed("told += 1", "assert told > 3"), 6, "it fails here: the assertion"),
         (changed("var seen: 0..3", "var seen: 0..0"), 4, "it fails here"),
         ("var v: bool = true\nterminal: true\n", 1, "none of the variables of the trace"),
@@ -100,7 +100,7 @@ def test_variables_that_only_one_has_are_not_compared(replay: Replay) -> None:
 def test_a_removed_check(replay: Replay) -> None:
     ran = replay(changed("check twice", "check other"))
     assert ran.code == 0
-    assert "the spec has no check twice any more" in ran.stdout
+    assert "the spec no longer has the check twice" in ran.stdout
     ran = replay(changed("check twice", "check other"), "--check", "othr")
     assert ran.code == 151
     assert 'did you mean "other"?' in ran.stderr
@@ -113,7 +113,7 @@ def test_a_step_that_fails(tmp_path: Path) -> None:
     assert (ran.code, ran.stdout) == (0, "t.itf.json fits spec.fence, c: 4 states\n")
     ran = run("trace", "replay", trace.name, "spec.fence", "--const", "N=5", folder=tmp_path)
     assert ran.code == 4
-    assert "it failed when it was saved, and it is completed here" in ran.stdout
+    assert "it failed when it was saved, but completes here" in ran.stdout
     assert "N is 2 in the trace and 5 here" in ran.stdout
 
 
@@ -170,8 +170,8 @@ check c:
 @pytest.mark.parametrize(
     ("old", "new", "code", "words"),
     [
-        ("", "", 0, "is violated by what goes on for ever, as it was when the trace was saved"),
-        ("always x == 2", "x == 2", 4, "was violated by what goes on for ever, and holds here"),
+        ("", "", 0, "is violated by what goes on forever, as it was when the trace was saved"),
+        ("always x == 2", "x == 2", 4, "was violated by what goes on forever, and holds here"),
         # The repeated steps would be unfair to an always enabled action.
         (
             "fair action back",

@@ -114,7 +114,7 @@ def test_variables_and_constants_that_differ_are_named(tmp_path: Path) -> None:
     left = trace({"x": 0, "y": 1}, **{"#meta": {"constants": {"N": 1, "M": 1}}})
     right = trace({"x": 0, "z": 1}, **{"#meta": {"constants": {"N": 2, "M": 1}}})
     assert diff(tmp_path, left, right).stdout == (
-        "a.json and b.json are alike: 1 state\n\n"
+        "a.json and b.json agree: 1 state\n\n"
         "  N is 1 in a.json and 2 in b.json\n"
         "  not compared, variables of a.json only: y\n"
         "  not compared, variables of b.json only: z\n"
@@ -192,11 +192,11 @@ def test_a_trace_without_end(tmp_path: Path) -> None:
     cut = {k: v for k, v in root.items() if k != "loop"}
     cut["#meta"] = {k: v for k, v in root["#meta"].items() if k in ("types", "families")}
     ran = diff(tmp_path, root, cut)
-    assert "step 5: what repeats for ever differs" in ran.stdout
+    assert "step 5: the repeated part differs" in ran.stdout
     end = ran.stdout.splitlines()[-2:]
     assert [line[:50].strip() for line in end] == [
         "property Served is violated: steps 3 to 5",
-        "repeat for ever for i = 2",
+        "repeat forever for i = 2",
     ]
     assert diff(tmp_path, root, root, "--output", "out.txt").stdout == ""
-    assert (tmp_path / "out.txt").read_text() == "a.json and b.json are alike: 5 states\n"
+    assert (tmp_path / "out.txt").read_text() == "a.json and b.json agree: 5 states\n"

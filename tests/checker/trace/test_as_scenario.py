@@ -102,4 +102,4 @@ def test_a_trace_of_another_tool_has_no_steps(tmp_path: Path) -> None:
     )
     shown = run("trace", "show", "t.itf.json", "--as", "scenario", folder=tmp_path)
     assert shown.code == 151
-    assert "does not say what its steps are called in a scenario" in shown.stderr
+    assert "has no scenario names for its steps" in shown.stderr

@@ -19,7 +19,7 @@ from fencepost.checker.outcome import Finding, Trace, Verdict
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.message_flights import Causes
 
-ROUND = "steps 3 to 5 repeat for ever"
+ROUND = "steps 3 to 5 repeat forever"
 
 
 @pytest.fixture(name="traces", scope="module")
@@ -39,19 +39,19 @@ def shown(trace: Path, form: str) -> str:
 @pytest.mark.parametrize(
     ("name", "form", "wanted"),
     [
-        ("round", "text", ["Steps 3 to 5 repeat for ever.", "it breaks here, from state 2 on: ",
+        ("round", "text", ["Steps 3 to 5 repeat forever.", "it breaks here, from state 2 on: ",
                            "fair Process[2].enter  not possible in state 4"]),
-        ("stays", "text", ["It stays there for ever.", "from state 1 on: "]),
-        ("round", "mermaid", ["    loop steps 3 to 5, for ever\n    Note over p0: 3 want",
+        ("stays", "text", ["It stays there forever.", "from state 1 on: "]),
+        ("round", "mermaid", ["    loop steps 3 to 5, forever\n    Note over p0: 3 want",
                               "Holding → Idle\n    end\n    rect", "false, from state 2 on#58; "]),
-        ("round", "dot", ["s4 -> s2 [label=\" for ever\"", "  s4 -> end"]),
-        ("stays", "dot", ["s2 -> s2 [label=\" for ever\""]),
+        ("round", "dot", ["s4 -> s2 [label=\" forever\"", "  s4 -> end"]),
+        ("stays", "dot", ["s2 -> s2 [label=\" forever\""]),
         ("round", "html", ["This run never ends: step <a href=\"#step-4\">5</a> leads back",
                            "From state <a href=\"#step-1\">2</a> on, the marked part",
                            "<th>fair Process[2].enter</th><td>not possible in state 4</td>",
                            "false, from state 2 on: "]),
-        ("stays", "html", ["In this run nothing happens any more after step",
-                           "It stays so for ever.", "<g class=\"back\">"]),
+        ("stays", "html", ["In this run nothing happens after step",
+                           "It stays there forever.", "<g class=\"back\">"]),
     ],
 )  # fmt: skip
 def test_forms(traces: dict[str, Path], name: str, form: str, wanted: list[str]) -> None:
@@ -101,7 +101,7 @@ def test_junit(surprise: Path) -> None:
     failure = ElementTree.fromstring(reported(surprise, "junit")).find(".//failure")
     assert failure is not None
     assert failure.get("message") == SENTENCE
-    assert "Steps 3 to 5 repeat for ever." in (failure.text or "")
+    assert "Steps 3 to 5 repeat forever." in (failure.text or "")
 
 
 def test_sarif(surprise: Path) -> None:
@@ -117,7 +117,7 @@ def test_sarif(surprise: Path) -> None:
 def test_replay_checks_the_present_fairness(traces: dict[str, Path]) -> None:
     trace = traces["round"]
     for words, code, says in (
-        ("fair action enter", 0, "is violated by what goes on for ever, as it was"),
+        ("fair action enter", 0, "is violated by what goes on forever, as it was"),
         ("strongly fair action enter", 4, "any more: Process.enter would be put off"),
     ):
         text = ENDLESS.replace("fair action enter", words)

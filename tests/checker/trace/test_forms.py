@@ -127,13 +127,13 @@ def test_messages_that_are_there_at_the_start(tmp_path: Path) -> None:
     trace = saved(tmp_path, FROM_THE_START)
     drawn = shown(trace, "mermaid").splitlines()
     assert [line.strip() for line in drawn if "->>" in line] == [
-        "p0->>p0: Token (there at the start)",
-        "p0->>p0: Note(n#58; 1) (there at the start)",
+        "p0->>p0: Token (initially in the channel)",
+        "p0->>p0: Note(n#58; 1) (initially in the channel)",
     ]
     assert shown(trace, "html").count('<g class="flight received" data-from="0"') == 2
     dot = shown(trace, "dot")
-    assert 's0 [label="there at the start", shape=plaintext];' in dot
-    assert "still on its way" not in dot
+    assert 's0 [label="initially in the channel", shape=plaintext];' in dot
+    assert "still in flight" not in dot
     messages = json.loads(shown(trace, "json"))["messages"]
     assert [(entry["channel"], entry["sent"], entry["ended"]) for entry in messages] == [
         ("c", 1, 2), ("c", 1, 3), ("d", 1, None),
@@ -146,7 +146,7 @@ def test_the_page_shows_the_problem(faults: Path) -> None:
     assert page.count('<li id="step-') == 9
     assert len(re.findall(r'<g class="flight lost"', page)) == 1
     assert len(re.findall(r'<g class="flight received copied"', page)) == 1
-    assert "needed for the problem itself" in page
+    assert "needed for the problem" in page
     assert "<tr><th>Client.told</th><td>2</td></tr>" in page
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
     assert data["actions"]["Client.ask"]["text"].startswith("action ask:\n    require asked < 2")
@@ -158,7 +158,7 @@ def test_a_trace_of_another_tool_is_drawn_too(tmp_path: Path) -> None:
     states = [{"x": n} for n in range(3)]
     trace.write_text(json.dumps({"vars": ["x"], "states": states, "loop": 1}), encoding="utf-8")
     assert (
-        "participant p0 as system\n    loop steps 2 and 3, for ever\n"
+        "participant p0 as system\n    loop steps 2 and 3, forever\n"
         "    Note over p0: 2 step<br/>x 0 → 1"
     ) in shown(trace, "mermaid")
     assert "Note over p0: and so on from 2" in shown(trace, "mermaid")

@@ -130,7 +130,7 @@ def test_traces_of_other_tools() -> None:
   2  step
      b  [1, x, none] -> Int
      c  ? -> A(2)
-  Steps 1 and 2 repeat for ever.
+  Steps 1 and 2 repeat forever.
 """
     )
 
@@ -149,7 +149,7 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b'{"states": [3]}', "is not an ITF trace: state 0 is not an object"),
         (b'{"states": [{"x": {"#bigint": "3x"}}]}', '"#bigint" that is not a whole number'),
         (b'{"states": [{"x": {"#map": [[1]]}}]}', '"#map" that is not a list of pairs'),
-        (b'{"states": [{"x": ' + b"9" * 5000 + b"}]}", "holds a number of absurd length"),
+        (b'{"states": [{"x": ' + b"9" * 5000 + b"}]}", "contains a number that is too long"),
         (b"[" * 100_000, "is nested too deeply"),
         (DEEP.encode(), "nested deeper than 64"),
         (

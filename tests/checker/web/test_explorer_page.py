@@ -160,7 +160,7 @@ def test_initial_states_and_final_steps(tab: Browser, tmp_path: Path) -> None:
         press(tab, "1")
         assert steps(tab)[-1] == "fall"
         assert texts(tab, "#wrong p") == ["this step fails: the assertion is false"]
-        assert texts(tab, "#options p") == ["nothing can follow"]
+        assert texts(tab, "#options p") == ["there is no successor"]
         press(tab, "b", "b")
         assert texts(tab, "#choice") == ["Where to begin"]
         assert say(tab, "#goto", "x == 2 and y == 0").startswith("1 step, ")

@@ -121,7 +121,7 @@ def test_a_stale_window_takes_no_step(server: Server) -> None:
     assert (first["at"], len(first["data"]["steps"]), first["said"]) == (1, 2, "")
     stale = answer_to_page(server, do="take", at=0, number=1).json
     assert (stale["at"], len(stale["data"]["steps"])) == (1, 2)
-    assert stale["said"] == "the walk has moved on in another window"
+    assert stale["said"] == "the walk was continued in another window"
 
 
 def test_the_trace_is_the_current_path(server: Server) -> None:

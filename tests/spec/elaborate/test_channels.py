@@ -234,7 +234,7 @@ def test_a_persistent_channel_may_be_read_instead(kind: str, reading: str, warne
     warnings = problems(f"{spec}{reading}\n")
     assert [problem.code for problem in warnings] == ["F420"] * warned
     if warned and kind == "persistent":
-        assert "no action receives it, nor does anything read net" in str(warnings[0])
+        assert "no action receives it, and nothing reads net" in str(warnings[0])
 
 
 def test_one_of_a_family_of_persistent_channels_may_be_read() -> None:

@@ -76,7 +76,7 @@ def test_declarations(declaration: str, code: str) -> None:
 
 
 def test_the_message_gives_the_reason() -> None:
-    refused(action("let y = last + 1\nx = y"), "F501", "x, which is no ghost,")
+    refused(action("let y = last + 1\nx = y"), "F501", "x, which is not a ghost,")
     refused(action("require meta.owner == 0"), "F501", "a guard", '"owner" is a ghost field')
     refused(action("if last == 0: skip"), "F501", "a branch", '"last" is a ghost variable')
     refused(

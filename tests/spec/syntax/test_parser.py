@@ -315,7 +315,7 @@ def test_every_shipped_spec_parses() -> None:
         (" or ".join(["(x > 0 and x < 9)"] * 500), "F122", 'this chain of "or" has 500 operands'),
         (" + ".join(["x"] * 300) + " > 0", "F122", 'this chain of "+" has 300 operands'),
         ("(" * 200 + "x > 0" + ")" * 200, None, None),
-        ("not " * 200 + "b", "F122", "what begins here is nested more than 120 levels deep"),
+        ("not " * 200 + "b", "F122", "this is nested more than 120 levels deep"),
         ("\n    let y = x" * 990 + "\n    y > 0", "F711", "this block and what is in it"),
     ],
 )

@@ -55,7 +55,7 @@ def test_files_that_are_not_there(tmp_path: Path, name: str, expected: str) -> N
         (b"var x\xff", "F006 1:6 this file is not UTF-8 text: byte 0xff has no meaning here"),
         (b"\n\xc3\xa4\xc3", "F006 2:2 this file is not UTF-8 text: byte 0xc3 has no meaning here"),
         ("var x".encode("utf-16"), "F006 1:1 this file is UTF-16 text; save it as UTF-8"),
-        (b"a\nb\0", "F007 2:2 this file holds a NUL character, so it is not text"),
+        (b"a\nb\0", "F007 2:2 this file contains a NUL character, so it is not text"),
         (b"#" * (MAX_BYTES + 1), "F005 DIR/a.fence has more than 4,194,304 bytes"),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_long_history_keeps_only_events_within_reach(tmp_path: Path) -> None:
     )
     result = judge(compared, both, Effort())
     assert (result.verdict, result.read, result.total) == ("unknown", 2, 5)
-    assert result.cuts == ("of a source no more than 1 events are read (--max-states)",)
+    assert result.cuts == ("at most 1 events of a source are read (--max-states)",)
     assert [(history.read, history.total, history.line) for history in result.waiting] == [
         (1, 3, None),
         (1, 2, None),

@@ -33,7 +33,7 @@ shows paid on m.take
     ("names", "verdict", "cuts"),
     [
         (3, "allowed", []),
-        (12, "unknown", ["took: its names may stand for values in more than 400,000 ways"]),
+        (12, "unknown", ["took: its names can be bound to values in more than 400,000 ways"]),
         # More names than values.
         (13, "unknown", ["item: 13 names, and 0..11 has 12 values"]),
     ],

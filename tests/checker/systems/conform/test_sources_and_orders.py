@@ -105,8 +105,8 @@ def test_the_report_says_why_a_line_is_misplaced(folder: Path) -> None:
     """The report gives the reason, and uses the event names of the recording."""
     ran = conform(folder, recorded())
     report = " ".join(ran.stdout.split())
-    assert 'taken(source: "back-1"), which is misplaced: number 3 after 3' in report
-    assert 'taken(source: "back-1"), which is misplaced: shift 0 after 1' in report
+    assert 'taken(source: "back-1"), which is out of order: number 3 after 3' in report
+    assert 'taken(source: "back-1"), which is out of order: shift 0 after 1' in report
     assert "never seen" not in report
 
 

@@ -180,10 +180,10 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
     ("desk", "words", "why"),
     [
         ("Raising", (), ": RuntimeError: the printer is on fire ("),
-        ("Weightless", (), "the system takes no request of the spec"),
-        ("Negative", (), "weight of ask gives -1.0; a number from 0 on is wanted"),
-        ("Curt", (), " gives int; an object with fields is wanted"),
-        ("Closed", (), "100 walks found nothing that can be sent at the beginning"),
+        ("Weightless", (), "the system accepts no request of the spec"),
+        ("Negative", (), "weight of ask gives -1.0; it must be a number, at least 0"),
+        ("Curt", (), " gives int; it must be an object with fields"),
+        ("Closed", (), "100 walks found no request to begin with"),
         ("Vague", (), ' has no field "ok"'),
         ("Repeating", (), " has a field of the request, client"),
         ("Named", ("--option", "name=x"), "has no reset, send and observe"),
@@ -194,7 +194,7 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
         ("Desk", ("--follow", "nothing.jsonl"), "has nothing that is a request of"),
         ("Desk", ("--follow", "bad.jsonl"), "bad.jsonl:1: the line is no JSON"),
         ("Desk", ("--follow", "missing.jsonl"), "missing.jsonl"),
-        ("Desk", ("--option", "x"), '"x" does not read NAME=VALUE'),
+        ("Desk", ("--option", "x"), '"x" is not of the form NAME=VALUE'),
     ],
 )
 def test_faulty_systems_and_files_are_refused(
@@ -216,7 +216,7 @@ def test_faulty_systems_and_files_are_refused(
 @pytest.mark.parametrize(
     ("location", "why"),
     [
-        ("desks", "desks names no system: FILE.py:NAME, MODULE:NAME, or kafka"),
+        ("desks", "desks is not a system: FILE.py:NAME, MODULE:NAME, or kafka"),
         ("kafak", 'MODULE:NAME, or kafka; did you mean "kafka"?'),
         ("nowhere.py:Desk", "No such file or directory"),
         ("no.such.module:Desk", "ModuleNotFoundError: No module named 'no'"),

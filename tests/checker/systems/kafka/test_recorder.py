@@ -231,7 +231,7 @@ def test_the_recording_of_a_stopped_broker_is_allowed(
     spec = str(ROOT / "models" / "kafka" / f"conform_v{level}.fence")
     assert main(["conform", spec, "--check", "r4_4_0", str(out)]) == 0
     assert main(words) == 151
-    assert "there is something already" in capsys.readouterr().err
+    assert "it is not empty" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_file_that_ends_inside_a_batch(
     words = ["record", "kafka", "--segments", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(words) == 0
     printed = capsys.readouterr()
-    assert f"{file} ends inside a batch, which is left out" in printed.err
+    assert f"{file} ends inside a batch, which is omitted" in printed.err
     assert printed.out.startswith("recorded 1 history, 1 event in ")
 
 
