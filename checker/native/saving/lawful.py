@@ -23,7 +23,7 @@ class Unlawful(Exception):
 def state(layout: Layout, words: Sequence[int]) -> State:
     """The state with these words. Raises `Unlawful` if there is none."""
     if len(words) != layout.words:
-        raise Unlawful("it holds a part of a state")
+        raise Unlawful("it contains an incomplete state")
     try:
         decoded = layout.decode(words)
         lawful = all(map(is_value, decoded, layout.types)) and layout.encode(decoded) == tuple(
@@ -33,7 +33,7 @@ def state(layout: Layout, words: Sequence[int]) -> State:
         # An invalid code points past the last variant or the last word.
         decoded, lawful = (), False
     if not lawful:
-        raise Unlawful("it holds something that is no state of this spec")
+        raise Unlawful("it contains data that is not a state of this spec")
     return decoded
 
 
@@ -50,9 +50,9 @@ def look_at(code: Code, layout: Layout, data: bytes) -> None:
     """
     count, rest = divmod(len(data), WORD // 8 * layout.words)
     if rest:
-        raise Unlawful("it holds a part of a state")
+        raise Unlawful("it contains an incomplete state")
     valid = ctypes.c_int64(0)
     # The address of the bytes: nothing is copied.
     code.lawful(data, count, ctypes.addressof(valid))
     if valid.value != count:
-        raise Unlawful("it holds something that is no state of this spec")
+        raise Unlawful("it contains data that is not a state of this spec")

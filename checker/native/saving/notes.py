@@ -139,7 +139,7 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
         raise ValueError("a tally of another length")
     reached = frozenset(numbers(notes["reached"]))
     if not reached <= {*account.searched.reachables}:
-        raise ValueError("what is no reachable was reached")
+        raise ValueError("a property that is not `reachable` was reached")
     return Noted(
         levels,
         None if orbits is None else numbers(orbits),
@@ -185,7 +185,7 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
         case _:
             fits = False
     if not fits or not account.keep_going:
-        raise ValueError("a problem that this search would not go on behind")
+        raise ValueError("a problem that would have ended this search")
     return candidate
 
 
