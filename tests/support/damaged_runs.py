@@ -23,7 +23,7 @@ from pygls.uris import from_fs_path
 from tests.support.command import Ran, run
 from tests.support.damaged_specs import Damaged
 from tests.support.processes import COMMAND, finished
-from tests.support.server_session import LocalServer, local_server
+from tests.support.server_session import PATIENCE, LocalServer, local_server
 
 from fencepost.checker.run.judge import Exit
 from fencepost.spec.syntax.formatter import formatted
@@ -98,11 +98,12 @@ class Trials:
     """A folder for damaged specs, and a language server that has it open.
 
     ``begun`` is called with the name of each phase when it begins. ``asked`` is the number of
-    requests of an editor for each spec.
+    requests of an editor for each spec, and ``patience`` the seconds to wait for their answers.
     """
 
     begun: Callable[[str], object] = lambda phase: None
     asked: int = ASKED
+    patience: float = PATIENCE
     codes: dict[str, int] = field(default_factory=dict[str, int])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     _folder: tempfile.TemporaryDirectory[str] = field(
@@ -234,7 +235,7 @@ class Trials:
             point = _point(text.split("\n"), random)
             params = {"textDocument": {"uri": uri}, **_further(method, point)}
             asked[session.ask(f"textDocument/{method}", params)] = f"{method} at {point}"
-        for number in session.wait(list(asked)):
+        for number in session.wait(list(asked), self.patience):
             yield Failure("lsp", "no answer", asked[number].split()[0], asked[number])
         self.seconds["lsp"] = worked() - began
         # The server logs the exception of an internal error in an answer.
