@@ -11,8 +11,9 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar
 from unittest import mock
 
-from fencepost.checker.native import behaviours, states
+from fencepost.checker.native import behaviours
 from fencepost.checker.native.machine import build, memory
+from fencepost.checker.search import limits
 from fencepost.checker.search.account import Account, Candidate
 
 LIMITS = {
@@ -30,7 +31,7 @@ class _Timer:
 
     armed: ClassVar[list[_Timer]] = []
 
-    def __init__(self, seconds: float, ring: Callable[[], None]) -> None:
+    def __init__(self, ring: Callable[[], None]) -> None:
         self.ring = ring
 
     def start(self) -> None:
@@ -40,8 +41,18 @@ class _Timer:
         if self in self.armed:
             self.armed.remove(self)
 
-    def join(self) -> None:
-        """Does nothing without a thread."""
+
+@contextmanager
+def _stopped_after(
+    seconds: float | None, stop: Callable[[BaseException], None], error: type[BaseException]
+) -> Generator[None]:
+    timer = _Timer(lambda: stop(error()))
+    if seconds is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class KernelCalls:
@@ -82,7 +93,7 @@ class KernelCalls:
         with (
             mock.patch.object(build, "load", loaded),
             mock.patch.object(memory.Memory, "__init__", remembered),
-            mock.patch.object(states, "timer_after", _Timer),
+            mock.patch.object(limits, "stopped_after", _stopped_after),
             self._violations_noticed(),
             nullcontext() if self._within is None else self._counted_within(*self._within),
         ):

@@ -95,9 +95,9 @@ def test_the_lasso_does_not_depend_on_the_storage_of_edges(
     monkeypatch.setattr(graph, "NARROW_BITS", 0)
     monkeypatch.setattr(graph, "MIN_ROOM", 8)
     monkeypatch.setattr(graph, "CHUNK", 3)
-    monkeypatch.setattr(graph, "AT_ONCE", 2)
-    monkeypatch.setattr(product, "AT_ONCE", 5)
-    monkeypatch.setattr(lassos, "AT_ONCE", 3)
+    monkeypatch.setattr(graph, "STEP_BATCH", 2)
+    monkeypatch.setattr(product, "BATCH", 5)
+    monkeypatch.setattr(lassos, "BATCH", 3)
     monkeypatch.setattr(graph, "spare_addresses", lambda: 0)
     outcomes.append(outcome(model, limits=Limits(workers=3)))
     for result in outcomes:

@@ -95,7 +95,7 @@ def test_better_code_finds_the_same(
     owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tables and nodes grow often, like small or large ones; no canary, which would be slow.
-    monkeypatch.setattr(tables, "LATE", late)
+    monkeypatch.setattr(tables, "LARGE_TABLE", late)
     monkeypatch.setattr(plan, "MAX_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
         begin(explorer, build.SetCompilation(compressed.text()).best())
