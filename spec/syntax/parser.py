@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.spec.syntax import syntax_errors
-from fencepost.spec.syntax.build_declarations import DECLARATIONS
-from fencepost.spec.syntax.build_expressions import TERMS, Mistake
+from fencepost.spec.syntax.build import FORMS, Mistake
 from fencepost.spec.syntax.lalr import Builder, TooDeep, Unexpected
 from fencepost.spec.syntax.layout import Chunk, chunks, lines
 from fencepost.spec.syntax.nodes import BrokenDeclaration, Declaration, Expr, File
@@ -42,7 +41,7 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     declarations: list[Declaration] = []
     problems: list[Problem] = []
     broken: set[str] = set()
-    builder = Builder(source, _FORMS)
+    builder = Builder(source, FORMS)
     for number, chunk in enumerate(chunks(lines(source.text))):
         if len(problems) > MAX_PROBLEMS:
             broken |= _declared(source.text, chunk)
@@ -82,7 +81,7 @@ def parse_expression(source: Source) -> Expr:
         raise Rejected([Problem("F101", span, "expected a single value")])
     only = Chunk([replace(source_lines[0], indent="")])
     try:
-        expr: Expr = Builder(source, _FORMS).read("expression", only)
+        expr: Expr = Builder(source, FORMS).read("expression", only)
     except (Unexpected, TooDeep, Mistake) as error:
         raise Rejected([_explained(source, error)]) from None
     return expr
@@ -103,7 +102,7 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
     rest = chunk.lines[first:last]
     source = Source("", before)
     try:
-        Builder(source, _FORMS).read("chunk", Chunk((chunk.lines[0], *rest) if first else rest))
+        Builder(source, FORMS).read("chunk", Chunk((chunk.lines[0], *rest) if first else rest))
     except Unexpected as error:
         at_place = error.tokens[error.index].start == offset
         return error.expected() if at_place else frozenset()
@@ -171,8 +170,6 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
 
 _NO_TOKEN = "@"
 """A token that no rule of the grammar accepts."""
-
-_FORMS = {**TERMS, **DECLARATIONS}
 
 _WITH_MEMBERS = re.compile(r"(?:role|check)(?!\w)")
 _DECLARED = re.compile(
