@@ -54,23 +54,3 @@ def evaluated(folder: Path, expression: str, *words: str) -> Ran:
 def test_values(folder: Path, expression: str, words: str, value: str) -> None:
     ran = evaluated(folder, expression, *words.split())
     assert (ran.code, ran.stdout) == (0, f"{value}\n"), ran.stderr
-
-
-@pytest.mark.parametrize(
-    ("expression", "words", "code", "message"),
-    [
-        ("digits[0]", "", 75, "error[F9"),
-        ("digit", "", 150, 'did you mean "digits"?'),
-        ("digits +", "", 150, "the expression:1:"),
-        ("digits", "--step 2", 151, "--step is a state of a trace"),
-        ("digits", "--trace t.itf.json --step 9", 151, "--step 9: t.itf.json has 3 steps"),
-        ("digits", "--trace t.itf.json --step 0", 151, "is no whole number from 1 up"),
-        ("digits", "--trace t.itf.json --const N=1", 151, "does not fit the spec at step 3"),
-        ("digits", "--trace no.itf.json", 151, "there is no file no.itf.json"),
-        ("digits", "--check lo", 151, 'no check "lo"; did you mean "low"?'),
-    ],
-)
-def test_refusals(folder: Path, expression: str, words: str, code: int, message: str) -> None:
-    ran = evaluated(folder, expression, *words.split())
-    assert (ran.code, message in ran.stderr) == (code, True), ran
-    assert "Traceback" not in ran.stderr

@@ -6,11 +6,19 @@ absent.
 
 from __future__ import annotations
 
+import io
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
+from tests.checker.cli.test_eval import SPEC as POINT
+from tests.checker.cli.test_sweep import GRID
+from tests.checker.report.test_build_systems import GOOD
+from tests.checker.simulate.test_simulate import COUNTER as HAND
+from tests.checker.tools.test_mutate import GATE
 from tests.support.command import run
+from tests.support.paths import spec_text
 from tests.support.text_tables import tables
 
 NO_START = """\
@@ -53,11 +61,22 @@ FILES = {
     "t.itf.json": '{"vars": ["x"], "states": [{"x": 0}]}',
     "r.jsonl": '{"k": "a", "event": "e", "source": "s"}\n',
     "list.json": "[1, 2]",
+    "gate.fence": GATE,
+    "grid.fence": GRID,
+    "hand.fence": HAND,
+    "point.fence": POINT,
+    "good.fence": GOOD,
+    "faults.fence": spec_text("faults"),
+    "played.fence": (
+        "var x: 0..1 = 0\naction a: x = 1\ncheck c:\n    expect ok\nscenario t: a; expect x == 1\n"
+    ),
+    "symbolic.fence": "const E: int8 = any\nvar x: int8 = E\nterminal: true\n",
 }
 EMPTY = "there is no initial state"
 
+TABLES = tables(Path(__file__))
 ROWS = [
-    *tables(Path(__file__))["messages"],
+    *TABLES["messages"],
     (f"sweep up.fence --const N=1..{'9' * 5000}", "--const N: the bounds of a range have at most"),
 ]
 
@@ -69,6 +88,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (path / name).write_text(text, encoding="utf-8")
     (path / "dangling.fence").symlink_to("nowhere")
+    saving = ("--engine", "interpreter", "--trace", "point.itf.json")
+    assert run("check", "point.fence", *saving, folder=path).code == 0
     return path
 
 
@@ -82,3 +103,16 @@ def test_messages(command: str, expected: str, folder: Path) -> None:
     assert "Traceback" not in printed
     absent = expected.startswith("!")
     assert (" ".join(expected.removeprefix("!").split()) in printed) is not absent, printed
+
+
+@pytest.mark.parametrize(("command", "code", "message"), TABLES["refusals"])
+def test_refusals(
+    command: str, code: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    ran = run(*shlex.split(command), folder=folder)
+    assert (str(int(ran.code)), ran.stdout) == (code, ""), ran
+    assert message in ran.stderr
+    assert ran.stderr.count("error[") == 1
+    assert "Traceback" not in ran.stderr
+    assert not list(folder.glob("*.tla"))

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.support.command import Ran, run
 
 GRID = """\
@@ -96,23 +95,3 @@ def test_json_to_a_file(tmp_path: Path) -> None:
     report: dict[str, Any] = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
     assert [row["constants"] for row in report["rows"]] == [{"N": "3"}, {"N": "4"}]
     assert [row["growth"] for row in report["rows"]] == [None, 1.25]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "F021]: no constant has several values"),
-        ("--const N=3", "F021]: no constant has several values"),
-        ("--const N=8..3", "8 is empty..3"),
-        ("--const N=1..99999", "99,999 values are too many; a sweep has at most 1,000"),
-        ("--const N=1..100 --const M=1..100", "10,000 rows are too many"),
-        ("--const L=1..3", "L"),
-        ("--const N=1..3 --check gird", 'no check "gird"; did you mean "grid"?'),
-        ("--const N=1..3 --engine nitro", 'no engine "nitro"'),
-        ("--const N", "does not read NAME=VALUE"),
-    ],
-)
-def test_misuse(tmp_path: Path, words: str, message: str) -> None:
-    ran = swept(tmp_path, *words.split())
-    assert message in ran.stderr
-    assert (ran.code, ran.stdout, "Traceback" in ran.stderr) == (151, "", False)

@@ -355,24 +355,6 @@ def test_formats_in_files_keep_the_text_on_the_terminal(
     assert json.loads((tmp_path / "out.json").read_text("utf-8"))["checks"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--format", "junit", "--format", "text"], "cannot both be printed"),
-        (["--format", "junit=a", "--format", "sarif=a"], "a is given for two reports"),
-        (["--format", "text", "--format", "github", "--output", "a"], "takes one format"),
-        (["--format", "junt"], 'did you mean "junit"?'),
-        (["--format", "junit="], "names no file"),
-        (["--format", "junit=no/a"], "F027"),
-    ],
-)
-def test_wrong_formats(fencepost_in: Fencepost, words: list[str], message: str) -> None:
-    ran = fencepost_in("good.fence", *words)
-    assert ran.code == 151
-    assert message in ran.stderr
-    assert ran.stdout == ""
-
-
 def test_a_rejected_spec_is_in_the_reports_that_can_show_it(
     fencepost_in: Fencepost, tmp_path: Path
 ) -> None:

@@ -401,31 +401,6 @@ def test_time_is_limited(tmp_path: Path) -> None:
     assert (printed.code, "cut by --timeout 0.3" in printed.stdout) == (3, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "F021]: --check is missing: there are several"),
-        ("--check smal", 'no check "smal"; did you mean "small"?'),
-        ("--check small --runs 0", "is no whole number from 1 up"),
-        ("--check small --depth 0", "is no whole number from 1 to 1000000"),
-        ("--check small --seed x", "--seed:"),
-        ("--check small --weight Hand.up", 'does not read ACTION=WEIGHT'),
-        ("--check small --weight Hand.up=9999", "is no whole number from 0 to 1024"),
-        ("--check small --weight Hand.upp=1", 'no action "Hand.upp"; did you mean "Hand.up"?'),
-        ("--check small --choose all", "--choose:"),
-        ("--check small --invariant Smal", "Smal"),
-        ("--check small --const M=3", "M"),
-        ("--check small --engine bmc", 'no option "--engine"'),
-        ("--check small --trace .", "it is a folder"),
-    ],
-)  # fmt: skip
-def test_misuse(tmp_path: Path, words: str, message: str) -> None:
-    printed = run("simulate", "s.fence", *words.split(), folder=folder_with(tmp_path, COUNTER))
-    assert message in printed.stderr
-    assert printed.code in (150, 151)
-    assert (printed.stdout, "Traceback" in printed.stderr) == ("", False)
-
-
 def test_symbolic_constants_are_refused(tmp_path: Path) -> None:
     text = (
         "const N: int\nvar x: 0..3 = 0\naction a:\n    require x < N\n    x = 1\n"

@@ -454,25 +454,6 @@ def test_a_limit_on_depth_is_refused_and_the_other_checks_are_written(tmp_path: 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["s.fence"], 151, "--to"),
-        (["s.fence", "--to", "promela"], 151, "--to"),
-        (["s.fence", "--to", "tla", "--check", "c1"], 151, 'did you mean "c"?'),
-        (["s.fence", "--to", "tla", "--check", "t"], 151, "t is a scenario"),
-        (["s.fence", "--to", "tla", "--output", "s.fence"], 151, "F027"),
-    ],
-)
-def test_wrong_words(tmp_path: Path, words: list[str], code: int, message: str) -> None:
-    text = "var x: 0..1 = 0\naction a: x = 1\ncheck c:\n    expect ok\n"
-    text += "scenario t: a; expect x == 1\n"
-    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
-    ran = run("export", *words, folder=tmp_path)
-    assert (ran.code, message in ran.stderr) == (code, True), ran.stderr
-    assert not list(tmp_path.glob("*.tla"))
-
-
 def test_places_of_refusals() -> None:
     program = loaded("var n: int32 = 0\naction a: n += 1\n")
     with pytest.raises(NotExported) as refused:

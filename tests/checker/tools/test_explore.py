@@ -190,27 +190,6 @@ def test_invalid_input(line: str, answer: str, explore: Explore) -> None:
     assert ran.stdout.endswith("true\n"), "it goes on"
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("gone.fence",), 151, "error[F001]"),
-        (("faults.fence", "--check", "twce"), 151, 'did you mean "twice"?'),
-        (("faults.fence", "--const", "N=3"), 151, "error[F009]"),
-        (("faults.fence", "--path", "gone"), 151, "error[F029]"),
-        ((), 151, "SPEC is missing"),
-        (("symbolic.fence",), 151, "error[F041]: E must have a value here"),
-    ],
-)
-def test_arguments_that_are_refused(
-    words: tuple[str, ...], code: int, message: str, explore: Explore, tmp_path: Path
-) -> None:
-    text = "const E: int8 = any\nvar x: int8 = E\nterminal: true\n"
-    (tmp_path / "symbolic.fence").write_text(text, encoding="utf-8")
-    ran = typed([], *words, folder=tmp_path)
-    assert (ran.code, ran.stdout) == (code, "")
-    assert message in ran.stderr
-
-
 def test_a_property_without_value_is_reported_with_its_span(
     explore: Explore, tmp_path: Path
 ) -> None:

@@ -261,25 +261,6 @@ def test_the_report_in_a_file(folder: Path) -> None:
     assert "F027" in ran.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("gate.fence", "--check", "gaurded"), 151, 'did you mean "guarded"?'),
-        ((".",), 151, "F003"),
-        (("gat.fence",), 151, "did you mean gate.fence?"),
-        (("gate.fence", "--kind", "guards"), 151, "--kind"),
-        (("gate.fence", "--sample", "0"), 151, "--sample"),
-        (("gate.fence", "--const", "Garded=true"), 151, 'did you mean "Guarded"?'),
-        (("gate.fence", "--engine", "locl"), 151, 'did you mean "local"?'),
-    ],
-)
-def test_wrong_words(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
-    ran = run("mutate", *words, folder=folder)
-    assert ran.code == code
-    assert message in ran.stderr
-    assert ran.stderr.count("error[") == 1
-
-
 def test_only_slow_checks(folder: Path) -> None:
     (folder / "gate.fence").write_text(
         "var x: 0..1 = 0\naction a: x = 1\ncheck c slow:\n    expect ok\n", encoding="utf-8"
