@@ -1,4 +1,6 @@
-"""What random specs are made of: every node of the core, and types of every shape in each other."""
+"""The variety of random specs: every node of the core, and types of every shape inside each
+other.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ GENERATORS: dict[str, Callable[[int], str]] = {
     "orbits": grown_orbits,
 }
 SEEDS = {"usual": 100, "large": 120, "symbolic": 10, "orbits": 40}
-"""How many fixed specs are counted."""
+"""The number of fixed specs per generator."""
 NODES = {node.__name__ for node in (*get_args(ir.Expr), *get_args(ir.Statement))}
 SHAPES = (Bool, Int, Machine, Enum, Record, Union, Option, Map, Set, Seq, Bag)
 OPERATORS = {member.name for member in (*Operator, *ir.SetOperator)}
@@ -50,7 +52,7 @@ COLLECTIONS = ("Set", "Seq", "Bag")
 WIDE = {"a value wider than a word", "a variable without bits"}
 
 GROWN = {
-    # `Observe` occurs in specs that `fencepost mutate` makes.
+    # `Observe` occurs only in specs that `fencepost mutate` creates.
     "usual": NODES - {"Symbol", "Observe"} | OPERATORS,
     "large": {
         *(NODES - {"Symbol", "Observe"} | OPERATORS | WIDE),
@@ -68,11 +70,11 @@ GROWN = {
     "symbolic": {"Symbol"},
     "orbits": {"Set in Set", "Record in Set", "Enum in Map", "Map of a record"},
 }
-"""What these specs of a generator have together, at least."""
+"""The minimal set of features in the specs of a generator."""
 
 
 def features(model: ir.Model) -> Iterator[str]:
-    """What a model is made of."""
+    """The features of a model."""
     for variable in model.variables:
         yield from _nested(variable.type)
         if bits(variable.type) > 64:
@@ -96,7 +98,7 @@ def features(model: ir.Model) -> Iterator[str]:
 
 
 def _nested(kind: Type) -> Iterator[str]:
-    """The shapes inside a type, each with the one around it."""
+    """The shapes inside a type, each with the enclosing one."""
     inside: tuple[Type, ...] = ()
     match kind:
         case Record(fields=fields):
@@ -118,7 +120,7 @@ def _nested(kind: Type) -> Iterator[str]:
 
 @cache
 def counted(generator: str) -> Counter[str]:
-    """In how many random specs of a generator each feature occurs."""
+    """For each feature, the number of random specs of a generator with it."""
     counts: Counter[str] = Counter()
     for seed in range(SEEDS[generator]):
         try:

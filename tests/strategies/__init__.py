@@ -1,4 +1,4 @@
-"""Hypothesis strategies that grow specs as text, over the whole language."""
+"""Hypothesis strategies that generate specs as text, over the whole language."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["grown", "grown_large", "specs"]
 
 @st.composite
 def specs(draw: st.DrawFn, modules: bool = True) -> str:
-    """The text of a well-typed spec, most often with a few to a few thousand states.
+    """The text of a well-typed spec, usually with a few to a few thousand states.
 
-    With ``modules``, some are of two files: see `tests.strategies.modules.files`.
+    With ``modules``, some have two files: see `tests.strategies.modules.files`.
     """
     return _text(Drawing.by_hypothesis(draw), modules)
 
 
 def grown(seed: int, modules: bool = True) -> str:
-    """Such a text without Hypothesis, for runs of thousands."""
+    """Such a text without Hypothesis, for thousands of runs."""
     return _text(Drawing.by_chance(seed), modules)
 
 
@@ -34,6 +34,6 @@ def grown_large(seed: int) -> str:
 
 
 def _text(drawing: Drawing, modules: bool) -> str:
-    # Some specs take risks: indices, divisors and stored values that may not be right.
+    # Some specs take risks: indices, divisors and stored values that may be invalid.
     risk = drawing.pick([0, 2, 6, 12])
     return Model(World(drawing, Kinds(drawing), expression, risk)).write(modules)

@@ -1,5 +1,5 @@
-"""Small random specs with random fairness and formulas: so small that lassos are as frequent as
-their absence.
+"""Random specs with random fairness and formulas, small enough that about half of them have
+lassos.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def behaviour_spec(
     random: Random, until: bool = True, constraint: bool = True, depth: int = 3
 ) -> str:
     """A spec with one property, ``P``, whose operators are nested up to ``depth``; ``until`` and
-    ``constraint`` say what may occur.
+    ``constraint`` allow these constructs.
     """
     system = _System.drawn(random, constraint)
     formula = system.phrases(until=until).text("formula", depth)
@@ -70,12 +70,12 @@ class _System:
         return system
 
     def add(self, rule: str, own: bool = False, **names: str) -> None:
-        """Adds an action, ``own``: of the role."""
+        """Adds an action, to the role if ``own``."""
         lines = self.phrases(own).text(rule, 3, **names).splitlines()
         self.lines += [f"    {line}" for line in lines] if own else lines
 
     def phrases(self, own: bool = False, until: bool = True) -> Templates:
-        """The rules for this system; ``own``: the variable ``s`` of the role is in scope."""
+        """The rules for this system; with ``own``, the variable ``s`` of the role is in scope."""
         names = {
             "$value": f"${{{'|'.join(map(str, range(self.top + 1)))}}}",
             "$below": f"${{{'|'.join(map(str, range(self.top)))}}}",

@@ -1,4 +1,4 @@
-"""Random statements that change something: assignments, methods, sends."""
+"""Random statements with effects: assignments, methods, sends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fencepost.spec.core.types import (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A place that can be assigned, and the conditions under which it exists."""
+    """An assignment target, and the conditions for its existence."""
 
     text: str
     kind: Type
@@ -38,30 +38,32 @@ def _target(body: Body) -> Target | None:
     if not body.targets:
         return None
     base = draw.pick(body.targets)
-    made = Target(base.text, base.kind, base.ghost, base.text)
+    target = Target(base.text, base.kind, base.ghost, base.text)
     scope = ordinary(body)
     for _ in range(2):
         if not draw.chance(75):
             break
-        match made.kind:
+        match target.kind:
             case Record(fields=fields):
                 item = draw.pick(fields)
-                ghost = made.ghost or item.ghost
-                made = replace(made, text=f"{made.text}.{item.name}", kind=item.type, ghost=ghost)
+                ghost = target.ghost or item.ghost
+                target = replace(
+                    target, text=f"{target.text}.{item.name}", kind=item.type, ghost=ghost
+                )
             case Map(keys, value):
-                made = replace(made, text=f"{made.text}[{key(scope, keys)}]", kind=value)
-            case Seq(element, capacity) if not made.ghost and not has_ghost(made.kind):
+                target = replace(target, text=f"{target.text}[{key(scope, keys)}]", kind=value)
+            case Seq(element, capacity) if not target.ghost and not has_ghost(target.kind):
                 position = draw.number(0, capacity - 1)
-                guard = f"len({made.text}) > {position}"
-                text = f"{made.text}[{position}]"
-                made = replace(made, text=text, kind=element, guards=(*made.guards, guard))
+                guard = f"len({target.text}) > {position}"
+                text = f"{target.text}[{position}]"
+                target = replace(target, text=text, kind=element, guards=(*target.guards, guard))
             case _:
                 break
-    return made
+    return target
 
 
 def _checked(body: Body, guards: tuple[str, ...], lines: list[str], root: str) -> Written:
-    """The statement behind the conditions that keep it from failing (or not, at some risk)."""
+    """The statement after the conditions that prevent its failure (without them, at some risk)."""
     draw = body.scope.world.drawing
     assigned = frozenset([root])
     if not guards or body.scope.world.risky():
@@ -73,7 +75,7 @@ def _checked(body: Body, guards: tuple[str, ...], lines: list[str], root: str) -
 
 
 def moving(body: Body) -> Written | None:
-    """A statement that can be taken again and again and leads elsewhere, so that runs are long."""
+    """A statement that can be repeated and changes the state each time, so that runs are long."""
     draw = body.scope.world.drawing
     targets = [target for target in body.targets if not target.ghost]
     base = draw.pick(targets) if targets else None
@@ -108,7 +110,7 @@ def moving(body: Body) -> Written | None:
 
 
 def assign(body: Body, depth: int) -> Written | None:
-    """``x = e`` and its like, at any place that may be assigned here."""
+    """``x = e`` and the like, to any target that may be assigned here."""
     draw = body.scope.world.drawing
     target = _target(body)
     if target is None:
@@ -121,7 +123,7 @@ def assign(body: Body, depth: int) -> Written | None:
     if isinstance(target.kind, Machine) and draw.chance(50):
         sign = draw.pick(["+=", "-="])
     elif isinstance(target.kind, Set) and draw.chance(60):
-        # A union may be larger than its parts.
+        # A union may exceed the capacity of its parts.
         signs = ["-=", "&="] if target.kind.capacity is not None else ["-=", "&=", "|="]
         sign = draw.pick(["|="] if body.scope.world.risky() else signs)
     value = scope.expression(target.kind, depth)
@@ -129,7 +131,7 @@ def assign(body: Body, depth: int) -> Written | None:
 
 
 def _counted(body: Body, target: Target) -> Written:
-    """``x += 1`` and its like, within the range."""
+    """``x += 1`` and the like, within the range."""
     draw = body.scope.world.drawing
     kind = target.kind
     assert isinstance(kind, Int)
@@ -142,7 +144,7 @@ def _counted(body: Body, target: Target) -> Written:
 
 
 def method(body: Body, depth: int) -> Written | None:
-    """``s.add(e)`` and its like."""
+    """``s.add(e)`` and the like."""
     draw = body.scope.world.drawing
     for _ in range(3):
         target = _target(body)

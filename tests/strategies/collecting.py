@@ -1,4 +1,4 @@
-"""Random sets, sequences and bags, and what to go through in quantifiers and loops."""
+"""Random sets, sequences and bags, and the domains of quantifiers and loops."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from fencepost.spec.core.types import (
 )
 
 MAX_TRAVERSED = 16
-"""Types with more values are not gone through."""
+"""Types with more values are not used as domains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Something to go through: its text where a binder's domain stands, and what it holds.
+    """A domain: its text after a binder, and the type and maximal number of its elements.
 
-    ``typed``: it is the name of a type, so that brackets around it make a map.
+    With ``typed``, it is the name of a type, so that a comprehension in brackets is a map.
     """
 
     text: str
@@ -53,12 +53,12 @@ class Domain:
     fixed: bool = True
 
     def element(self, name: str) -> Readable:
-        """The local that stands for an element."""
+        """The local for an element."""
         return Readable(name, self.kind, self.ghost)
 
 
 def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -> Domain:
-    """Something to go through; ``ordered``: where ghosts in a bag would tell its order."""
+    """A domain. With ``ordered``, its order may matter, so a bag with ghosts is excluded."""
     draw = scope.world.drawing
     return draw.weighted(
         [
@@ -115,7 +115,7 @@ def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
     if depth <= 0 or draw.chance(60):
         # A range of literals is a type.
         return Domain(f"{low}..{high}", Int(low, high), high - low + 1, typed=True)
-    # The end may lie before the beginning, which makes it empty.
+    # The end may precede the beginning, which makes it empty.
     first, last = integer(low), scope.expression(Int(low - 1, high), depth - 1)
     if isinstance(last.kind, Int) and (last.kind.low < -WIDE or last.kind.high > WIDE):
         return None
@@ -151,50 +151,50 @@ def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
     if has_ghost(kind) or not telling(kind):
         return None
     whole = Set(kind)
-    text = collection(scope, whole, depth - 1, told=False)
+    text = collection(scope, whole, depth - 1, typed=False)
     return Domain(text.at(RANGE), kind, size(kind)) if size(kind) <= limit else None
 
 
-# ---------------------------------------------------------------- of a type
+# ---------------------------------------------------------------- collections of a type
 
 
-def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text:
+def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text:
     """A set, sequence or bag that fits a type."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
             [
-                (2, lambda: literal(scope, kind, told)),
-                (3, lambda: read(scope, kind, 0, told)),
-                (0, lambda: _spelt(scope, kind, 1, told)),
+                (2, lambda: literal(scope, kind, typed)),
+                (3, lambda: read(scope, kind, 0, typed)),
+                (0, lambda: _spelt(scope, kind, 1, typed)),
                 (0, lambda: _whole(scope, kind)),
             ]
         )
     return draw.weighted(
         [
-            (3, lambda: _spelt(scope, kind, depth, told)),
-            (5, lambda: read(scope, kind, depth, told)),
-            (3, lambda: _algebra(scope, kind, depth, told)),
-            (2, lambda: _part(scope, kind, depth, told)),
-            (2, lambda: _joined(scope, kind, depth, told)),
-            (3, lambda: _comprehension(scope, kind, depth, told)),
+            (3, lambda: _spelt(scope, kind, depth, typed)),
+            (5, lambda: read(scope, kind, depth, typed)),
+            (3, lambda: _algebra(scope, kind, depth, typed)),
+            (2, lambda: _part(scope, kind, depth, typed)),
+            (2, lambda: _joined(scope, kind, depth, typed)),
+            (3, lambda: _comprehension(scope, kind, depth, typed)),
             (1, lambda: _whole(scope, kind)),
-            (1, lambda: conditional(scope, kind, depth, told)),
+            (1, lambda: conditional(scope, kind, depth, typed)),
             (1, lambda: call(scope, kind, depth)),
-            (0, lambda: _spelt(scope, kind, 1, told)),
+            (0, lambda: _spelt(scope, kind, 1, typed)),
         ]
     )
 
 
-def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
-    if isinstance(kind, Bag) and not told:
+def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
+    if isinstance(kind, Bag) and not typed:
         return None
     draw = scope.world.drawing
     room = 3 if kind.capacity is None else min(3, kind.capacity)
     if scope.world.risky():
         room = 3
     items = draw.several(
-        lambda: scope.expression(kind.element, depth - 1, told), 0 if told else 1, room, 60
+        lambda: scope.expression(kind.element, depth - 1, typed), 0 if typed else 1, room, 60
     )
     fixed = all(item.fixed for item in items)
     if fixed and kind.capacity is not None:
@@ -215,30 +215,30 @@ def _whole(scope: Scope, kind: Set | Seq | Bag) -> Text | None:
     return Text(text, kind, RANGE if ".." in text else RANGE + 4)
 
 
-def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
     if not isinstance(kind, Set):
         return None
     draw = scope.world.drawing
     sign, level = draw.pick([("|", SUM), ("&", PRODUCT), ("-", SUM)])
     if kind.capacity is not None and kind.capacity > 3 and sign == "|":
         half = replace(kind, capacity=kind.capacity // 2)
-        left = collection(scope, half, depth - 1, told)
+        left = collection(scope, half, depth - 1, typed)
         return infix(left, sign, collection(scope, half, depth - 1, True), level, kind)
     if kind.capacity is not None and sign == "|" and not scope.world.risky():
         sign = "-"
-    left = collection(scope, kind, depth - 1, told)
+    left = collection(scope, kind, depth - 1, typed)
     right = collection(scope, kind, depth - 1, True)
     if kind.capacity is not None and left.fixed and right.fixed:
         sign, level = "-", SUM
     return infix(left, sign, right, level, kind)
 
 
-def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
-    """``q[i..j]`` and its kin, which mostly lies inside."""
+def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
+    """``q[i..j]`` and the like, usually within bounds."""
     if not isinstance(kind, Seq):
         return None
     draw = scope.world.drawing
-    base = read(scope, kind, 0, told)
+    base = read(scope, kind, 0, typed)
     if base is None or base.level < POSTFIX:
         return None
     ends = Int(0, kind.capacity)
@@ -250,17 +250,17 @@ def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text |
     return Text(f"{base.text}[{part}]", kind, fixed=False)
 
 
-def _joined(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+def _joined(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
     """``q + r``."""
     if not isinstance(kind, Seq) or kind.capacity < 2:
         return None
-    left = collection(scope, Seq(kind.element, 1), depth - 1, told)
-    right = collection(scope, Seq(kind.element, kind.capacity - 1), depth - 1, told)
+    left = collection(scope, Seq(kind.element, 1), depth - 1, typed)
+    right = collection(scope, Seq(kind.element, kind.capacity - 1), depth - 1, typed)
     return infix(left, "+", right, SUM, kind)
 
 
-def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
-    if isinstance(kind, Bag) and not told:
+def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
+    if isinstance(kind, Bag) and not typed:
         return None
     draw = scope.world.drawing
     limit = MAX_TRAVERSED
@@ -283,9 +283,9 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
         inside = inside.add(again.element(name))
         binders += f", {name} in {again.text}"
         fixed = fixed and again.fixed
-    elif over.typed and not told and not isinstance(kind, Set):
+    elif over.typed and not typed and not isinstance(kind, Set):
         return None
-    body = inside.expression(kind.element, depth - 1, told)
+    body = inside.expression(kind.element, depth - 1, typed)
     test = ""
     if draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"

@@ -35,7 +35,7 @@ from fencepost.spec.core.types import (
 )
 
 MAX_INITIAL = 40
-"""About so many initial states at most."""
+"""Approximate maximum of the number of initial states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Role:
 
 @dataclass(slots=True)
 class Declarations:
-    """What has been declared of a spec so far, and the lines that say so. ``dared`` are the kinds
-    of places that are to have a condition that may have no value.
+    """The declarations of a spec so far, and their lines. ``dared`` are the kinds of places that
+    get a condition that may have no value.
     """
 
     world: World
@@ -68,7 +68,7 @@ class Declarations:
 
     @property
     def among(self) -> bool:
-        """Whether the values that a variable begins with are to be told by a daring condition."""
+        """Whether a daring condition restricts the initial values of a variable."""
         return "where of an initial value" in self.dared
 
     @property
@@ -80,7 +80,7 @@ class Declarations:
     def scope(
         self, role: Role | None, where: Where, ghosts: bool = False, *more: Function
     ) -> Scope:
-        """What can be read in a role or at the top."""
+        """The values that can be read in a role or at the top."""
         values = list(self.constants)
         if where != "constant":
             for owner, variable in self.variables:
@@ -148,9 +148,11 @@ class Declarations:
         self.variables.append((role, Readable(name, kind, ghost, root=name)))
 
     def _among(self, scope: Scope, name: str, kind: Type) -> str:
-        """Some values of a type, and a condition on which of them a variable may begin with."""
+        """Some values of a type, and a condition that restricts a variable's initial values to
+        them.
+        """
         draw = self.draw
-        # How many initial states there are may not depend on a ghost.
+        # The number of initial states must not depend on a ghost.
         scope = replace(scope, ghosts=False)
         least = 0 if draw.chance(10) else 1
         values = draw.several(lambda: scope.expression(kind, 1), least, 3)
@@ -176,7 +178,7 @@ class Declarations:
         head = f"channel {name}"
         if indices:
             both = zip(names, indices, strict=True)
-            head += f"[{', '.join(f'{one}: {kinds.text(index)}' for one, index in both)}]"
+            head += f"[{', '.join(f'{name}: {kinds.text(index)}' for name, index in both)}]"
         head += f": {kinds.text(message)}"
         discipline = draw.pick(["unordered", "unordered", "ordered", "persistent", "distinct"])
         sets = discipline in ("persistent", "distinct")
@@ -206,14 +208,14 @@ class Declarations:
             options.append(options.pop(0))
         if draw.chance(30):
             scope = self.scope(None, "initial").add(
-                *(Readable(one, index) for one, index in zip(names, indices, strict=True))
+                *(Readable(name, index) for name, index in zip(names, indices, strict=True))
             )
             options.append(f"= {self._content(scope, content)}")
         self.channels.append(Channel(name, message, indices, content, full))
         self.lines.append(" ".join([head, *options]))
 
     def _content(self, scope: Scope, content: Set | Seq | Bag) -> str:
-        """What is in a channel at the start."""
+        """The initial content of a channel."""
         most = 2 if content.capacity is None else content.capacity
         if self.draw.chance(40):
             return scope.expression(content, 1).text
@@ -236,7 +238,7 @@ class Declarations:
     # ------------------------------------------------------------ defs and procedures
 
     def _parameters(self, scope: Scope, open: bool) -> tuple[Scope, tuple[Type, ...], str]:
-        """Some parameters; ``open``: they may leave a capacity to the argument."""
+        """Some parameters; with ``open``, they may leave a capacity to the argument."""
         kinds: list[Type] = []
         texts: list[str] = []
         for _ in range(self.draw.number(0, 2)):
@@ -247,7 +249,7 @@ class Declarations:
                 text = f"seq[{self.world.kinds.text(kind.element)}]"
             kinds.append(kind)
             texts.append(f"{name}: {text}")
-            # A literal may be given, and then what cannot fit is refused.
+            # The argument may be a literal, which is refused if it cannot fit.
             scope = scope.add(Readable(name, kind, fixed=True))
         return scope, tuple(kinds), f"({', '.join(texts)})" if texts else ""
 
@@ -293,7 +295,7 @@ def _nameable(kind: Type) -> bool:
 
 
 def is_short(kind: Type) -> bool:
-    """Whether the name of a type stands for a set of a few values."""
+    """Whether the name of a type denotes a set of a few values."""
     return size(kind) <= 6 and isinstance(kind, Bool | Int | Enum | Record | Union)
 
 
@@ -304,7 +306,7 @@ def index_of(kinds: Kinds) -> Type:
 
 
 def _seen(owner: Role | None, variable: Readable, role: Role | None) -> Readable:
-    """A variable as it is read in ``role`` (None: at the top)."""
+    """A variable as it is read in ``role`` (at the top if None)."""
     if owner is None or owner == role:
         return variable
     if owner.index is None:

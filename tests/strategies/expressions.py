@@ -1,8 +1,8 @@
-"""Random expressions of a given type, made of what a scope lets be read.
+"""Random expressions of a given type, built from the readable values of a scope.
 
-An expression of a type fits it: its value is one of the type, whatever the state, unless the spec
-takes risks. ``told`` says whether the place tells the type (a variable's, a parameter's); where
-it does not, the expression has to say by itself what it is.
+An expression of a type fits it: its value has this type in every state, unless the spec takes
+risks. ``typed`` says whether the context determines the type (that of a variable or a parameter);
+otherwise the expression itself must determine it.
 """
 
 from __future__ import annotations
@@ -34,54 +34,54 @@ from fencepost.spec.core.types import (
 )
 
 
-def expression(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
-    """Some expression of a type."""
+def expression(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
+    """An expression of a type."""
     if depth > 0 and scope.world.drawing.chance(4):
-        return _let_in(scope, kind, depth, told)
+        return _let_in(scope, kind, depth, typed)
     match kind:
         case Bool():
             return truth.condition(scope, depth)
         case Int():
             return numbers.fitted(scope, numbers.number(scope, depth), kind)
         case Machine():
-            return numbers.machine(scope, kind, depth, told)
+            return numbers.machine(scope, kind, depth, typed)
         case Set() | Seq() | Bag():
-            return collecting.collection(scope, kind, depth, told)
+            return collecting.collection(scope, kind, depth, typed)
         case _:
-            return _structure(scope, kind, depth, told)
+            return _structure(scope, kind, depth, typed)
 
 
-def _let_in(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
+def _let_in(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
     """``let x = e: body``."""
     draw = scope.world.drawing
     readable = [path.kind for path in scope.paths() if path.total and telling(path.kind)]
     bound = draw.pick([Int(0, 3), *readable])
-    name, value = draw.name("l"), scope.expression(bound, depth - 1, told=False)
+    name, value = draw.name("l"), scope.expression(bound, depth - 1, typed=False)
     local = Readable(name, bound, ghost=scope.ghosts, fixed=value.fixed)
-    body = scope.add(local).expression(kind, depth - 1, told)
+    body = scope.add(local).expression(kind, depth - 1, typed)
     return replace(body, text=f"let {name} = {value.text}: {body.text}", level=UNARY, reaching=True)
 
 
 def _structure(
-    scope: Scope, kind: Nominal | Record | Union | Option | Map, depth: int, told: bool
+    scope: Scope, kind: Nominal | Record | Union | Option | Map, depth: int, typed: bool
 ) -> Text:
     draw = scope.world.drawing
-    made: list[tuple[int, Callable[[], Text | None]]] = [
-        (2, lambda: literal(scope, kind, told)),
-        (5, lambda: read(scope, kind, depth, told)),
+    options: list[tuple[int, Callable[[], Text | None]]] = [
+        (2, lambda: literal(scope, kind, typed)),
+        (5, lambda: read(scope, kind, depth, typed)),
     ]
     if depth > 0:
-        made += [
-            (6, lambda: _built(scope, kind, depth, told)),
-            (1, lambda: conditional(scope, kind, depth, told)),
+        options += [
+            (6, lambda: _built(scope, kind, depth, typed)),
+            (1, lambda: conditional(scope, kind, depth, typed)),
             (1, lambda: call(scope, kind, depth)),
             (4, lambda: _with(scope, kind, depth)),
             (1, lambda: _chosen(scope, kind, depth)),
         ]
-    return draw.weighted(made)
+    return draw.weighted(options)
 
 
-def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
+def _built(scope: Scope, kind: Type, depth: int, typed: bool) -> Text | None:
     """A value built from its parts, which are expressions."""
     draw = scope.world.drawing
     match kind:
@@ -92,20 +92,20 @@ def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
             prefix = f"{name}." if draw.chance(10) else ""
             inner = _arguments(scope, variant.fields, depth, named=draw.chance(60))
             return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
-        case Option(element) if told:
+        case Option(element) if typed:
             return replace(scope.expression(element, depth - 1), kind=kind)
-        case Map(key, value) if (told or not isinstance(key, Machine | Set | Seq)) and draw.chance(
+        case Map(key, value) if (typed or not isinstance(key, Machine | Set | Seq)) and draw.chance(
             40
         ):
             keys = list(values(key))
             if draw.chance(30):
                 keys.reverse()
-            parts = [scope.expression(value, depth - 1, told) for _ in keys]
-            listed = [f"{show(k, key)}: {one.text}" for k, one in zip(keys, parts, strict=True)]
-            return Text(f"[{', '.join(listed)}]", kind, fixed=all(one.fixed for one in parts))
+            parts = [scope.expression(value, depth - 1, typed) for _ in keys]
+            listed = [f"{show(k, key)}: {part.text}" for k, part in zip(keys, parts, strict=True)]
+            return Text(f"[{', '.join(listed)}]", kind, fixed=all(part.fixed for part in parts))
         case Map(key, value):
             name = draw.name("k")
-            body = scope.add(Readable(name, key)).expression(value, depth - 1, told)
+            body = scope.add(Readable(name, key)).expression(value, depth - 1, typed)
             return Text(f"[{body.text} for {name} in {scope.world.kinds.text(key)}]", kind)
         case _:
             return None
@@ -135,7 +135,7 @@ def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
         parts.append(f"{item.name}: {inner.expression(item.type, depth - 1).text}")
     text = f"{record.text} with {', '.join(parts)}"
     if len(parts) > 1:
-        # Nobody knows whether a comma would end it here.
+        # A comma after it would be ambiguous here.
         return Text(f"({text})", kind)
     return Text(text, kind, UNARY, reaching=True)
 

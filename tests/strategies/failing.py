@@ -1,7 +1,7 @@
-"""Random conditions that have no value in some states, for places that a spec dares.
+"""Random conditions without a value in some states, for places that a spec dares.
 
-The rest of the strategies keep what is partial behind tests; what is made here is not, so that
-specs fail in every kind of place, some of them at once, some late, some never.
+The other strategies guard partial operations by tests; this one does not, so that specs fail in
+every kind of place, some of them at once, some late, some never.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ PLACES = (
     "terminal",
     "assume",
 )
-"""Where a spec may dare a condition that may have no value."""
+"""Places for conditions that may have no value."""
 
 
 def dared(draw: Drawing) -> frozenset[str]:
-    """The places that a spec dares: most often none, or one."""
+    """The places that a spec dares: usually none, or one."""
     if not draw.chance(50):
         return frozenset()
     return frozenset(draw.several(lambda: draw.pick(PLACES), 1, 4, 60))
 
 
 def daring(scope: Scope) -> Text:
-    """A condition that may have no value; some are decided before that is noticed."""
+    """A condition that may have no value; some are decided before the failing part is evaluated."""
     draw = scope.world.drawing
     inner = failing(scope)
     if inner is None:
         return condition(scope, 1)
-    # Rarely true, so that most of what fails does so late.
+    # Rarely true, so that most failures occur late.
     test = conjoined(scope, 1)
     match draw.number(0, 8):
         case 0:
@@ -137,7 +137,7 @@ def _machine(scope: Scope) -> Text | None:
 
 
 def _chosen(scope: Scope) -> Text | None:
-    """A choice among elements that may not be there."""
+    """A choice among elements that may not exist."""
     over, name = domain(scope, 0, ordered=True), scope.world.drawing.name("e")
     inside = replace(scope, values=(over.element(name),))
     test = with_literal(inside, lambda _: True)

@@ -1,4 +1,4 @@
-"""Random types: how they are declared, and which of them are small enough for a random model."""
+"""Random types: their declarations, and the ones small enough for a random model."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from fencepost.spec.core.types import (
 
 BOOL = Bool()
 COUNTED = 1 << 16
-"""Sizes of types are told apart up to here."""
+"""Sizes of types are exact up to this limit."""
 WIDE = 1 << 20
-"""Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""
+"""Limit of ranges in arithmetic; wider ones might exceed 64 bits."""
 
 
 def size(kind: Type) -> int:
-    """How many values a type has; never more than `COUNTED`, and cheap for any type."""
+    """The number of values of a type, at most `COUNTED`; cheap for any type."""
     return cardinality(kind) if countable(kind, COUNTED) else COUNTED
 
 
@@ -52,9 +52,9 @@ def fits(inner: Type, outer: Type) -> bool:
 
 
 def telling(kind: Type) -> bool:
-    """Whether an expression of a type can say by itself what it is.
+    """Whether an expression can determine this type by itself.
 
-    A list is a bag, and an element an option, only where the place says so.
+    A list is a bag, and an element an option, only if the context says so.
     """
     match kind:
         case Bag() | Option() | Set(_, 0) | Seq(_, 0):
@@ -69,10 +69,10 @@ def telling(kind: Type) -> bool:
 
 @dataclass(slots=True)
 class Kinds:
-    """The types of one spec: what it declares, and types made of that."""
+    """The types of one spec: its declarations, and types built from them."""
 
     min_size: ClassVar[int] = 2
-    """The number of values that the type of a variable has at least."""
+    """Minimal number of values of a variable's type."""
     readable_domains: ClassVar[int] = 4
     """The weight of readable collections among the domains of binders."""
 
@@ -139,7 +139,7 @@ class Kinds:
         return f"{'ghost ' if item.ghost else ''}{item.name}: {self.text(item.type)}"
 
     def text(self, kind: Type) -> str:
-        """A type as it may be written."""
+        """The text of a type."""
         names = [name for name, alias in self.aliases.items() if alias == kind]
         if names and (not isinstance(kind, Int) or self.drawing.chance(80)):
             return names[0]
@@ -159,7 +159,7 @@ class Kinds:
             case _:
                 return describe(kind)
 
-    # ------------------------------------------------------------ made of them
+    # ------------------------------------------------------------ types built from declarations
 
     @property
     def structures(self) -> list[Type]:
@@ -190,12 +190,12 @@ class Kinds:
         return Machine(64)
 
     def key(self) -> Type:
-        """A type with two to four values, whose name can stand for the set of them."""
+        """A type with two to four values, whose name can denote their set."""
         options = [kind for kind in self.named if 1 < size(kind) <= 4 and not has_ghost(kind)]
         return self.drawing.pick([Int(0, 1), Int(0, 2), BOOL, Int(-1, 1), Machine(2), *options])
 
     def small(self, most: int = 40) -> Type:
-        """A scalar, record, union or option of at most so many values."""
+        """A scalar, record, union or option of at most ``most`` values."""
         draw = self.drawing
         lot = draw.number(0, 99)
         kind: Type = BOOL
@@ -208,7 +208,7 @@ class Kinds:
         return kind if size(kind) <= most else Int(0, draw.number(1, 3))
 
     def any(self, depth: int = 2) -> Type:
-        """A type that a variable may have."""
+        """A type for a variable."""
         draw = self.drawing
         lot = draw.number(0, 99)
         if lot < 45 or depth == 0:
@@ -299,7 +299,7 @@ class LargeKinds(Kinds):
         self.pool.append(kind)
 
     def _name(self, kind: Type) -> None:
-        """Gives a type a name, by which one can go through its values."""
+        """Gives a type a name, so that it can be a domain."""
         if kind not in self.aliases.values():
             name, text = self.drawing.name("T"), self.text(kind)
             self.lines.append(f"type {name} = {text}")
@@ -315,7 +315,7 @@ class LargeKinds(Kinds):
         return self.drawing.pick([BOOL, *scalars, *scalars])
 
     def any(self, depth: int = 2) -> Type:
-        """A type from the pool, most often an outermost one."""
+        """A type from the pool, usually an outermost one."""
         return self.drawing.pick(self.outermost if self.drawing.chance(80) else self.pool)
 
 
@@ -337,5 +337,5 @@ def _is_writable(kind: Type) -> bool:
 
 
 def is_moderate(kind: Int) -> bool:
-    """Whether a few numbers may be added to one of a range without leaving 64 bits."""
+    """Whether adding a few numbers of a range stays within 64 bits."""
     return kind.low >= -(1 << 60) and kind.high <= 1 << 60

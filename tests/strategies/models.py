@@ -30,7 +30,9 @@ from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_g
 
 @dataclass(slots=True)
 class Model(Declarations):
-    """A spec being written, from the top. ``rest`` is a def: where it is true, nothing happens."""
+    """A spec being written, from the top. ``rest`` is a def: if it is true, no action is
+    enabled.
+    """
 
     rest: str | None = None
     extent: tuple[int, int, int] = (2, 1, 4)
@@ -92,7 +94,7 @@ class Model(Declarations):
         return "\n".join(lines) + "\n"
 
     def write_large(self) -> str:
-        """The text of a spec in which a few variables of large types are changed and compared."""
+        """The text of a spec that changes and compares a few variables of large types."""
         self.extent = 3, 3, 6
         self.world.kinds.declare()
         self.lines += self.world.kinds.lines
@@ -175,7 +177,7 @@ class Model(Declarations):
         self.world.actions.append(Known(role.name if role else "", name, index, tuple(kinds)))
 
     def _where(self, scope: Scope) -> str:
-        """A condition on what is chosen or received, or nothing."""
+        """A condition on choices or a received message, or ""."""
         if not self.draw.chance(30):
             return ""
         scope = replace(scope, ghosts=False)
@@ -184,7 +186,7 @@ class Model(Declarations):
         return f" where {condition(scope, 1).text}"
 
     def _mover(self) -> None:
-        """An action that keeps the model going."""
+        """An action that keeps the model running."""
         draw = self.draw
         name, local = draw.name("a"), draw.name("p")
         body = self.body(None, self.scope(None, "action", True), [])
@@ -203,11 +205,11 @@ class Model(Declarations):
         self.world.actions.append(Known("", name, parameters=kinds))
 
     def _awake(self) -> list[str]:
-        """The guard that every action has, if there is one."""
+        """The guard of every action, if any."""
         return [] if self.rest is None else [f"require not {self.rest}"]
 
     def _sender(self, channel: Channel) -> None:
-        """An action that may always send."""
+        """An action that can always send."""
         draw = self.draw
         name, local = draw.name("a"), draw.name("p")
         scope = self.scope(None, "action")
@@ -251,10 +253,10 @@ class Model(Declarations):
                     scope = scope.add(Readable(local, kind))
         return f" on {text} from {line}", scope
 
-    # ------------------------------------------------------------ what may have no value
+    # ------------------------------------------------------------ partial definitions
 
     def _narrow_definitions(self) -> None:
-        """Defs of which the parameters have little room."""
+        """Defs whose parameters have narrow ranges."""
         number, element = self.draw.name("d"), self.draw.name("d")
         kind = self.world.kinds.range()
         local = self.draw.name("q")
@@ -275,24 +277,30 @@ class Model(Declarations):
         self.defs.append(Function(element, (parameter,), BOOL))
 
     def _daring_statements(self, body: Body) -> list[Written]:
-        """What an action begins with where a spec dares its guards, choices or ghosts."""
+        """The first statements of an action if the spec dares its guards, choices or ghosts."""
         draw = self.draw
-        made: list[Written] = []
+        statements: list[Written] = []
         if {"guard", "enabled"} & self.dared and draw.chance(60):
-            made.append(Written([f"require {daring(ordinary(body)).text}"]))
+            statements.append(Written([f"require {daring(ordinary(body)).text}"]))
         if "choice" in self.dared and draw.chance(60):
             over = domain(ordinary(body), 1, ordered=True, most=4)
             name = draw.name("p")
             after = body.scope.add(over.element(name))
             test = daring(replace(after, ghosts=False))
-            made.append(Written([f"pick {name} in {over.text} where {test.text}"], after=after))
+            statements.append(
+                Written([f"pick {name} in {over.text} where {test.text}"], after=after)
+            )
         ghosts = [target for target in body.targets if target.ghost and target.kind == BOOL]
         if "ghost change" in self.dared and ghosts and draw.chance(60):
-            scope = replace(made[-1].after or body.scope if made else body.scope, ghosts=True)
+            scope = replace(
+                statements[-1].after or body.scope if statements else body.scope, ghosts=True
+            )
             target = draw.pick(ghosts).text
             line = f"{target} = {daring(scope).text}"
-            made.append(Written([line], frozenset([target]), made[-1].after if made else None))
-        return made
+            statements.append(
+                Written([line], frozenset([target]), statements[-1].after if statements else None)
+            )
+        return statements
 
     def _daring_properties(self) -> None:
         """A property of each kind that the spec dares."""
@@ -344,7 +352,7 @@ class Model(Declarations):
             lines += self._property(f"{kind} {name}:", scope, kind == "reachable")
 
     def _property(self, head: str, scope: Scope, rare: bool) -> list[str]:
-        """A property that is probable: what is rarely true is asked to be reachable only."""
+        """A property that usually holds; rarely true conditions only become reachables."""
         draw = self.draw
         if draw.chance(30):
             lets, scope = named(scope, 60)

@@ -1,4 +1,4 @@
-"""Random integers: arithmetic whose range is followed, so that results can be made to fit."""
+"""Random integers: arithmetic with tracked ranges, so that results can be made to fit."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from fencepost.spec.core.types import Bag, Int, Machine, Seq, as_collection
 
 
 def number(scope: Scope, depth: int) -> Text:
-    """An integer of some range, which is the text's kind."""
+    """An integer whose range is the type of the text."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
             [
                 (2, lambda: integer(draw.number(0, 3) - draw.pick([0, 0, 0, 2]))),
-                (3, lambda: _known(scope)),
+                (3, lambda: _readable_number(scope)),
             ]
         )
     return draw.weighted(
         [
             (2, lambda: integer(draw.number(0, 3) - draw.pick([0, 0, 0, 2]))),
-            (6, lambda: _known(scope)),
+            (6, lambda: _readable_number(scope)),
             (3, lambda: _sum(scope, depth)),
             (1, lambda: _product(scope, depth)),
             (3, lambda: quotient(scope, depth)),
@@ -98,7 +98,7 @@ def _read(scope: Scope, path: Path | None) -> Text | None:
     return None if path is None else reading(scope, path).text
 
 
-def _known(scope: Scope) -> Text | None:
+def _readable_number(scope: Scope) -> Text | None:
     """A number that can be read."""
     risky = scope.world.risky()
     return _read(scope, scope.some(lambda p: isinstance(p.kind, Int) and (risky or p.total)))
@@ -133,7 +133,7 @@ def _product(scope: Scope, depth: int) -> Text | None:
 
 
 def quotient(scope: Scope, depth: int) -> Text | None:
-    """A quotient or remainder, of which the divisor may be zero at some risk."""
+    """A quotient or remainder, whose divisor may be zero at some risk."""
     draw = scope.world.drawing
     left = number(scope, depth - 1)
     sign = draw.pick(["//", "%"])
@@ -183,7 +183,7 @@ def _occurrences(scope: Scope, depth: int) -> Text | None:
 
 
 def _added_up(scope: Scope, depth: int) -> Text | None:
-    """A sum of a collection, or of a comprehension over anything."""
+    """A sum of a collection, or of a comprehension over any domain."""
     draw = scope.world.drawing
     paths = [p for p in scope.paths() if isinstance(element_of(p.kind), Int) and p.total]
     if paths and draw.chance(50):
@@ -215,7 +215,7 @@ def _of_two(scope: Scope, depth: int) -> Text | None:
 
 
 def extreme(scope: Scope) -> Text | None:
-    """The minimum or maximum of a collection, after a test that it is not empty."""
+    """The minimum or maximum of a collection, guarded by a test that it is not empty."""
     draw = scope.world.drawing
     path = scope.some(lambda p: isinstance(element_of(p.kind), Int) and p.total)
     if path is None:
@@ -251,45 +251,45 @@ def _converted(scope: Scope) -> Text | None:
 # ---------------------------------------------------------------- machine integers
 
 
-def machine(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
+def machine(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
     """A machine integer of a width."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
-            [(1, lambda: literal(scope, kind, told)), (2, lambda: read(scope, kind, 0, told))]
+            [(1, lambda: literal(scope, kind, typed)), (2, lambda: read(scope, kind, 0, typed))]
         )
     return draw.weighted(
         [
-            (2, lambda: literal(scope, kind, told)),
-            (4, lambda: read(scope, kind, depth, told)),
-            (4, lambda: _wrapping(scope, kind, depth, told)),
-            (1, lambda: _machine_quotient(scope, kind, depth, told)),
-            (1, lambda: _machine_minus(scope, kind, depth, told)),
+            (2, lambda: literal(scope, kind, typed)),
+            (4, lambda: read(scope, kind, depth, typed)),
+            (4, lambda: _wrapping(scope, kind, depth, typed)),
+            (1, lambda: _machine_quotient(scope, kind, depth, typed)),
+            (1, lambda: _machine_minus(scope, kind, depth, typed)),
             (2, lambda: _to_machine(scope, kind, depth)),
-            (1, lambda: conditional(scope, kind, depth, told)),
+            (1, lambda: conditional(scope, kind, depth, typed)),
         ]
     )
 
 
-def _wrapping(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
-    left = machine(scope, kind, depth - 1, told)
+def _wrapping(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
+    left = machine(scope, kind, depth - 1, typed)
     right = machine(scope, kind, depth - 1, True)
     sign, level = scope.world.drawing.pick([("+", SUM), ("-", SUM), ("*", PRODUCT)])
     return infix(left, sign, right, level, kind)
 
 
-def _machine_quotient(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
+def _machine_quotient(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
     draw = scope.world.drawing
-    left = machine(scope, kind, depth - 1, told)
+    left = machine(scope, kind, depth - 1, typed)
     right = replace(integer(draw.pick([1, -1, kind.high, kind.low, -2])), kind=kind)
     if scope.world.risk and draw.chance(30):
         right = machine(scope, kind, depth - 1, True)
     return infix(left, draw.pick(["//", "%"]), right, PRODUCT, kind)
 
 
-def _machine_minus(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
-    inner = machine(scope, kind, depth - 1, told)
-    # The least value is written as it is, and has no opposite that could be.
+def _machine_minus(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
+    inner = machine(scope, kind, depth - 1, typed)
+    # The least value is a literal, whose opposite does not exist.
     return inner if inner.last(UNARY)[0].isdigit() else prefix("-", inner, UNARY, kind)
 
 

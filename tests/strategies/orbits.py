@@ -1,8 +1,8 @@
-"""Random specs with symmetric types: roles, channels and values of every shape that hold some.
+"""Random specs with symmetric types: roles, channels and values of every shape that contain some.
 
-`orbits.txt` has, for each shape of variables, its type and first value, what changes it, and what
-may be asked of it, with and without a risk. There ``$x`` is the variable, and ``c`` and ``d`` are
-values of type ``C``.
+`orbits.txt` has, for each shape of variables, its type and initial value, its changes, and its
+conditions, with and without a risk. There ``$x`` is the variable, and ``c`` and ``d`` are values of
+type ``C``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shaped = tuple[str, str]
 
 
 def grown(seed: int) -> str:
-    """The text of a spec, from decisions by chance."""
+    """The text of a spec, drawn from a seed."""
     drawing = Drawing.by_chance(seed)
     return _Spec(drawing, Templates(drawing, rules("orbits")), drawing.chance(30)).text()
 
@@ -29,7 +29,7 @@ class _Spec:
     templates: Templates
     risky: bool
     lines: list[str] = field(default_factory=list[str])
-    known: list[Shaped] = field(default_factory=list[Shaped])
+    shared: list[Shaped] = field(default_factory=list[Shaped])
     own: list[Shaped] = field(default_factory=list[Shaped])
     channel: bool = False
 
@@ -37,7 +37,7 @@ class _Spec:
         draw = self.draw
         self.lines += self.some("declarations")
         for _ in range(draw.pick([1, 2, 2])):
-            self.known.append(self.variable(draw.name("x"), ""))
+            self.shared.append(self.variable(draw.name("x"), ""))
         self.channel = draw.chance(60)
         if self.channel:
             self.lines.append(f"channel net: Uni {self.templates.text('channel', 1)}")
@@ -45,7 +45,7 @@ class _Spec:
             self.role()
         for _ in range(draw.pick([1, 2, 3])):
             apart = " where d != c" if draw.chance(50) else ""
-            self.action(f"action {draw.name('act')}(c in C, d in C){apart}:", self.known, "")
+            self.action(f"action {draw.name('act')}(c in C, d in C){apart}:", self.shared, "")
         if draw.chance(20):
             self.lines += ["symmetric type V = {v0, v1}", "var chosen: V? = none"]
             self.lines += ["action elect(v in V):", "    require chosen == none", "    chosen = v"]
@@ -55,8 +55,8 @@ class _Spec:
         if draw.chance(40):
             self.lines.append(f"{draw.pick(['invariant', 'reachable'])} J: {self.condition()}")
         if draw.chance(40):
-            name, _ = draw.pick([*self.known, *self.own])
-            test = f"next({name}) == {name} or ({self.test([*self.known, *self.own])})"
+            name, _ = draw.pick([*self.shared, *self.own])
+            test = f"next({name}) == {name} or ({self.test([*self.shared, *self.own])})"
             self.lines.append(f"step invariant S: forall c in C, d in C: {test}")
         if draw.chance(15):
             self.lines.append("reachable Q: quiescent")
@@ -75,7 +75,7 @@ class _Spec:
         draw = self.draw
         self.lines.append("role R[c: C]:")
         own = self.variable("own", "    ")
-        inside = [own, *self.known]
+        inside = [own, *self.shared]
         for _ in range(draw.pick([1, 2])):
             self.action(f"action {draw.name('go')}(d in C):", inside, "    ")
         if self.channel and draw.chance(70):
@@ -85,27 +85,27 @@ class _Spec:
             self.action("action nobody on Nobody from net:", inside, "    ", picked)
         self.own.append(("R[c].own", own[1]))
 
-    def action(self, head: str, known: Sequence[Shaped], indent: str, *first: str) -> None:
-        """An action; ``first`` are statements after which ``c`` and ``d`` are bound."""
+    def action(self, head: str, variables: Sequence[Shaped], indent: str, *first: str) -> None:
+        """An action; ``first`` are statements that bind ``c`` and ``d``."""
         draw = self.draw
         self.lines += [f"{indent}{head}", *(f"{indent}    {line}" for line in first)]
         if draw.chance(50):
-            self.lines.append(f"{indent}    require {self.test(known)}")
+            self.lines.append(f"{indent}    require {self.test(variables)}")
         for _ in range(draw.pick([1, 1, 2])):
-            name, shape = draw.pick(known)
+            name, shape = draw.pick(variables)
             self.lines += self.some(f"{shape}_change", f"{indent}    ", x=name)
         if self.channel and draw.chance(50):
             self.lines += self.some("send", f"{indent}    ")
 
-    def test(self, known: Sequence[Shaped]) -> str:
+    def test(self, variables: Sequence[Shaped]) -> str:
         draw = self.draw
-        name, shape = draw.pick(known)
+        name, shape = draw.pick(variables)
         kind = "risk" if self.risky and draw.chance(35) else "test"
         test = self.templates.text(f"{shape}_{kind}", 1, x=name)
         if draw.chance(30):
-            return f"({test} {draw.pick(['or', 'and', 'implies'])} {self.test(known)})"
+            return f"({test} {draw.pick(['or', 'and', 'implies'])} {self.test(variables)})"
         return f"not ({test})" if draw.chance(20) else test
 
     def condition(self) -> str:
-        test = self.test([*self.known, *self.own])
+        test = self.test([*self.shared, *self.own])
         return self.templates.text("quantified", 1, test=f"({test})")

@@ -1,4 +1,4 @@
-"""Expressions of any type: literals, what can be read, conditionals and calls of defs."""
+"""Expressions of any type: literals, readable values, conditionals and calls of defs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fencepost.spec.core.types import (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A part of something readable, and the conditions under which there is such a part."""
+    """A part of a readable value, and the conditions for its existence."""
 
     text: Text
     guards: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ class Reading:
 # ---------------------------------------------------------------- literals
 
 
-def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
-    """A value of a type as it is written; None where that would not tell its type."""
+def literal(scope: Scope, kind: Type, typed: bool = True) -> Text | None:
+    """A literal of a type; None if it would not determine its type."""
     draw = scope.world.drawing
     match kind:
         case Bool():
@@ -59,7 +59,7 @@ def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
             near = min(3, kind.high)
             value = draw.pick([*range(near + 1), *range(-near, 0), kind.low, kind.high])
             number = replace(integer(value), kind=kind)
-            return number if told else converted(scope, kind, number)
+            return number if typed else converted(scope, kind, number)
         case Nominal(name=name, members=members):
             member = draw.pick(members)
             return Text(f"{name}.{member}" if draw.chance(10) else member, kind)
@@ -70,7 +70,7 @@ def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
             tail = _fields(scope, variant.fields) if variant.fields else ""
             return Text(variant.name + tail, kind)
         case Option(element):
-            if not told:
+            if not typed:
                 return None
             if draw.chance(50):
                 inner = literal(scope, element)
@@ -78,10 +78,10 @@ def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
             return Text("none", kind)
         case Map(key, value):
             name = draw.name("k")
-            body = literal(scope, value, told)
+            body = literal(scope, value, typed)
             return body and Text(f"[{body.text} for {name} in {scope.world.kinds.text(key)}]", kind)
         case Set() | Seq() | Bag():
-            return _items(scope, kind, told)
+            return _items(scope, kind, typed)
 
 
 def _fields(scope: Scope, fields: tuple[Field, ...]) -> str:
@@ -93,17 +93,17 @@ def _fields(scope: Scope, fields: tuple[Field, ...]) -> str:
     return f"({', '.join(parts)})"
 
 
-def _items(scope: Scope, kind: Set | Seq | Bag, told: bool) -> Text | None:
-    if not told and isinstance(kind, Bag):
+def _items(scope: Scope, kind: Set | Seq | Bag, typed: bool) -> Text | None:
+    if not typed and isinstance(kind, Bag):
         return None
     draw = scope.world.drawing
     room = 3 if kind.capacity is None else min(3, kind.capacity)
-    least = 0 if told else 1
+    least = 0 if typed else 1
     if room < least:
         return None
     items: list[str] = []
     for _ in range(draw.number(least, room)):
-        item = literal(scope, kind.element, told)
+        item = literal(scope, kind.element, typed)
         if item is None:
             return None
         items.append(item.text)
@@ -117,22 +117,22 @@ def listed(kind: Set | Seq | Bag, items: list[str]) -> Text:
 
 
 def integer(value: int) -> Text:
-    """An integer as it is written."""
+    """An integer literal."""
     level = POSTFIX if value >= 0 else UNARY
     return Text(str(value), Int(value, value), level)
 
 
 def converted(scope: Scope, kind: Machine, number: Text) -> Text:
-    """``int8(e)``, which says what it is."""
+    """``int8(e)``, which determines its type."""
     name = scope.world.kinds.text(kind)
     return Text(f"{name}({number.text})", kind, fixed=number.fixed)
 
 
-# ---------------------------------------------------------------- what can be read
+# ---------------------------------------------------------------- readable values
 
 
 def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
-    """A way to a value that fits a type (in a spec that takes risks, one that may)."""
+    """A path to a value that fits a type (or may fit, in a spec that takes risks)."""
     draw = scope.world.drawing
     paths = [p for p in scope.paths() if same_shape(p.kind, kind) and (partial or p.total)]
     fitting = [p for p in paths if within(p.kind, kind)]
@@ -166,7 +166,7 @@ def _into(
             return f"{text}.{fields[index].name}", fields[index].type
         case "key", Map(keys, value):
             if joined:
-                # A channel's indices stand in one bracket.
+                # A channel's indices share one pair of brackets.
                 return f"{text[:-1]}, {key(scope, keys)}]", value
             return f"{text}[{key(scope, keys)}]", value
         case "content", Option(element):
@@ -185,7 +185,7 @@ def _into(
 
 
 def key(scope: Scope, kind: Type) -> str:
-    """A key of a map or an index of a family: something simple of the type."""
+    """A key of a map or an index of a family: a simple expression of the type."""
     draw = scope.world.drawing
     simple = [
         value.text
@@ -206,25 +206,25 @@ def key(scope: Scope, kind: Type) -> str:
     return text.text
 
 
-def read(scope: Scope, kind: Type, depth: int, told: bool = True) -> Text | None:
-    """Something readable; where it may not exist, behind a test (or not, at some risk)."""
+def read(scope: Scope, kind: Type, depth: int, typed: bool = True) -> Text | None:
+    """A readable value, guarded by a test if it may not exist (or not, at some risk)."""
     path = pick_path(scope, kind, depth > 0)
     if path is None:
         return None
-    found = reading(scope, path)
-    if not found.guards or scope.world.risky():
-        return found.text
-    other = literal(scope, kind, told)
+    part = reading(scope, path)
+    if not part.guards or scope.world.risky():
+        return part.text
+    other = literal(scope, kind, typed)
     if other is None:
         return None
     if not all(guardable(scope, path)):
         return None
-    test = Text(" and ".join(found.guards), BOOL, AND, fixed=found.text.fixed)
-    return either(test, found.text, other, kind)
+    test = Text(" and ".join(part.guards), BOOL, AND, fixed=part.text.fixed)
+    return either(test, part.text, other, kind)
 
 
 def guardable(scope: Scope, path: Path) -> list[bool]:
-    """For each option on the way, whether it may be compared with none here."""
+    """For each option on the path, whether it may be compared with none here."""
     kinds: list[bool] = []
     kind = path.base.kind
     for step in path.steps:
@@ -246,11 +246,11 @@ def guardable(scope: Scope, path: Path) -> list[bool]:
 # ---------------------------------------------------------------- conditionals and calls
 
 
-def conditional(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
+def conditional(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
     """``if c then a else b``."""
     test = scope.expression(BOOL, depth - 1)
-    then = scope.expression(kind, depth - 1, told)
-    otherwise = scope.expression(kind, depth - 1, told)
+    then = scope.expression(kind, depth - 1, typed)
+    otherwise = scope.expression(kind, depth - 1, typed)
     return either(test, then, otherwise, kind)
 
 
@@ -263,8 +263,8 @@ def call(scope: Scope, kind: Type, depth: int) -> Text | None:
     assert function.result is not None
     if not function.parameters:
         return Text(function.name, function.result)
-    given = [scope.expression(parameter, depth - 1).text for parameter in function.parameters]
-    return Text(f"{function.name}({', '.join(given)})", function.result)
+    arguments = [scope.expression(parameter, depth - 1).text for parameter in function.parameters]
+    return Text(f"{function.name}({', '.join(arguments)})", function.result)
 
 
 def guarded(guards: tuple[str, ...], test: Text) -> Text:

@@ -1,4 +1,4 @@
-"""What an expression can be made of: texts with their types, and what can be read where."""
+"""The material of expressions: texts with their types, and the readable values of each position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.strategies.kinds import Kinds
 
 from fencepost.spec.core.types import Map, Option, Record, Seq, Type, has_ghost
 
-# How tightly the outermost operator of a text binds.
+# Binding strength of the outermost operator of a text.
 IMPLIES, OR, AND, NOT, COMPARISON, RANGE, SUM, PRODUCT, UNARY, POSTFIX = range(10)
 
 Where: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
@@ -21,9 +21,9 @@ Where: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 class Text:
     """The text of an expression.
 
-    ``kind`` is its type as far as the generator knows. ``reaching``: it takes in all that follows,
-    like a quantifier. ``fixed``: it may be known before the run, so that it is refused where it
-    is stored and does not fit.
+    ``kind`` is its type as derived by the generator. With ``reaching``, it extends as far right as
+    possible, like a quantifier. With ``fixed``, it may be evaluated before the run, so that it is
+    refused if it is stored and does not fit.
     """
 
     text: str
@@ -33,11 +33,11 @@ class Text:
     fixed: bool = True
 
     def at(self, level: int) -> str:
-        """The text where an operand stands that something follows."""
+        """The text as an operand with more text after it."""
         return f"({self.text})" if self.level < level or self.reaching else self.text
 
     def last(self, level: int) -> str:
-        """The text where an operand stands at the end of its expression."""
+        """The text as the last operand of its expression."""
         return f"({self.text})" if self.level < level else self.text
 
 
@@ -78,11 +78,11 @@ def either(test: Text, then: Text, otherwise: Text, kind: Type) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Something with a value: a variable, local, constant, channel or a field that is known.
+    """A named value: a variable, local, constant, channel or established field.
 
     ``text`` binds like a name. ``root`` is the state variable that it is part of, if any, and
-    ``flow`` says that it is readable because of a test, until that variable changes. Of a role
-    family's variable the type is a map, and ``suffix`` is what stands behind the key's bracket.
+    ``flow`` says that a test makes it readable, until that variable changes. For a variable of a
+    role family the type is a map, and ``suffix`` is the text after the key's bracket.
     """
 
     text: str
@@ -107,7 +107,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An action: the name of its role or "", its own, the type of the role's index, and the types
+    """An action: the name of its role or "", its name, the type of the role's index, and the types
     of its parameters.
     """
 
@@ -119,11 +119,10 @@ class Known:
 
 @dataclass(slots=True)
 class World:
-    """What all parts of one spec share.
+    """The shared parts of one spec.
 
-    ``risk``: in how many of a hundred places something partial is left unguarded.
-    ``grow`` makes an expression (see `Scope.expression`). ``actions`` are those that `enabled` may
-    ask about.
+    ``risk`` is the percentage of partial operations that are left unguarded. ``grow`` generates an
+    expression (see `Scope.expression`). ``actions`` are those that `enabled` may refer to.
     """
 
     drawing: Drawing
@@ -139,7 +138,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A place in a spec: what can be read there, and whether ghosts can."""
+    """A position in a spec: its readable values, and whether ghosts are readable."""
 
     world: World
     values: tuple[Readable, ...]
@@ -147,57 +146,57 @@ class Scope:
     ghosts: bool = False
     defs: tuple[Function, ...] = ()
 
-    def expression(self, kind: Type, depth: int, told: bool = True) -> Text:
-        """An expression that fits a type; ``told``: whether its place says which."""
-        return self.world.grow(self, kind, depth, told)
+    def expression(self, kind: Type, depth: int, typed: bool = True) -> Text:
+        """An expression that fits a type; ``typed`` if its context determines which."""
+        return self.world.grow(self, kind, depth, typed)
 
     def add(self, *values: Readable) -> Scope:
         return replace(self, values=(*self.values, *values))
 
     def without(self, assigned: frozenset[str]) -> Scope:
-        """What is still known when these variables have changed."""
+        """The scope after changes of these variables."""
         kept = tuple(v for v in self.values if not (v.flow and v.root in assigned))
         return replace(self, values=kept)
 
     def lasting(self) -> Scope:
-        """What is known in every round of a loop."""
+        """The values that are readable in every round of a loop."""
         return replace(self, values=tuple(v for v in self.values if not (v.flow and v.root)))
 
     def readable(self) -> Iterator[Readable]:
-        """What may be read here."""
+        """The readable values."""
         return (value for value in self.values if self.ghosts or not value.ghost)
 
     def paths(self) -> list[Path]:
-        """Every way to a value, through fields, keys, positions and options."""
-        found: list[Path] = []
+        """Every path to a value, through fields, keys, positions and options."""
+        result: list[Path] = []
         for value in self.readable():
-            self._follow(Path(value, (), value.kind), found, 2)
-        return [path for path in found if path.whole]
+            self._follow(Path(value, (), value.kind), result, 2)
+        return [path for path in result if path.whole]
 
     def some(self, wanted: Callable[[Path], bool]) -> Path | None:
-        """One of the ways to a value that are wanted, if there are any."""
+        """One of the wanted paths to a value, if any."""
         paths = [path for path in self.paths() if wanted(path)]
         return self.world.drawing.pick(paths) if paths else None
 
     def total(self, *kinds: type[Type]) -> Path | None:
-        """A way to a value of one of these kinds that always exists."""
+        """A path to a value of one of these kinds that always exists."""
         return self.some(lambda path: isinstance(path.kind, kinds) and path.total)
 
-    def _follow(self, path: Path, found: list[Path], more: int) -> None:
-        found.append(path)
+    def _follow(self, path: Path, result: list[Path], more: int) -> None:
+        result.append(path)
         if not more:
             return
         match path.kind:
             case Record(fields=fields):
                 for index, item in enumerate(fields):
                     if self.ghosts or not item.ghost:
-                        self._follow(path.into(index, item.type), found, more)
+                        self._follow(path.into(index, item.type), result, more)
             case Map(value=value):
-                self._follow(path.into("key", value), found, more - 1)
+                self._follow(path.into("key", value), result, more - 1)
             case Seq(element=element):
-                self._follow(path.into("position", element), found, more - 1)
+                self._follow(path.into("position", element), result, more - 1)
             case Option(element):
-                self._follow(path.into("content", element), found, more - 1)
+                self._follow(path.into("content", element), result, more - 1)
             case _:
                 pass
 
@@ -211,7 +210,7 @@ Step: TypeAlias = "int | Literal['key', 'position', 'content']"
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way from something readable to a part of it: field numbers, and kinds of other steps."""
+    """A path from a readable value to a part of it: field numbers, and kinds of other steps."""
 
     base: Readable
     steps: tuple[Step, ...]
@@ -222,12 +221,12 @@ class Path:
 
     @property
     def whole(self) -> bool:
-        """Whether the way may end here: of a family only one process or channel is read."""
+        """Whether the path may end here: for a family, only one process or channel is read."""
         if self.base.channel:
             return not isinstance(self.kind, Map)
         return not self.base.suffix or bool(self.steps)
 
     @property
     def total(self) -> bool:
-        """Whether there is always such a part."""
+        """Whether the part always exists."""
         return all(isinstance(step, int) or step == "key" for step in self.steps)

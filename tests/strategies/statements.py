@@ -111,7 +111,7 @@ def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
     if isinstance(kind, Int) or not telling(kind) or draw.chance(30):
         value = number(scope, depth)
     else:
-        value = replace(scope.expression(kind, depth, told=False), kind=kind)
+        value = replace(scope.expression(kind, depth, typed=False), kind=kind)
     return f"let {name} = {value.text}", Readable(name, value.kind, ghost, fixed=value.fixed)
 
 

@@ -1,7 +1,7 @@
 """Random specs with a symbolic constant, for searches of all its values at once.
 
-Every kind of place where a number may stand takes numbers that depend on the constant. Each run
-takes a few steps only, as each value of the constant is searched by itself as well.
+Every position of numbers can depend on the constant. Each run takes only a few steps, since each
+value of the constant is searched separately as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def grown_symbolic(seed: int) -> str:
 
 def _text(drawing: Drawing) -> str:
     templates = Templates(drawing, rules("symbolic"))
-    # In a range, a number that leaves it is an error; a machine integer wraps.
+    # Leaving a range is an error, whereas a machine integer wraps.
     if drawing.chance(25):
         return templates.text("range", DEPTH, int="", wide="5")
     return templates.text("machine", DEPTH, int="int", wide="int[8](x)")

@@ -1,7 +1,7 @@
 """Random texts from a table of rules, each a few templates with their weights.
 
 In a template ``\\n`` is a line break, ``${a|b}`` one of the alternatives, and ``$r`` a text of the
-rule ``r``. ``$x:r`` binds that text to ``x``, for the rest of the template and what it expands to.
+rule ``r``. ``$x:r`` binds that text to ``x``, for the rest of the template and its expansion.
 ``$x:new`` is a new name, which the rule ``leaf`` may produce there.
 """
 
@@ -22,7 +22,7 @@ _LOCAL_WEIGHT = 3
 
 @cache
 def rules(name: str) -> Rules:
-    """The rules of a table beside this module."""
+    """The rules of a table next to this module."""
     table: dict[str, list[tuple[int, str]]] = {}
     rule = ""
     for line in Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -36,7 +36,7 @@ def rules(name: str) -> Rules:
 
 
 class Templates:
-    """Draws texts of rules. Locals are the new names that are bound around the current hole."""
+    """Draws texts of rules. Locals are the new names bound around the current hole."""
 
     def __init__(self, drawing: Drawing, rules: Rules) -> None:
         self.drawing = drawing
@@ -44,7 +44,7 @@ class Templates:
         self.locals: list[str] = []
 
     def text(self, rule: str, depth: int, **names: str) -> str:
-        """A text of a rule, in which rules nest up to a depth; ``names`` are bound in it."""
+        """A text of a rule, with rules nested up to ``depth``; ``names`` are bound in it."""
         options = self.rules[rule]
         if rule == "leaf":
             options = [*options, *((_LOCAL_WEIGHT, local) for local in self.locals)]
@@ -58,7 +58,7 @@ class Templates:
         )
 
     def _filled(self, template: str, depth: int, names: Mapping[str, str]) -> str:
-        known, bound = len(self.locals), dict(names)
+        outer, bound = len(self.locals), dict(names)
 
         def fill(hole: re.Match[str]) -> str:
             alternatives, name, rule = hole.groups()
@@ -78,7 +78,7 @@ class Templates:
         for line in template.split("\n"):
             indent = line[: len(line) - len(line.lstrip())]
             lines.append(_HOLE.sub(fill, line).replace("\n", f"\n{indent}"))
-        del self.locals[known:]
+        del self.locals[outer:]
         return "\n".join(lines)
 
     def _is_flat(self, template: str) -> bool:

@@ -55,7 +55,7 @@ def condition(scope: Scope, depth: int) -> Text:
     if depth <= 0:
         return draw.weighted(
             [
-                (4, lambda: _known(scope)),
+                (4, lambda: _readable_condition(scope)),
                 (6, lambda: _compared(scope, 0)),
                 (1, lambda: literal(scope, BOOL)),
             ]
@@ -63,7 +63,7 @@ def condition(scope: Scope, depth: int) -> Text:
     return draw.weighted(
         [
             (12, lambda: _compared(scope, depth)),
-            (2, lambda: _known(scope)),
+            (2, lambda: _readable_condition(scope)),
             (3, lambda: _opposite(scope, depth)),
             (4, lambda: _connected(scope, depth, "and", AND)),
             (4, lambda: _connected(scope, depth, "or", OR)),
@@ -79,7 +79,7 @@ def condition(scope: Scope, depth: int) -> Text:
 
 
 def conjoined(scope: Scope, depth: int) -> Text:
-    """What is rarely true, and so rarely false when negated: several tests at once."""
+    """A conjunction of several tests, rarely true, and thus rarely false when negated."""
     parts = scope.world.drawing.several(lambda: _compared(scope, depth), 1, 3)
     test = next((part for part in parts if part), None) or condition(scope, depth)
     for part in parts:
@@ -89,7 +89,7 @@ def conjoined(scope: Scope, depth: int) -> Text:
 
 
 def probable(scope: Scope, rare: bool) -> str:
-    """What is mostly true; with ``rare``, what is mostly false."""
+    """A condition that usually holds; with ``rare``, one that rarely holds."""
     draw = scope.world.drawing
     if draw.chance(15):
         return condition(scope, 3).text
@@ -125,19 +125,19 @@ def _exists(scope: Scope, path: Path) -> bool:
 
 
 def _held(scope: Scope, operand: Reading, test: Text) -> Text:
-    """The test of something read, behind the conditions under which it exists."""
+    """The test of a part, guarded by the conditions for its existence."""
     if scope.world.risky():
         return test
     return guarded(operand.guards, test)
 
 
-def _known(scope: Scope) -> Text | None:
+def _readable_condition(scope: Scope) -> Text | None:
     paths = [path for path in scope.paths() if path.kind == BOOL and path.total]
     return reading(scope, scope.world.drawing.pick(paths)).text if paths else None
 
 
 def with_literal(scope: Scope, wanted: Callable[[Path], bool]) -> Text | None:
-    """Something that is read, compared with a value of its type."""
+    """A readable value, compared with a value of its type."""
     draw = scope.world.drawing
     path = scope.some(lambda path: wanted(path) and _exists(scope, path))
     if path is None:
@@ -155,7 +155,7 @@ def _numbers(scope: Scope, depth: int) -> Text:
 
 
 def _equal(scope: Scope, depth: int) -> Text | None:
-    """Something that is read, compared with an expression of its type."""
+    """A readable value, compared with an expression of its type."""
     path = scope.some(lambda path: (path.total or depth > 0) and _exists(scope, path))
     if path is None:
         return None
@@ -167,7 +167,7 @@ def _equal(scope: Scope, depth: int) -> Text | None:
 
 
 def _member(scope: Scope, depth: int) -> Text | None:
-    """``e in S``, either of which is read."""
+    """``e in S``, with at least one readable side."""
     draw = scope.world.drawing
     word = draw.pick(["in", "in", "not in"])
     readable = [p for p in scope.paths() if (p.total or depth > 0) and _exists(scope, p)]
@@ -183,10 +183,10 @@ def _member(scope: Scope, depth: int) -> Text | None:
     kind = operand.text.kind
     if isinstance(kind, Machine) and kind.bits > 8:
         return None
-    # Only what is listed is told by the other side what it is.
+    # The other side determines the type only of a listed set.
     among = literal(scope, Set(kind))
     if telling(kind) and not draw.chance(40):
-        among = scope.expression(Set(kind), depth - 1, told=False)
+        among = scope.expression(Set(kind), depth - 1, typed=False)
     assert among is not None
     return _held(scope, operand, infix(operand.text, word, among, COMPARISON, BOOL))
 
@@ -222,7 +222,7 @@ def _quantified(scope: Scope, depth: int) -> Text:
 
 
 def flowing(scope: Scope) -> list[Path]:
-    """The unions of which a test can establish the variant."""
+    """The unions whose variant a test can establish."""
     return [
         path
         for path in scope.paths()
@@ -233,7 +233,7 @@ def flowing(scope: Scope) -> list[Path]:
 
 
 def fields_of(path: Path, text: str, tag: int, ghosts: bool) -> list[Readable]:
-    """What can be read of a union that is known to be a variant."""
+    """The readable fields of a union with an established variant."""
     assert isinstance(path.kind, Union)
     return [
         Readable(f"{text}.{item.name}", item.type, item.ghost, path.base.root, flow=True)
@@ -243,7 +243,7 @@ def fields_of(path: Path, text: str, tag: int, ghosts: bool) -> list[Readable]:
 
 
 def _variant(scope: Scope, depth: int) -> Text | None:
-    """``u is V``, and what can be said about its fields then."""
+    """``u is V``, combined with a condition on its fields."""
     draw = scope.world.drawing
     paths = flowing(scope)
     if not paths:
@@ -273,7 +273,7 @@ def _variant(scope: Scope, depth: int) -> Text | None:
             return either(is_it, body, condition(scope, depth - 1), BOOL)
 
 
-# ---------------------------------------------------------------- looking at the model
+# ---------------------------------------------------------------- enabled actions
 
 
 def _enabled(scope: Scope) -> Text | None:
@@ -297,7 +297,7 @@ def asking(scope: Scope) -> str:
     elif action.role:
         text = f"{action.role}.{text}"
     if draw.chance(60 if action.parameters else 5):
-        # What lies outside of a parameter's type is never chosen.
+        # Values outside a parameter's type are never chosen.
         kinds = (
             Int(kind.low - 1, kind.high + 1) if isinstance(kind, Int) and draw.chance(20) else kind
             for kind in action.parameters

@@ -1,4 +1,4 @@
-"""Random types and values of every size, from a plain generator of random numbers.
+"""Random types and values of every size, from a plain random number generator.
 
 Extremes are likely: least and greatest numbers, empty and full collections, equal elements.
 """
@@ -38,11 +38,11 @@ from fencepost.spec.core.types import (
 )
 
 MAX_BITS = 4_000
-"""Types are drawn again until they take no more than this."""
+"""Types are drawn again until they have at most this number of bits."""
 
 
 def value(random: Random, kind: Type) -> Value:
-    """A value of a type that has one."""
+    """A value of a nonempty type."""
     match kind:
         case Bool():
             return random.random() < 0.5
@@ -113,7 +113,7 @@ def narrowed(random: Random, kind: Type) -> Type:
 
 
 class Types:
-    """Draws types. ``name`` makes a new name from a stem; by default it appends a number."""
+    """Draws types. ``name`` creates a new name from a stem; by default it appends a number."""
 
     def __init__(self, random: Random, name: Callable[[str], str] | None = None) -> None:
         self.random = random
@@ -121,7 +121,7 @@ class Types:
         self.name: Callable[[str], str] = name or (lambda stem: f"{stem}{next(numbers)}")
 
     def any(self) -> Type:
-        """A type that takes at most `MAX_BITS` bits."""
+        """A type of at most `MAX_BITS` bits."""
         while True:
             kind = self._type(self.random.randint(0, 3))
             if bits(kind) <= MAX_BITS:
@@ -182,7 +182,7 @@ class Types:
         return Set(element, self.capacity())
 
     def _few(self, most: int) -> Type:
-        """A type with at most so many values."""
+        """A type with at most ``most`` values."""
         for _ in range(20):
             kind = self._type(self.random.randint(0, 2))
             if bits(kind) <= 16 and 1 <= cardinality(kind) <= most:
@@ -190,7 +190,7 @@ class Types:
         return Int(0, self.random.choice([0, 1, 3, 4, most - 2, most - 1]))
 
     def capacity(self) -> int:
-        """How many elements a collection may have."""
+        """The capacity of a collection."""
         return self.random.choice([0, 1, 1, 2, 2, 3, 3, 4, 7, 8, 13, 40])
 
     def _fields(self, depth: int, least: int, most: int) -> tuple[Field, ...]:

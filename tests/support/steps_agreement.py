@@ -1,7 +1,7 @@
-"""Generated code against the interpreter, state by state, in everything that a search can notice.
+"""Compares generated code with the interpreter, state by state, in everything that a search uses.
 
-Besides the states that can be reached it looks at random ones: every state of the right types has
-a meaning, and full collections and greatest numbers are rare among those that can be reached.
+Besides the reachable states it examines random ones: every state of the right types has a meaning,
+and full collections and greatest numbers are rare among the reachable ones.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ MAX_UNIVERSE = 256
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is compared: states that can be reached, random ones, successors in all."""
+    """The extent of a comparison: numbers of reachable states, of random ones, and of all
+    successors.
+    """
 
     reached: int = 60
     random: int = 30
     steps: int = 20_000
 
 
-class Says(Protocol):
-    """What the interpreter says of a model, in the terms of `NativeSteps`."""
+class Oracle(Protocol):
+    """The interpreter's answers about a model, in the terms of `NativeSteps`."""
 
     def initial(self) -> Steps: ...
     def expand(self, state: State, most: int) -> Steps | None:
-        """None where there are more than ``most`` steps and failures; then nothing is counted."""
+        """None if there are more than ``most`` steps and failures; then nothing is counted."""
         ...
 
     def examine(self, state: State) -> Examined: ...
@@ -59,7 +61,7 @@ class Says(Protocol):
     def check_step(self, state: State, after: State) -> list[Place]: ...
 
     def counted(self) -> tuple[frozenset[int], dict[int, int]]:
-        """Coverage marks and refusals, all those so far."""
+        """Coverage marks and refusals so far."""
         ...
 
 
@@ -68,30 +70,31 @@ def agree(
     extent: Extent,
     seed: int = 0,
     guarded: bool = False,
-    interpreter: Says | None = None,
+    interpreter: Oracle | None = None,
 ) -> int:
-    """Compares the two; the number of states looked at.
+    """Compares the two; returns the number of examined states.
 
-    ``model`` is best one of `probing`. Raises `AssertionError` where they differ, or the code does
-    what it may not (with ``guarded``), and `Unsupported`.
+    ``model`` should come from `probing`. Raises `AssertionError` if they differ, or if the code
+    makes a forbidden access (with ``guarded``), and `Unsupported`.
     """
     return _Comparison(model, extent, seed, guarded, interpreter or Interpreter(model)).run()
 
 
 def probing(model: ir.Model) -> ir.Model:
-    """The model with a property for some actions, with some first choices too: whether it is
-    enabled."""
+    """The model with a property for some actions, also with some first choices: whether it is
+    enabled.
+    """
     tests: list[ir.Expr] = []
     for number, action in enumerate(model.actions):
         tests.append(ir.Enabled(number))
-        given: list[list[ir.Expr]] = [[]]
+        choices_so_far: list[list[ir.Expr]] = [[]]
         for pick in _leading(action.body):
             kind = as_collection(pick.domain.type).element
             if cardinality(kind) > MAX_GIVEN:
                 break
             each: list[ir.Expr] = [ir.Literal(kind, value) for value in values(kind)]
-            given = [[*before, value] for before in given for value in each]
-            tests += [ir.Enabled(number, tuple(choices)) for choices in given]
+            choices_so_far = [[*before, value] for before in choices_so_far for value in each]
+            tests += [ir.Enabled(number, tuple(choices)) for choices in choices_so_far]
     chosen = Random(len(tests)).sample(tests, min(len(tests), MAX_PROBES))
     more = [ir.Property("", PropertyKind.REACHABLE, test, model.actions[0].span) for test in chosen]
     return replace(model, properties=(*model.properties, *more))
@@ -104,11 +107,11 @@ def comparing(model: ir.Model, seed: int) -> ir.Model:
     a type is known. Unless actions receive messages, failures of all guards count like those of
     capacities.
     """
-    random, place = Random(seed), model.actions[0].span
+    random, origin = Random(seed), model.actions[0].span
     more: list[ir.Property] = []
 
     def ask(kind: PropertyKind, test: ir.Expr) -> None:
-        more.append(ir.Property("", kind, test, place))
+        more.append(ir.Property("", kind, test, origin))
 
     for index, variable in enumerate(model.variables):
         kind = variable.type
@@ -138,7 +141,7 @@ def comparing(model: ir.Model, seed: int) -> ir.Model:
 
 
 def _leading(statement: ir.Statement) -> Iterator[ir.Pick]:
-    """The choices with which an action begins."""
+    """The choices at the beginning of an action."""
     match statement:
         case ir.Pick(body=body):
             yield statement
@@ -151,14 +154,14 @@ def _leading(statement: ir.Statement) -> Iterator[ir.Pick]:
 
 class _Comparison:
     def __init__(
-        self, model: ir.Model, extent: Extent, seed: int, guarded: bool, interpreter: Says
+        self, model: ir.Model, extent: Extent, seed: int, guarded: bool, interpreter: Oracle
     ) -> None:
         self.model = model
         self.extent = extent
         self.random = Random(seed)
         self.guarded = guarded
         self.interpreter = interpreter
-        # Guarded code is slow, and must not be changed by what LLVM concludes from its mistakes.
+        # Guarded code is slow, and LLVM must not optimize it by undefined behaviour.
         everything = frozenset(range(len(model.properties)))
         self.native = NativeSteps(model, everything, 0 if guarded else 2, guarded)
         self.seen: list[State] = []
@@ -166,16 +169,16 @@ class _Comparison:
 
     def run(self) -> int:
         expected, failed = self.interpreter.initial()
-        found, told = self.native.initial()
-        same_list("initial states", None, [state for _, state in expected], found)
-        same_list("failures of the initial choice", None, failed, told)
+        native_states, native_failures = self.native.initial()
+        same_list("initial states", None, [state for _, state in expected], native_states)
+        same_list("failures of the initial choice", None, failed, native_failures)
         self.check_counters(None)
-        waiting = deque(dict.fromkeys(found))
-        known = set(waiting)
+        waiting = deque(dict.fromkeys(native_states))
+        queued = set(waiting)
         while waiting and self.goes_on(self.extent.reached):
             for after in self.look_at(waiting.popleft()):
-                if after not in known:
-                    known.add(after)
+                if after not in queued:
+                    queued.add(after)
                     waiting.append(after)
         most = len(self.seen) + self.extent.random
         while self.goes_on(most):
@@ -195,23 +198,23 @@ class _Comparison:
         return len(self.seen) < most and self.steps < self.extent.steps
 
     def look_at(self, state: State) -> list[State]:
-        """Compares all that there is to know of a state; its successors."""
-        said, native = self.interpreter, self.native
+        """Compares everything about a state; returns its successors."""
+        interpreter, native = self.interpreter, self.native
         self.seen.append(state)
-        told_of = said.expand(state, native.most_notes)
-        if told_of is None:
+        answer = interpreter.expand(state, native.most_notes)
+        if answer is None:
             return []
-        expected, failed = told_of
-        found, told = native.expand(state)
-        same_list("steps", state, expected, found)
-        same_list("failures", state, failed, told)
-        same("states looked at", state, said.examine(state), native.examine(state))
-        same("terminal states", state, said.terminal(state), native.terminal(state))
-        self.steps += len(found)
-        after = [successor for _, successor in found]
+        expected, failed = answer
+        native_steps, native_failures = native.expand(state)
+        same_list("steps", state, expected, native_steps)
+        same_list("failures", state, failed, native_failures)
+        same("states looked at", state, interpreter.examine(state), native.examine(state))
+        same("terminal states", state, interpreter.terminal(state), native.terminal(state))
+        self.steps += len(native_steps)
+        after = [successor for _, successor in native_steps]
         for other in [*after[:3], *self.random.choices(after, k=2 if after else 0)]:
             step = state, other
-            same("steps looked at", step, said.check_step(*step), native.check_step(*step))
+            same("steps looked at", step, interpreter.check_step(*step), native.check_step(*step))
             self.check_order(state, other)
         self.check_counters(state)
         self.check_guard(state)
@@ -231,7 +234,7 @@ class _Comparison:
 
 
 class Interpreter:
-    """The interpreter itself (see `Says`)."""
+    """The interpreter itself (see `Oracle`)."""
 
     def __init__(self, model: ir.Model) -> None:
         self.model = model
@@ -245,7 +248,7 @@ class Interpreter:
         successors = list(islice(self.runner.successors(state), most + 1))
         if len(successors) > most:
             return None
-        self.runner.expand(state)  # Only this counts.
+        self.runner.expand(state)  # Only this call counts.
         return self._split(successors)
 
     def _split(self, successors: Iterable[Successor]) -> Steps:
@@ -275,7 +278,7 @@ class Interpreter:
                 problems.append((self.slots.violation(number), 0))
         reached = [n for n in self._numbers("reachable") if self._truth(n, state, problems)]
         for number in self._numbers("predicate"):
-            # What properties of behaviours ask of a state: here only its marks and failures count.
+            # The predicates of temporal properties: here only their marks and failures count.
             self._truth(number, state, problems)
         return inside, problems, frozenset(reached)
 
@@ -311,24 +314,24 @@ class Interpreter:
 
 
 class Tape:
-    """What the interpreter said in one comparison, to be said again in others of the same model."""
+    """The interpreter's answers in one comparison, replayed in others of the same model."""
 
-    def __init__(self, source: Says) -> None:
-        self._source: Says | None = source
+    def __init__(self, source: Oracle) -> None:
+        self._source: Oracle | None = source
         self._said: list[Any] = []
         self._place = 0
 
     def rewind(self) -> None:
-        """From now on, only what was said is said again."""
+        """From now on, only replays recorded answers."""
         self._source = None
         self._place = 0
 
-    def _next(self, say: Callable[[Says], T]) -> T:
+    def _next(self, say: Callable[[Oracle], T]) -> T:
         if self._source is not None:
             self._said.append(say(self._source))
         self._place += 1
-        said: T = self._said[self._place - 1]
-        return said
+        answer: T = self._said[self._place - 1]
+        return answer
 
     def initial(self) -> Steps:
         return self._next(lambda source: source.initial())
@@ -349,18 +352,18 @@ class Tape:
         return self._next(lambda source: source.counted())
 
 
-def same(what: str, state: object, expected: object, found: object) -> None:
-    """Both are equal, or the message shows what is different."""
-    if expected != found:
-        raise AssertionError(f"{what} in {state}: expected {expected}, found {found}")
+def same(subject: str, state: object, expected: object, actual: object) -> None:
+    """Requires equality; the message shows the difference."""
+    if expected != actual:
+        raise AssertionError(f"{subject} in {state}: expected {expected}, found {actual}")
 
 
 def same_list(
-    what: str, state: object, expected: Sequence[object], found: Sequence[object]
+    subject: str, state: object, expected: Sequence[object], actual: Sequence[object]
 ) -> None:
-    """Both are equal, or the message shows where they begin to differ."""
-    if expected != found:
-        pairs = zip(expected, found, strict=False)
+    """Requires equality; the message shows the first difference."""
+    if expected != actual:
+        pairs = zip(expected, actual, strict=False)
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        what = f"{what} ({len(expected)} and {len(found)}), behind the first {alike},"
-        same(what, state, expected[alike : alike + 2], found[alike : alike + 2])
+        subject = f"{subject} ({len(expected)} and {len(actual)}), behind the first {alike},"
+        same(subject, state, expected[alike : alike + 2], actual[alike : alike + 2])
