@@ -1,5 +1,5 @@
-"""The same search as `search`, over packed states: what follows a product state is found by machine
-code in one call, for the model's own steps and for all that events may bring in.
+"""The search of `search` on packed states: machine code computes all successors of a product state
+in one call, for steps of the model and for events that bring something in.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value
 
 MAX_KEPT = 100_000
-"""At most this many steps are kept with what they show."""
+"""The number of steps cached with their events."""
 MAX_WORDS = 512
-"""States share nothing, as those of the interpreter do: wider ones would fill the memory."""
+"""States of the interpreter share parts, packed ones do not: wider states would fill the memory."""
 MAX_PLACES = 5_000
-"""At most this many places are kept with what events may bring in there."""
+"""The number of positions cached with the offers there."""
 MAX_ENTRIES = 20_000
 """Limit on cached calls."""
 MAX_VALUES = 2_000
-"""At most this many values of a variable are kept decoded."""
+"""The number of decoded values cached per variable."""
 TOLD = Row.REST
-"""Where in a row that begins which tells of a step beside its action."""
+"""The offset of the step details in a result row; they follow the action."""
 REFUSED = -1 - REFUSED_SLOT
-"""What stands for the action where a guard was refused."""
+"""The action number of a row for a refused guard."""
 
 
 class Offers(NamedTuple):
-    """What events may bring in, as calls of machine code."""
+    """The offers of an event, and the calls of machine code for them."""
 
     offers: list[Offer]
     calls: bytes
 
 
 class Step(NamedTuple):
-    """A step of the model: the number of its action, the coverage marks that it sets, what it
-    shows, and the step as that which led to a state, where no event is read.
+    """A step of the model: its action number, the coverage marks that it sets, its events, and its
+    record as the origin of a state if no event is read.
     """
 
     action: int
@@ -60,13 +60,13 @@ class Step(NamedTuple):
 
 
 Ways: TypeAlias = list[tuple[Place, Events]]
-"""The ways in which events fit: where they are read, and the events."""
+"""The ways to match events: the position afterwards, and the events read."""
 
 
 class Opened(NamedTuple):
-    """What is known of a place that was expanded: what events may bring in there, as calls of
-    machine code; for each the place after it and what led there, None if that is not known yet.
-    ``fitting`` has the ways in which what steps show fits, by the identity of that.
+    """The cached data of an expanded position: the offers and their calls of machine code; for each
+    offer the next position and the origin, or None if not computed yet. ``fitting`` caches the ways
+    to match the events of steps, by identity.
     """
 
     offers: list[Offer]
@@ -77,7 +77,7 @@ class Opened(NamedTuple):
 
 class PackedMapping:
     """A mapping in machine code. Raises `Unsupported`. The code is loaded by each process that
-    judges histories, when it judges the first.
+    judges histories, at its first one.
     """
 
     def __init__(self, mapped: Mapped) -> None:
@@ -85,11 +85,11 @@ class PackedMapping:
         model, recording = mapped.model, mapped.recording
         self.combined = combined = mapped.combined
         self.count = len(model.variables)
-        for node in walk(tuple(one.body for one in combined.model.actions)):
+        for node in walk(tuple(action.body for action in combined.model.actions)):
             if isinstance(node, ir.Enabled):
                 raise Unsupported("it does not ask what is enabled", node.span)
         numbers = [*combined.inputs, *combined.answers, *combined.tolerated]
-        called = [one for one in numbers if one is not None]
+        called = [action for action in numbers if action is not None]
         width = len(combined.model.variables)
         passing = range(self.count, width)
         self.followed = FollowerCode(combined.model, combined.own, called, passing, self.count)
@@ -97,20 +97,22 @@ class PackedMapping:
             raise Unsupported(f"it does not keep states of more than {MAX_WORDS} words here")
         read = sorted(read_by_shown(combined.shows, combined.model))
         self._follower: Follower | None = None
-        # By actions, what a row has between the action and the state, and what is read before.
+        # By action: keyed by the step details of a row and the variables read before the step.
         self.steps: list[dict[bytes, Step]] = [{} for _ in combined.actions]
         self._kept_steps = 0
         self._calls: dict[tuple[Entry, int], bytes] = {}
         rows = self.followed.rows
         form = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
-        # The call of each row, its action, what it tells of the step, and the state behind it.
+        # The call of each row, its action, its step details, and the next state.
         self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
         self._before = [number for number in read if number < width]
         self._after = [number - width for number in read if number >= width]
         self.reads = [self.followed.bytes_of(number) for number in self._before]
         self._places = [self.followed.bytes_of(number) for number in range(self.count)]
         self._values: list[dict[bytes, Value]] = [{} for _ in range(self.count)]
-        self._least = [[least(one.type) for one in event.fields] for event in recording.events]
+        self._least = [
+            [least(action.type) for action in event.fields] for event in recording.events
+        ]
         self._tags = [
             self.followed.changes(combined.event, (number, *fields))
             for number, fields in enumerate(self._least)
@@ -121,7 +123,7 @@ class PackedMapping:
         self._changes: dict[tuple[int, int, Value], bytes] = {}
 
     def judge(self, history: History, effort: Effort, runs: bool = False) -> Judged:
-        """See `Judging`; ``runs``: those of histories that are allowed are wanted."""
+        """See `Judging`; ``runs``: also return the runs of allowed histories."""
         if history.unread:
             return unread(history)
         if self._follower is None:
@@ -129,81 +131,81 @@ class PackedMapping:
         return _PackedSearch(self, self._follower, history, effort).judged(runs)
 
     def state(self, data: bytes) -> State:
-        """The state that has these words: in a run, most variables are as in the state before."""
-        found: list[Value] = []
-        for number, (known, (start, end)) in enumerate(
+        """The state with these words. In a run, most variables keep their values."""
+        values: list[Value] = []
+        for number, (cached, (start, end)) in enumerate(
             zip(self._values, self._places, strict=True)
         ):
-            value = known.get(data[start:end])
+            value = cached.get(data[start:end])
             if value is None:
-                if len(known) >= MAX_VALUES:
-                    known.clear()
+                if len(cached) >= MAX_VALUES:
+                    cached.clear()
                 value = self.followed.value(number, self.followed.words(data))
-                known[data[start:end]] = value
-            found.append(value)
-        return tuple(found)
+                cached[data[start:end]] = value
+            values.append(value)
+        return tuple(values)
 
     def before(self, state: bytes) -> bytes:
-        """What rules of events read of the state before a step."""
+        """The variables that rules of events read before a step."""
         return b"".join([state[start:end] for start, end in self.reads])
 
-    def step(self, action: int, told: bytes, state: bytes, before: bytes) -> Step:
-        """A step of the model from a state, by its action, what a row has between this and the
-        state behind the step, and what rules of events read of the state before it.
+    def step(self, action: int, details: bytes, state: bytes, before: bytes) -> Step:
+        """A step of the model, from its action, the step details of its row, the next state, and
+        the variables read before the step.
         """
         if self._kept_steps >= MAX_KEPT:
             self._kept_steps = 0
-            for known in self.steps:
-                known.clear()
+            for cached in self.steps:
+                cached.clear()
         self._kept_steps += 1
-        made = self.steps[action][told + before] = self._step(action, told, state)
-        return made
+        step = self.steps[action][details + before] = self._step(action, details, state)
+        return step
 
-    def _step(self, number: int, told: bytes, state: bytes) -> Step:
+    def _step(self, number: int, details: bytes, state: bytes) -> Step:
         start = 8 * self.followed.rows.marks
-        bits = int.from_bytes(told[:start], sys.byteorder)
+        bits = int.from_bytes(details[:start], sys.byteorder)
         # The marks of a mapping come after those of the model.
         marks = tuple([mark for mark in range(len(self.mapped.model.marks)) if bits >> mark & 1])
         held = self.followed.words(state) if self._before else ()
         before = self._variables(self._before, held)
-        after = self._variables(self._after, self.followed.aside(told[start:]))
+        after = self._variables(self._after, self.followed.aside(details[start:]))
         action, shown = self.combined.actions[number], self.mapped.shown(number, before, after)
         return Step(action, marks, shown, Did("step", action, None, (), (), marks))
 
     def _variables(self, numbers: Sequence[int], held: Sequence[int]) -> State:
-        """All variables; those without these numbers have no proper value."""
+        """All variables; those not in ``numbers`` have no proper value."""
         values: list[Value] = [()] * len(self.combined.model.variables)
         for number in numbers:
             values[number] = self.followed.value(number, held)
         return tuple(values)
 
     def call(self, entry: Entry, ahead: int) -> bytes:
-        """The call by which an event brings something in."""
-        known = self._calls.get((entry, ahead))
-        if known is None:
+        """The call for an entry of an event."""
+        cached = self._calls.get((entry, ahead))
+        if cached is None:
             if len(self._calls) >= MAX_ENTRIES:
                 self._calls.clear()
-            known = pack("=q", entry.call) + self._call(entry.event[0], entry.values, ahead)
-            self._calls[entry, ahead] = known
-        return known
+            cached = pack("=q", entry.call) + self._call(entry.event[0], entry.values, ahead)
+            self._calls[entry, ahead] = cached
+        return cached
 
     def _call(self, event: int, values: Sequence[Value], ahead: int) -> bytes:
-        """A call by which this event comes in, without the number of the action."""
-        known = self._changes
+        """The call for an entry of this event, without the number of the action."""
+        cached = self._changes
         parts = [self._tags[event], self._aheads[ahead]]
         for field, value in enumerate(values):
             key = event, field, value
-            part = known.get(key)
+            part = cached.get(key)
             if part is None:
-                if len(known) >= MAX_KEPT:
-                    known.clear()
-                part = known[key] = self._part(event, field, value)
+                if len(cached) >= MAX_KEPT:
+                    cached.clear()
+                part = cached[key] = self._part(event, field, value)
             parts.append(part)
         changes = b"".join(parts)
         return pack("=q", len(changes) // 16) + changes
 
     def _part(self, event: int, field: int, value: Value) -> bytes:
-        """What one field adds: fields have bits of their own."""
+        """The contribution of one field, which has its own bits."""
         fields = list(self._least[event])
         fields[field] = value
         return self.followed.changes(self.combined.event, (event, *fields))
@@ -236,47 +238,49 @@ class _PackedSearch(Search):
         return least
 
     def _expand(self, node: Node) -> None:
-        state, place, _, _ = node
+        state, position, _, _ = node
         packed = self.packed
-        known = packed.steps
+        steps = packed.steps
         if self.called_in != self.layer:
-            # Calls say how many messages may be under way.
+            # Calls contain the limit of messages in flight.
             self.called_in = self.layer
             self.called.clear()
             self.opened.clear()
-        offers, calls, behind, fitting = self.opened.get(place) or self._opened(place)
+        offers, calls, behind, fitting = self.opened.get(position) or self._opened(position)
         before = packed.before(state) if packed.reads else b""
         late: list[tuple[bytes, Place, Did]] = []
         rows = self.follower.rows(state, calls, len(offers))
-        for call, action, told, after in packed.parts(rows):
+        for call, action, details, after in packed.parts(rows):
             if action < 0:
-                self._lacking(node, call, action, told)
+                self._lacking(node, call, action, details)
             elif call < 0:
-                step = known[action].get(told + before) or packed.step(action, told, state, before)
+                step = steps[action].get(details + before) or packed.step(
+                    action, details, state, before
+                )
                 shown = step.shown
                 if not shown:
-                    if after not in place.states:
-                        self._reach(after, place, node, step.did, 0)
+                    if after not in position.states:
+                        self._reach(after, position, node, step.did, 0)
                 elif isinstance(shown, Cut):
                     self.cuts.add(shown)
                 else:
-                    # What is held keeps its identity.
-                    _, ways = fitting.get(id(shown)) or self._ways(shown, place, fitting)
+                    # The cache keeps the tuple alive, so its identity is unique.
+                    _, ways = fitting.get(id(shown)) or self._ways(shown, position, fitting)
                     for there, events in ways:
                         if after not in there.states:
                             did = Did("step", step.action, None, (), events, step.marks)
                             self._reach(after, there, node, did, 0)
             else:
                 if offers[call].entry.action is not None:
-                    step = known[action].get(told + before) or packed.step(
-                        action, told, state, before
+                    step = steps[action].get(details + before) or packed.step(
+                        action, details, state, before
                     )
                     if isinstance(step.shown, Cut):
                         self.cuts.add(step.shown)
                     else:
                         self._stepped(node, after, offers[call], step.marks, step.shown)
                     continue
-                there, did = behind[call] or self._behind(place, offers, behind, call)
+                there, did = behind[call] or self._behind(position, offers, behind, call)
                 if after in there.states:
                     continue
                 if did.kind == "ahead":
@@ -289,33 +293,37 @@ class _PackedSearch(Search):
     def _shown(self, kept: bytes) -> Iterator[tuple[Shown, ...]]:
         packed = self.packed
         before = packed.before(kept)
-        for _, action, told, _ in packed.parts(self.follower.rows(kept, b"", 0)):
+        for _, action, details, _ in packed.parts(self.follower.rows(kept, b"", 0)):
             if action >= 0:
-                step = packed.steps[action].get(told + before)
-                step = step or packed.step(action, told, kept, before)
+                step = packed.steps[action].get(details + before)
+                step = step or packed.step(action, details, kept, before)
                 if not isinstance(step.shown, Cut):
                     yield step.shown
 
     def _ways(
         self,
         shown: tuple[Shown, ...],
-        place: Place,
+        position: Place,
         fitting: dict[int, tuple[tuple[Shown, ...], Ways]],
     ) -> tuple[tuple[Shown, ...], Ways]:
-        made = fitting[id(shown)] = shown, self.places.shown(shown, place, ())
-        return made
+        entry = fitting[id(shown)] = shown, self.places.shown(shown, position, ())
+        return entry
 
     def _behind(
-        self, place: Place, offers: list[Offer], behind: list[tuple[Place, Did] | None], call: int
+        self,
+        position: Place,
+        offers: list[Offer],
+        behind: list[tuple[Place, Did] | None],
+        call: int,
     ) -> tuple[Place, Did]:
-        """The place after what an event has brought in, and what led there."""
-        made = behind[call] = self._brought(place, offers[call])
-        return made
+        """The position after an event that brings something in, and the origin."""
+        entry = behind[call] = self._brought(position, offers[call])
+        return entry
 
-    def _lacking(self, node: Node, call: int, action: int, told: bytes) -> None:
-        """A guard was refused for want of room, or evaluation failed."""
+    def _lacking(self, node: Node, call: int, action: int, details: bytes) -> None:
+        """Records that a guard was refused for lack of room, or that evaluation failed."""
         combined = self.packed.combined
-        number = int.from_bytes(told[:8], sys.byteorder)
+        number = int.from_bytes(details[:8], sys.byteorder)
         if action != REFUSED:
             self.cuts.add(failed(combined.model.sites[number]))
         elif number == combined.late:
@@ -325,20 +333,20 @@ class _PackedSearch(Search):
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _opened(self, place: Place) -> Opened:
-        found: list[Offer] = []
+    def _opened(self, position: Place) -> Opened:
+        offers: list[Offer] = []
         calls: list[bytes] = []
-        for head, kind in self._upcoming(place):
-            one = self.called.get((head, kind)) or self._called(head, kind)
-            found += one.offers
-            calls.append(one.calls)
+        for head, kind in self._upcoming(position):
+            event_offers = self.called.get((head, kind)) or self._called(head, kind)
+            offers += event_offers.offers
+            calls.append(event_offers.calls)
         if len(self.opened) >= MAX_PLACES:
             self.opened.clear()
-        made = self.opened[place] = Opened(found, b"".join(calls), [None] * len(found), {})
-        return made
+        opened = self.opened[position] = Opened(offers, b"".join(calls), [None] * len(offers), {})
+        return opened
 
     def _called(self, head: Head, kind: int) -> Offers:
         offers = self._offers(head, kind)
-        calls = [self.packed.call(one.entry, self.layer) for one in offers]
-        made = self.called[head, kind] = Offers(offers, b"".join(calls))
-        return made
+        calls = [self.packed.call(offer.entry, self.layer) for offer in offers]
+        event_offers = self.called[head, kind] = Offers(offers, b"".join(calls))
+        return event_offers

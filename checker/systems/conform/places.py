@@ -1,9 +1,8 @@
-"""How far the sources of a history are read, and what its names stand for there: all of a product
-state that is not the model's.
+"""Positions in a history: the number of events read from each source, and the binding of names.
+This is the part of a product state besides the model's state.
 
-Of each place there is one object, and of each binding, so both are compared by identity. What an
-event may stand for is found when it is asked for, as where that is cut short is part of a verdict.
-It does not know states of the model, nor in which order places are visited.
+Each position and each binding is represented by one object, so they are compared by identity. The
+possible meanings of an event are computed on demand, since the limit on them affects the verdict.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from fencepost.checker.systems.conform.verdicts import Events
 from fencepost.spec.core.types import Value
 
 MAX_MEANINGS = 400_000
-"""So many ways in which names of one event may stand for values are tried: nine new names in a set,
+"""The maximal number of meanings of one event that are tried: enough for nine new names in a set,
 and as many values.
 """
 
 
 class Meaning(NamedTuple):
-    """What the fields of an event may stand for, with what names stand for then."""
+    """A possible meaning of the fields of an event, with the resulting binding."""
 
     values: tuple[Value, ...]
     names: Bound
 
 
 class Head:
-    """The next event of a source under a binding (``line``; None: none can be read), and which one
-    steps may show there (``event``; -1: none). ``brings``: it may bring in something. ``stops``: it
-    has a value outside its type, or it is not kept (then there is no line), so that what comes is
-    not known. Where all its names are settled the fields stand for ``settled`` and nothing else.
+    """The next event of a source under a binding (``line``; None if there is none to read), and its
+    kind if steps may show it (``event``, or -1). ``brings``: it may bring in something. ``stops``:
+    it has a value outside its type, or it was not kept (then ``line`` is None), so its continuation
+    is unknown. If all of its names are bound, ``settled`` is its only meaning.
     """
 
     __slots__ = (
@@ -56,11 +55,11 @@ class Head:
 
 
 class Place:
-    """How many events of each source are read (``read``: of all), what names stand for, and which
-    input waits for its answer: its number, times the number of sources, and its source (-1: none);
-    ``asking`` is that source, whose next event is read with the answer (-1: none). ``states`` are
-    those of the model that were reached there, and ``further`` is where one more event of a source
-    is read and the binding is the same.
+    """The number of events read from each source (``read`` in all), the binding, and the input that
+    waits for its answer: its number times the number of sources, plus its source, or -1. ``asking``
+    is this source, whose next event is read with the answer, or -1. ``states`` are the model states
+    reached here; ``further`` caches the position after one more event of a source, with the same
+    binding.
     """
 
     __slots__ = ("asking", "bound", "cursors", "further", "heads", "read", "states", "waits")
@@ -78,14 +77,14 @@ class Place:
         self.further: dict[int, Place] = {}
 
     def is_before(self, other: Place) -> bool:
-        """Whether this one is reported, of two where as much is read."""
+        """Whether this position precedes another one with equally many events in reports."""
         if self.cursors == other.cursors:
             return self.waits < other.waits
         return self.cursors > other.cursors
 
 
 class _Under:
-    """The places and heads of a binding, these by sources and how much of them is read."""
+    """The positions under one binding, and the heads by source and number of events read."""
 
     __slots__ = ("bound", "heads", "places")
 
@@ -126,52 +125,52 @@ class Places:
 
     @property
     def start(self) -> Place:
-        """Where nothing is read."""
+        """The position before the first event."""
         return self._at((0,) * len(self.ends), self._one(self.names.start), -1)
 
     # ------------------------------------------------------------ from place to place
 
-    def advanced(self, place: Place, source: int, bound: Bound) -> Place:
-        """Where one more event of a source is read."""
-        if bound is not place.bound:
-            return self._at(_advanced(place.cursors, source), bound, place.waits)
-        known = place.further.get(source)
-        if known is None:
-            known = place.further[source] = self._next(place, source)
-        return known
+    def advanced(self, position: Place, source: int, bound: Bound) -> Place:
+        """The position after one more event of a source."""
+        if bound is not position.bound:
+            return self._at(_advanced(position.cursors, source), bound, position.waits)
+        next_ = position.further.get(source)
+        if next_ is None:
+            next_ = position.further[source] = self._next(position, source)
+        return next_
 
-    def waiting(self, place: Place, bound: Bound, waits: int) -> Place:
-        """Where as much is read; which input waits may be another one."""
-        if bound is place.bound and waits == place.waits:
-            return place
-        return self._at(place.cursors, bound, waits)
+    def waiting(self, position: Place, bound: Bound, waits: int) -> Place:
+        """The position with the same events read and another waiting input."""
+        if bound is position.bound and waits == position.waits:
+            return position
+        return self._at(position.cursors, bound, waits)
 
-    def answered(self, place: Place, source: int, bound: Bound) -> Place:
-        """Where one more event of a source is read, and no input waits."""
-        return self._at(_advanced(place.cursors, source), bound, -1)
+    def answered(self, position: Place, source: int, bound: Bound) -> Place:
+        """The position after one more event of a source, without a waiting input."""
+        return self._at(_advanced(position.cursors, source), bound, -1)
 
-    def _next(self, place: Place, source: int) -> Place:
-        under = self._by_identity[id(place.bound)]
-        cursors = _advanced(place.cursors, source)
-        known = under.places.get((cursors, place.waits))
-        if known is None:
-            heads = [*place.heads]
+    def _next(self, position: Place, source: int) -> Place:
+        under = self._by_identity[id(position.bound)]
+        cursors = _advanced(position.cursors, source)
+        next_ = under.places.get((cursors, position.waits))
+        if next_ is None:
+            heads = [*position.heads]
             heads[source] = self._head(under, source, cursors[source])
-            known = Place(cursors, place.bound, place.waits, place.read + 1, heads)
-            under.places[cursors, place.waits] = known
-        return known
+            next_ = Place(cursors, position.bound, position.waits, position.read + 1, heads)
+            under.places[cursors, position.waits] = next_
+        return next_
 
     def _at(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Place:
         under = self._by_identity[id(bound)]
-        known = under.places.get((cursors, waits))
-        if known is None:
+        position = under.places.get((cursors, waits))
+        if position is None:
             heads = [self._head(under, source, read) for source, read in enumerate(cursors)]
-            known = Place(cursors, under.bound, waits, sum(cursors), heads)
-            under.places[cursors, waits] = known
-        return known
+            position = Place(cursors, under.bound, waits, sum(cursors), heads)
+            under.places[cursors, waits] = position
+        return position
 
     def _one(self, bound: Bound) -> Bound:
-        """The object that stands for a binding."""
+        """The object that represents a binding."""
         under = self._under.get(bound)
         if under is None:
             under = self._under[bound] = _Under(bound, len(self.ends))
@@ -179,48 +178,48 @@ class Places:
         return under.bound
 
     def _head(self, under: _Under, source: int, read: int) -> Head:
-        known = under.heads[source].get(read)
-        if known is None:
+        head = under.heads[source].get(read)
+        if head is None:
             lines = self.lines[source]
             line = lines[read] if read < len(lines) and not lines[read].misplaced else None
-            known = under.heads[source][read] = Head(source, line, under.bound)
+            head = under.heads[source][read] = Head(source, line, under.bound)
             if line is None:
-                known.stops = len(lines) <= read < self.ends[source]
+                head.stops = len(lines) <= read < self.ends[source]
             else:
-                known.brings = not known.stops and self.mapped.brings_in[line.event]
-                known.settled = self.names.settled(line.fields, under.bound)
-        return known
+                head.brings = not head.stops and self.mapped.brings_in[line.event]
+                head.settled = self.names.settled(line.fields, under.bound)
+        return head
 
     # ------------------------------------------------------------ the next events
 
-    def upcoming(self, place: Place) -> list[Head]:
-        """The next event of each source that may bring in something."""
-        found: list[Head] = []
-        for head in place.heads:
+    def upcoming(self, position: Place) -> list[Head]:
+        """The next events of sources that may bring in something."""
+        heads: list[Head] = []
+        for head in position.heads:
             if head.brings:
-                if head.source != place.asking:
-                    found.append(head)
+                if head.source != position.asking:
+                    heads.append(head)
             elif head.stops:
                 self._cut_at(head)
-        return found
+        return heads
 
     def _cut_at(self, head: Head) -> None:
         if head.line is None:
-            # Where steps show several events at a time, a search may come to what is not kept.
+            # If steps show several events at once, a search may reach events that were not kept.
             self.cuts.add(unkept(len(self.lines[head.source])))
         else:
             self.cuts.update([Cut(why) for why in head.line.beyond])
 
     def meanings(self, head: Head) -> list[Meaning]:
-        """What the fields of an event may stand for."""
-        known = head.meanings
-        if known is None:
+        """The possible meanings of the fields of an event."""
+        cached = head.meanings
+        if cached is None:
             assert head.line is not None
-            known = head.meanings = [Meaning(*one) for one in self._choices(head, head.line)]
-        return known
+            cached = head.meanings = [Meaning(*choice) for choice in self._choices(head, head.line)]
+        return cached
 
     def _choices(self, head: Head, line: Line) -> Iterable[tuple[tuple[Value, ...], Bound]]:
-        """What `Names.values` finds; nothing, where a list has too many names for that."""
+        """The results of `Names.values`; nothing if a list has too many names."""
         if head.settled is not None:
             return ((head.settled, head.bound),)
         if any(isinstance(read, Listed) for read in line.fields):
@@ -229,57 +228,59 @@ class Places:
                 self.cuts.add(too_many_meanings(line.heading.name, MAX_MEANINGS))
             if not 0 < ways <= MAX_MEANINGS:
                 return ()
-        found = self.names.values(line.fields, head.bound)
-        return ((values, self._one(names)) for values, names in found)
+        choices = self.names.values(line.fields, head.bound)
+        return ((values, self._one(names)) for values, names in choices)
 
     def shown(
-        self, shown: tuple[Shown, ...], place: Place, events: Events
+        self, shown: tuple[Shown, ...], position: Place, events: Events
     ) -> list[tuple[Place, Events]]:
-        """The ways in which the next events of the sources are those that a step shows: where they
-        are read, and they with the ``events`` before them.
+        """The ways to match a step's events with the next events of the sources: the position
+        afterwards, and the events read, after ``events``.
         """
         if len(shown) == 1:
-            return self._ways(shown[0], place, events)
-        found = [(place, events)]
-        for one in shown:
-            found = [way for before in found for way in self._ways(one, *before)]
-        return found
+            return self._ways(shown[0], position, events)
+        ways = [(position, events)]
+        for event in shown:
+            ways = [way for before in ways for way in self._ways(event, *before)]
+        return ways
 
-    def _ways(self, shown: Shown, place: Place, events: Events) -> list[tuple[Place, Events]]:
+    def _ways(self, shown: Shown, position: Place, events: Events) -> list[tuple[Place, Events]]:
         event, values = shown
-        found: list[tuple[Place, Events]] = []
+        ways: list[tuple[Place, Events]] = []
         for source in self.by_event[event]:
-            head = place.heads[source]
+            head = position.heads[source]
             if head.event == event:
                 line, settled = head.line, head.settled
                 assert line is not None
-                if source == place.asking or (settled is not None and settled != values):
+                if source == position.asking or (settled is not None and settled != values):
                     continue
                 read = *events, (source, line)
                 for names in self._fitting(head, line, values):
-                    found.append((self.advanced(place, source, names), read))
+                    ways.append((self.advanced(position, source, names), read))
             elif head.stops and head.line is None:
                 self._cut_at(head)
-        return found
+        return ways
 
     def _fitting(self, head: Head, line: Line, values: tuple[Value, ...]) -> Iterable[Bound]:
-        """The bindings by which the fields of an event have these values."""
+        """The bindings that give the fields of an event these values."""
         if head.settled is not None:
             return (head.bound,) if head.settled == values else ()
         if head.fits is None:
             head.fits = {}
-        known = head.fits.get(values)
-        if known is None:
-            found = [head.bound]
+        cached = head.fits.get(values)
+        if cached is None:
+            bindings = [head.bound]
             for read, value in zip(line.fields, values, strict=True):
-                found = [after for names in found for after in self.names.fits(read, value, names)]
-                if not found:
+                bindings = [
+                    after for names in bindings for after in self.names.fits(read, value, names)
+                ]
+                if not bindings:
                     break
-            known = head.fits[values] = tuple([self._one(names) for names in found])
-        return known
+            cached = head.fits[values] = tuple([self._one(names) for names in bindings])
+        return cached
 
     def lacking(self) -> Iterator[Cut]:
-        """Where there were more names than values."""
+        """The bindings that ran out of values."""
         for bind in self.names.lacking:
             yield lacking_values(self.recording.bindings[bind], len(self.names.names[bind]))
 

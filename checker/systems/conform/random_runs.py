@@ -1,7 +1,7 @@
-"""Random runs of a mapped model, written down as a real system would have: as recordings.
+"""Random runs of a mapped model, written as recordings of a real system.
 
-Every run is one that `search` finds again: what comes from outside is made up, and what was put in
-ahead of an event of which the run never came is taken back, with all that followed.
+`search` accepts every run: external events are invented, and messages sent ahead of an event that
+never occurred are undone, with everything after them.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_TRIED = 8
-"""How often the fields of an event that comes from outside are made up anew, where they do not
-fit.
-"""
+"""The attempts to invent fields for an external event that fit."""
 PATIENCE = 12
-"""The steps after which an event does not come any more that something was put in ahead of."""
+"""The number of steps after which an event is given up whose message was sent ahead."""
 MAX_VALUES = 1024
-"""A type of at most this many values is drawn from as a whole."""
+"""Values of types up to this size are drawn uniformly."""
 MAX_ELEMENTS = 3
-"""The elements of a list that is made up."""
+"""The maximal length of an invented list."""
 FEW = 4
-"""Of more integers the least that are not negative, up to this one, are drawn from."""
+"""Large integers are drawn from this many values, starting at 0 if possible."""
 
 Stood: TypeAlias = "tuple[object, ...]"
-"""An order of lines, and where it is one: the source, and what such lines have in common."""
+"""An order of lines, and the scope where it holds: the source, and the values of the `by`
+fields.
+"""
 Kinds: TypeAlias = "dict[tuple[int, Value], int]"
-"""Of values whose names are those of sources, by binding, which source it is."""
+"""For values whose names are names of sources, by binding: the number of the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRuns:
-    """Which runs are recorded: ``runs`` of at most ``depth`` steps. First an action is chosen, by
-    the ``weights`` of the actions, and then one of its steps; or (``choosing`` "steps") any step,
-    by the weight of its action. What an event brings in counts as an action of weight ``entering``.
+    """The plan of the runs to record: ``runs`` of at most ``depth`` steps. An action is chosen by
+    the ``weights`` of the actions, then one of its steps; or (``choosing`` "steps") any step, by
+    the weight of its action. An external event counts as an action of weight ``entering``.
     """
 
     seed: int
@@ -79,8 +79,8 @@ class RecordedRuns:
 
 @dataclass(slots=True)
 class _Ahead:
-    """Something put in ahead of an event: how many lines there were then, and (None: the event has
-    not come) when it was read.
+    """A message sent ahead of its event: the number of lines at the time, and the number of lines
+    after the event, or None if it has not occurred.
     """
 
     event: Shown
@@ -90,8 +90,8 @@ class _Ahead:
 
 @dataclass(slots=True)
 class _Asked:
-    """A request that waits for its answer: its input, the fields of its event (those that the
-    answer will give have any value), and when it began.
+    """A request that waits for its answer: its input, the fields of its event (those of the answer
+    have arbitrary values), and its start.
     """
 
     number: int
@@ -101,7 +101,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Run:
-    """A run so far. ``names`` are those that stand for values, binding by binding."""
+    """A run so far. ``names`` are the names of values, by binding."""
 
     key: str
     state: State
@@ -109,24 +109,24 @@ class _Run:
     lines: list[str] = field(default_factory=list[str])
     ahead: list[_Ahead] = field(default_factory=list[_Ahead])
     pending: dict[int, _Ahead] = field(default_factory=dict[int, "_Ahead"])
-    """What was put in and is not read yet, by the source of its event."""
+    """The messages sent ahead whose events are pending, by source of the event."""
     kinds: Kinds = field(default_factory=dict[tuple[int, Value], int])
     asked: _Asked | None = None
     stood: list[tuple[Stood, int]] = field(default_factory=list[tuple[Stood, int]])
-    """The values that order lines, as they were written."""
+    """The values of ordered fields in the lines so far."""
     before: tuple[State, int, int, int] | None = None
-    """Where nothing was pending yet: the state, and how many lines there were, put in, and values
-    that order them.
+    """The last moment without pending events: the state, and the numbers of lines, messages sent
+    ahead, and values of ordered fields.
     """
     waited: int = 0
 
     @property
     def waits(self) -> bool:
-        """Whether an event, or an answer, is still to come."""
+        """Whether an event or an answer is pending."""
         return bool(self.pending) or self.asked is not None
 
     def begin(self, event: Shown) -> _Ahead:
-        """Takes note of what is put in for an event that comes later."""
+        """Records a message that is sent ahead of its event."""
         if not self.waits:
             self.before = self.state, len(self.lines), len(self.ahead), len(self.stood)
         begun = _Ahead(event, len(self.lines))
@@ -134,7 +134,7 @@ class _Run:
         return begun
 
     def take_back(self) -> None:
-        """Goes back to where nothing was pending: the events do not come."""
+        """Returns to the last moment without pending events, which are given up."""
         assert self.before is not None
         self.state, lines, ahead, stood = self.before
         del self.lines[lines:], self.ahead[ahead:], self.stood[stood:]
@@ -144,7 +144,7 @@ class _Run:
 
 
 class Recorder:
-    """Makes random runs of a mapped model. Raises `Rejected` for what it cannot make up."""
+    """Makes random runs of a mapped model. Raises `Rejected` if an event cannot be invented."""
 
     def __init__(self, mapped: Mapped, plan: RecordedRuns) -> None:
         recording = mapped.recording
@@ -157,36 +157,38 @@ class Recorder:
         self._learned: dict[int, dict[tuple[Value, ...], None]] = {}
         self._patterns: dict[int, set[int]] = {}
         for event in recording.events:
-            for one in event.fields:
-                self._named_by_lines(event, one)
+            for declared in event.fields:
+                self._named_by_lines(event, declared)
         stated = recording.under_way
         self._most_ahead = DEFAULT_AHEAD if stated is None else stated
 
-    def _named_by_lines(self, event: Event, one: EventField) -> None:
-        """A field of an event may be the one that says from which source it is: then names of its
-        binding are names of sources. Raises `Rejected` for what cannot be both.
+    def _named_by_lines(self, event: Event, declared: EventField) -> None:
+        """A field of an event may be the one that names its source: then the names of its binding
+        are names of sources. Raises `Rejected` if a field would have two meanings.
         """
         recording = self.recording
-        if one.name == "source" and isinstance(one.shape, Named):
-            self._patterns.setdefault(one.shape.bind, set()).update(event.sources)
+        if declared.name == "source" and isinstance(declared.shape, Named):
+            self._patterns.setdefault(declared.shape.bind, set()).update(event.sources)
             return
-        if one.name not in ("source", recording.event_field, recording.key):
+        if declared.name not in ("source", recording.event_field, recording.key):
             return
-        what = f'the field "{one.name}" of {event.name} says something else of the line, too'
-        raise Rejected([Problem("F863", one.span, what)])
+        message = (
+            f'the field "{declared.name}" of {event.name} says something else of the line, too'
+        )
+        raise Rejected([Problem("F863", declared.span, message)])
 
     def runs(self, look: Callable[[], bool]) -> Iterator[list[str]]:
-        """The lines of each run, as long as ``look`` says that there may be more."""
+        """The lines of each run, while ``look`` returns true."""
         for number in range(1, self._plan.runs + 1):
             if not look():
                 return
             yield self._run(f"run {number}", look)
 
     def _run(self, key: str, look: Callable[[], bool]) -> list[str]:
-        made: list[dict[Value, str]] = [{} for _ in self.recording.bindings]
+        names: list[dict[Value, str]] = [{} for _ in self.recording.bindings]
         if not self._initial:
             return []
-        run = _Run(key, self._random.choice(self._initial), made)
+        run = _Run(key, self._random.choice(self._initial), names)
         for _ in range(self._plan.depth):
             if not look():
                 break
@@ -201,33 +203,33 @@ class Recorder:
     # ------------------------------------------------------------ steps
 
     def _step(self, run: _Run) -> bool:
-        """Takes one more step; whether there is one."""
+        """Takes one step; returns whether there was one."""
         moves = [move for move in self.mapped.expansion(run.state).moves if self._may(run, move)]
         weights = self._plan.weights
         each = self._plan.choosing == "steps"
         groups: dict[tuple[bool, int], tuple[list[Move], int]] = {}
-        for place, move in enumerate(moves):
-            found, _ = groups.setdefault((False, place if each else move.action), ([], 0))
-            found.append(move)
-            groups[False, place if each else move.action] = found, weights[move.action]
+        for index, move in enumerate(moves):
+            group, _ = groups.setdefault((False, index if each else move.action), ([], 0))
+            group.append(move)
+            groups[False, index if each else move.action] = group, weights[move.action]
         for number in range(len(self.recording.inputs)):
             groups[True, number] = [], self._plan.entering
         while any(weight for _, weight in groups.values()):
             chosen = self._random.choices([*groups], [weight for _, weight in groups.values()])[0]
-            found, _ = groups.pop(chosen)
+            group, _ = groups.pop(chosen)
             if chosen[0]:
                 if self._enter(run, chosen[1]):
                     return True
             else:
-                self._take(run, self._random.choice(found))
+                self._take(run, self._random.choice(group))
                 return True
         return False
 
     def _may(self, run: _Run, move: Move, first: Shown | None = None) -> bool:
-        """Whether what a step shows may come now, behind the event ``first`` that it is: before an
-        event that something was put in ahead of, nothing else comes from its source.
+        """Whether a step may show its events now, after ``first``, which is the event of the step
+        itself. A source with a pending event shows nothing else before it.
         """
-        waiting = {source: one.event for source, one in run.pending.items()}
+        waiting = {source: ahead.event for source, ahead in run.pending.items()}
         kinds = {**run.kinds}
         stood = [*run.stood]
         source = None if first is None else self._source(kinds, first)
@@ -248,34 +250,37 @@ class Recorder:
         return True
 
     def _stands(self, stood: list[tuple[Stood, int]], shown: Shown, source: int) -> bool:
-        """Whether an event may come behind those that ``stood`` has, by the fields of it that order
-        lines; what it has is added.
+        """Whether an event respects the orders of lines after the events in ``stood``; appends its
+        own values.
         """
         event = self.recording.events[shown.event]
-        given = dict(zip((one.name for one in event.fields), shown.values, strict=True))
+        by_name = dict(zip((key.name for key in event.fields), shown.values, strict=True))
         for number, order in enumerate(self.recording.orders):
-            value = given.get(order.name)
+            value = by_name.get(order.name)
             value = next(iter(value), None) if isinstance(value, tuple) else value
             if not isinstance(value, int):
                 continue
-            where = (number, source, given.get("source"), *(given.get(name) for name in order.by))
-            before = next((known for one, known in reversed(stood) if one == where), None)
+            where = (
+                number,
+                source,
+                by_name.get("source"),
+                *(by_name.get(name) for name in order.by),
+            )
+            before = next((earlier for key, earlier in reversed(stood) if key == where), None)
             if before is not None and value < before + order.strict:
                 return False
             stood.append((where, value))
         return True
 
     def _source(self, kinds: Kinds, shown: Shown) -> int | None:
-        """The source that an event comes from; None: it comes from none, since the source that it
-        names is of another kind.
-        """
+        """The source of an event, or None if the named source does not have such events."""
         event = self.recording.events[shown.event]
-        for one, value in zip(event.fields, shown.values, strict=True):
-            if one.name == "source" and isinstance(one.shape, Named):
-                known = kinds.get((one.shape.bind, value))
-                if known is None:
+        for declared, value in zip(event.fields, shown.values, strict=True):
+            if declared.name == "source" and isinstance(declared.shape, Named):
+                source = kinds.get((declared.shape.bind, value))
+                if source is None:
                     return event.sources[0]
-                return known if known in event.sources else None
+                return source if source in event.sources else None
         return event.sources[0]
 
     def _take(self, run: _Run, move: Move) -> None:
@@ -288,70 +293,72 @@ class Recorder:
         assert source is not None
         self._settle(run.kinds, shown, source)
         self._stands(run.stood, shown, source)
-        said: dict[str, Json] = {
+        record: dict[str, Json] = {
             "source": self._sources[source],
             self.recording.event_field: event.said,
         }
         if self.recording.key is not None:
-            said[self.recording.key] = run.key
-        for one, value in zip(event.fields, shown.values, strict=True):
-            if one.name == "source" and isinstance(one.shape, Named):
-                said[one.name] = self._made_up_name(run, one.shape.bind, value)
+            record[self.recording.key] = run.key
+        for declared, value in zip(event.fields, shown.values, strict=True):
+            if declared.name == "source" and isinstance(declared.shape, Named):
+                record[declared.name] = self._made_up_name(run, declared.shape.bind, value)
             else:
-                said[one.name] = self._said(run, one.shape, value)
-        run.lines.append(json.dumps(said))
+                record[declared.name] = self._said(run, declared.shape, value)
+        run.lines.append(json.dumps(record))
         expected = run.pending.pop(source, None)
         if expected is not None:
             expected.read = len(run.lines)
 
     def _settle(self, kinds: Kinds, shown: Shown, source: int) -> None:
-        """The name that an event gives as its source is that of a source of this kind."""
+        """Records the source that an event names."""
         event = self.recording.events[shown.event]
-        for one, value in zip(event.fields, shown.values, strict=True):
-            if one.name == "source" and isinstance(one.shape, Named):
-                kinds[one.shape.bind, value] = source
+        for declared, value in zip(event.fields, shown.values, strict=True):
+            if declared.name == "source" and isinstance(declared.shape, Named):
+                kinds[declared.shape.bind, value] = source
 
     def _asked(self, run: _Run) -> int | None:
-        """The source of the event of the request that waits for its answer."""
+        """The source of the pending request, if any."""
         return None if run.asked is None else self._source(run.kinds, run.asked.begun.event)
 
     # ------------------------------------------------------------ what comes from outside
 
     def _enter(self, run: _Run, number: int) -> bool:
-        """Makes up an event that brings something in; whether there is one."""
+        """Invents an event that brings something in; returns whether it succeeded."""
         declared = self.recording.inputs[number]
         event = self.recording.events[declared.event]
         early, asks = declared.kind == "ahead", declared.kind == "answers"
         if asks and run.asked is not None:
             return run.asked.number == number and self._answer(run, run.asked)
         pending = (run.pending[source] for source in event.sources if source in run.pending)
-        expected = next((one for one in pending if one.event.event == declared.event), None)
+        expected = next(
+            (candidate for candidate in pending if candidate.event.event == declared.event), None
+        )
         if expected is not None and not early:
             return False
         if early and self.mapped.under_way(run.state) > self._most_ahead:
             return False
         for _ in range(MAX_TRIED):
-            given = self._made_up(declared.event) if expected is None else expected.event.values
-            if given is None:
+            fields = self._made_up(declared.event) if expected is None else expected.event.values
+            if fields is None:
                 continue
-            entry = self.mapped.input(number, given)
+            entry = self.mapped.input(number, fields)
             moves = [move for _, move in self.mapped.entered([entry], run.state).moves]
             if not moves:
                 continue
-            shown = Shown(declared.event, given)
+            shown = Shown(declared.event, fields)
             source = self._source(run.kinds, shown)
             if source is None or source == self._asked(run):
                 continue
             if expected is None and source in run.pending:
                 continue
             first = None if early or asks else shown
-            moves = [one for one in moves if self._may(run, one, first)]
+            moves = [candidate for candidate in moves if self._may(run, candidate, first)]
             if not moves:
                 continue
             move = self._random.choice(moves)
             self._settle(run.kinds, shown, source)
             if asks:
-                run.asked = _Asked(number, given, run.begin(shown))
+                run.asked = _Asked(number, fields, run.begin(shown))
             elif early and expected is None:
                 run.pending[source] = run.begin(shown)
             elif not early:
@@ -361,15 +368,15 @@ class Recorder:
         return False
 
     def _answer(self, run: _Run, asked: _Asked) -> bool:
-        """Takes the answer of a request, where one is there."""
+        """Takes an answer to a request, if there is one; returns whether it did."""
         messages = self.mapped.messages(asked.number, run.state)
         self._random.shuffle(messages)
         for message in messages:
             for _ in range(MAX_TRIED):
-                given = self._answered(asked, message)
-                entry = self.mapped.answer(asked.number, given)
+                fields = self._answered(asked, message)
+                entry = self.mapped.answer(asked.number, fields)
                 moves = self.mapped.entered([entry], run.state).moves
-                answered = Shown(asked.begun.event.event, given)
+                answered = Shown(asked.begun.event.event, fields)
                 source = self._source(run.kinds, answered)
                 if moves and self._stands([*run.stood], answered, 0 if source is None else source):
                     run.state = self._random.choice(moves)[1].state
@@ -380,34 +387,34 @@ class Recorder:
         return False
 
     def _answered(self, asked: _Asked, message: Value) -> tuple[Value, ...]:
-        """The fields of the event: what the request gave, and what the message says."""
+        """The fields of the event: those of the request, and those that the message determines."""
         declared = self.recording.inputs[asked.number]
         assert declared.answer is not None
-        known = said(self.mapped.runner, declared, declared.answer, asked.given, message)
+        told = said(self.mapped.runner, declared, declared.answer, asked.given, message)
         asks, event = asked_fields(declared), self.recording.events[declared.event]
-        made: list[Value] = []
-        for place, one in enumerate(event.fields):
-            value = asked.given[place] if place in asks else known.get(place)
-            # What the pattern does not compare may be anything.
-            value = self._drawn(one.shape) if value is None else value
-            made.append(asked.given[place] if value is None else value)
-        return tuple(made)
+        fields: list[Value] = []
+        for index, event_field in enumerate(event.fields):
+            value = asked.given[index] if index in asks else told.get(index)
+            # Fields that the pattern does not compare are arbitrary.
+            value = self._drawn(event_field.shape) if value is None else value
+            fields.append(asked.given[index] if value is None else value)
+        return tuple(fields)
 
     def _made_up(self, number: int) -> tuple[Value, ...] | None:
-        """The fields of an event: any, or such as the model showed where others were expected."""
-        event, known = self.recording.events[number], self._learned.get(number)
-        if known and self._random.random() < 0.5:
-            return self._random.choice([*known])
-        made: list[Value] = []
-        for one in event.fields:
-            value = self._drawn(one.shape)
+        """The fields of an event: arbitrary, or as shown by the model when it was not expected."""
+        event, learned = self.recording.events[number], self._learned.get(number)
+        if learned and self._random.random() < 0.5:
+            return self._random.choice([*learned])
+        drawn: list[Value] = []
+        for declared in event.fields:
+            value = self._drawn(declared.shape)
             if value is None:
                 return None
-            made.append(value)
-        return tuple(made)
+            drawn.append(value)
+        return tuple(drawn)
 
     def _drawn(self, shape: Shape) -> Value | None:
-        """A value for a field; None: its type has none."""
+        """A value for a field, or None if its type is empty."""
         match shape:
             case Plain(kind) | Named(type=kind):
                 return self._of_type(kind)
@@ -417,8 +424,8 @@ class Recorder:
             case Several(element, unordered):
                 count = self._random.randint(0, MAX_ELEMENTS)
                 drawn = [self._drawn(element) for _ in range(count)]
-                found = tuple(cast("list[int]", [one for one in drawn if one is not None]))
-                return tuple(sorted(set(found))) if unordered else found
+                items = tuple(cast("list[int]", [item for item in drawn if item is not None]))
+                return tuple(sorted(set(items))) if unordered else items
             case _:
                 assert_never(shape)
 
@@ -428,7 +435,7 @@ class Recorder:
                 least = max(kind.low, min(0, kind.high))
                 return self._random.randint(least, min(kind.high, least + FEW))
             case Record(fields=fields) if cardinality(kind) > MAX_VALUES:
-                parts = [self._of_type(one.type) for one in fields]
+                parts = [self._of_type(declared.type) for declared in fields]
                 return None if None in parts else tuple(cast("list[Value]", parts))
             case Option(element) if cardinality(kind) > MAX_VALUES:
                 inner = self._of_type(element) if self._random.random() < 0.5 else None
@@ -439,7 +446,7 @@ class Recorder:
                 every = tuple(values(kind))
                 return self._random.choice(every) if every else None
 
-    # ------------------------------------------------------------ values as lines have them
+    # ------------------------------------------------------------ values in lines
 
     def _said(self, run: _Run, shape: Shape, value: Value) -> Json:
         match shape, value:
@@ -450,13 +457,13 @@ class Recorder:
             case Perhaps(element), tuple():
                 return self._said(run, element, value[0]) if value else None
             case Several(element), tuple():
-                return [self._said(run, element, one) for one in value]
+                return [self._said(run, element, item) for item in value]
             case _:
                 raise AssertionError((shape, value))
 
     def _name(self, run: _Run, bind: int, value: Value) -> str | int:
-        for name, known in self.recording.bindings[bind].fixed:
-            if known == value:
+        for name, fixed in self.recording.bindings[bind].fixed:
+            if fixed == value:
                 return name
         return self._made_up_name(run, bind, value)
 
@@ -475,13 +482,13 @@ class Recorder:
 
 
 def _justified(run: _Run) -> int:
-    """How many lines of a run stand, without what was put in ahead of events that never came."""
+    """The number of lines of a run without consequences of events that never occurred."""
     end = len(run.lines)
     while True:
         late = [
-            one.begun
-            for one in run.ahead
-            if one.begun < end and (one.read is None or one.read > end)
+            ahead.begun
+            for ahead in run.ahead
+            if ahead.begun < end and (ahead.read is None or ahead.read > end)
         ]
         if not late:
             return end
@@ -489,15 +496,19 @@ def _justified(run: _Run) -> int:
 
 
 def _source_name(recording: Recording, number: int, part: str, taken: Collection[str] = ()) -> str:
-    """A name for a source, ``part`` in the place of a `*`, and not one of those ``taken``. Raises
-    `Rejected` where none is found that fits this source and none before it.
+    """A name for a source, with ``part`` for `*`, that is not in ``taken``. Raises `Rejected` if no
+    name matches this source and none before it.
     """
     source = recording.sources[number]
-    before = [one for other in recording.sources[:number] for one in other.patterns]
+    before = [
+        pattern_before for other in recording.sources[:number] for pattern_before in other.patterns
+    ]
     for pattern in source.patterns:
         name = pattern.replace("*", part).replace("?", "1")
-        fits = fnmatchcase(name, pattern) and not any(fnmatchcase(name, one) for one in before)
+        fits = fnmatchcase(name, pattern) and not any(
+            fnmatchcase(name, pattern_before) for pattern_before in before
+        )
         if fits and name not in taken:
             return name
-    what = f"no other name is found for the source {source.name}"
-    raise Rejected([Problem("F863", source.span, what)])
+    message = f"no other name is found for the source {source.name}"
+    raise Rejected([Problem("F863", source.span, message)])

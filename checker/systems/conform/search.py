@@ -1,10 +1,9 @@
-"""Is there a run of the model that shows a history? A search of the product of the model's states,
-how far each source is read, and what names stand for.
+"""The search for a run of the model that shows a history, in the product of the model's states and
+the positions in the history.
 
-In layers: with more and more messages under way where one is put in ahead of its event. Within a
-layer the states with most events read come first; among those what the model does by itself comes
-before what is put in, and what was found earlier before what was found later. So the search depends
-on nothing but the history.
+It proceeds in layers with more and more messages in flight that were sent ahead of their events.
+Within a layer, states with more events read come first, then states that the model reaches by
+itself, then earlier ones. So the search depends on the history only.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ MAX_ALTERNATIVES = 8
 MAX_EXAMINED = 2_000
 
 Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
-"""A product state: a state of the model, as the search keeps it, and a place; from which one it was
-reached first (None: a run begins with it), and by what.
+"""A product state: a state of the model as the search stores it, a position, the predecessor (None
+at the start of a run), and the origin.
 """
 ASKING, WAITING = -1, -2
-"""What an event may bring in besides answers: while no request waits, and while one does."""
+"""The kind of offers besides answers: while no request waits, and while one does."""
 
 
 class Offer(NamedTuple):
-    """What the next event of a source may bring in, and the binding if it does."""
+    """An effect that the next event of a source may have, and the resulting binding."""
 
     head: Head
     names: Bound
@@ -61,7 +60,7 @@ def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class Interpreted:
-    """Judges histories by the interpreter."""
+    """Judges histories with the interpreter."""
 
     mapped: Mapped
 
@@ -73,8 +72,8 @@ class Interpreted:
 
 
 class _Agenda:
-    """Product states that are to be expanded: those with most events read first, among those what
-    was put in ahead last, and then as they came.
+    """The product states to expand: those with the most events read first, among them those without
+    a message sent ahead first, then in order of arrival.
     """
 
     def __init__(self) -> None:
@@ -91,7 +90,7 @@ class _Agenda:
             self._last = number
 
     def next(self) -> Node | None:
-        """The next one, which is taken away; None: there is no more."""
+        """Removes and returns the next product state, or None."""
         if not self._waiting:
             return None
         while (waiting := self._waiting.get(self._last)) is None:
@@ -126,7 +125,7 @@ class Search:
     # ------------------------------------------------------------ the search
 
     def judged(self, runs: bool) -> Judged:
-        """The verdict; ``runs``: the run that shows an allowed history is wanted."""
+        """The verdict; ``runs``: also return the run for an allowed history."""
         recording, effort = self.recording, self.effort
         stated = recording.under_way
         most = effort.last_layer(recording)
@@ -137,7 +136,7 @@ class Search:
         goal: Node | None = None
         cut_short = False
         while True:
-            # A layer that takes long must not keep the next ones from being tried.
+            # A slow layer must leave time for later ones.
             share = effort.states * (self.layer + 1) // (most + 1)
             goal, cut_short = self._layer(share)
             layers.append(Layer(self.layer, len(self.reached), not cut_short))
@@ -156,70 +155,72 @@ class Search:
         self.cuts.update(self.places.lacking())
         return self._result("unknown" if self.cuts else "not allowed", self._least(), layers)
 
-    def _layer(self, most: int) -> tuple[Node | None, bool]:
-        """A run to the end, or None; and whether the search was cut short because more than
-        ``most`` product states were visited.
+    def _layer(self, limit: int) -> tuple[Node | None, bool]:
+        """A run to the end, or None; and whether the search was cut because it visited more than
+        ``limit`` product states.
         """
         agenda, reached, events = self.agenda, self.reached, self.events
         while (node := agenda.next()) is not None:
             if node[1].read == events and node[1].waits < 0:
                 return node, False
             self._expand(node)
-            if len(reached) > most:
+            if len(reached) > limit:
                 return None, True
         return None, False
 
-    def _reach(self, state: Any, place: Place, before: Node | None, did: Did, kind: int) -> None:
-        if state in place.states:
+    def _reach(self, state: Any, position: Place, before: Node | None, did: Did, kind: int) -> None:
+        if state in position.states:
             return
-        place.states.add(state)
-        node = state, place, before, did
+        position.states.add(state)
+        node = state, position, before, did
         self.reached.append(node)
         self.agenda.add(node, kind)
-        if place.read >= self.most:
-            self._far(node, place)
+        if position.read >= self.most:
+            self._far(node, position)
 
-    def _far(self, node: Node, place: Place) -> None:
-        """Keeps a product state if it is one of those that are read the farthest."""
-        if place.read > self.most or not self.farthest:
-            self.most, self.farthest = place.read, [node]
+    def _far(self, node: Node, position: Place) -> None:
+        """Keeps a product state if it is among those with the most events read."""
+        if position.read > self.most or not self.farthest:
+            self.most, self.farthest = position.read, [node]
             return
         other = self.farthest[0][1]
-        if place.is_before(other):
+        if position.is_before(other):
             self.farthest = [node]
-        elif not other.is_before(place):
+        elif not other.is_before(position):
             self.farthest.append(node)
 
     def _least(self) -> Node:
-        """Of those that are read the farthest the one with the least state."""
+        """The farthest product state with the least state."""
         return min(self.farthest, key=lambda node: self._state(node[0]))
 
     def _initial(self) -> Sequence[Any]:
-        """The states in which a run may begin, ascending, as they are kept."""
+        """The initial states, ascending, as they are stored."""
         return self.mapped.initial()
 
     def _state(self, kept: Any) -> State:
-        """A state that is kept."""
+        """A stored state."""
         state: State = kept
         return state
 
     def _expand(self, node: Node) -> None:
-        """Reaches what can follow a product state."""
-        state, place, _, _ = node
+        """Reaches the successors of a product state."""
+        state, position, _, _ = node
         expansion = self.mapped.expansion(state)
         self.cuts |= expansion.cuts
         for move in expansion.moves:
-            for there, events in self.places.shown(move.shown, place, ()):
+            for there, events in self.places.shown(move.shown, position, ()):
                 if move.state not in there.states:
                     did = Did("step", move.action, None, (), events, move.marks)
                     self._reach(move.state, there, node, did, 0)
-        offers = self.open.get(place)
+        offers = self.open.get(position)
         if offers is None:
-            offers = [o for head, kind in self._upcoming(place) for o in self._offers(head, kind)]
-            self.open[place] = offers
+            offers = [
+                o for head, kind in self._upcoming(position) for o in self._offers(head, kind)
+            ]
+            self.open[position] = offers
         if not offers:
             return
-        entered = self.mapped.entered([one.entry for one in offers], state, self.layer)
+        entered = self.mapped.entered([offer.entry for offer in offers], state, self.layer)
         self.cuts |= entered.cuts
         if entered.late:
             self._defer(node)
@@ -229,7 +230,7 @@ class Search:
             if offer.entry.action is not None:
                 self._stepped(node, move.state, offer, move.marks, move.shown)
                 continue
-            there, did = self._brought(place, offer)
+            there, did = self._brought(position, offer)
             if did.kind == "ahead":
                 late.append((move.state, there, did))
             else:
@@ -238,14 +239,16 @@ class Search:
             self._reach(after, there, node, did, 1)
 
     def _defer(self, node: Node) -> None:
-        """In the next layer a product state is expanded again."""
+        """Expands a product state again in the next layer."""
         if not self.deferred or self.deferred[-1] is not node:
             self.deferred.append(node)
 
     def _stepped(
         self, node: Node, after: Any, offer: Offer, marks: tuple[int, ...], shown: tuple[Shown, ...]
     ) -> None:
-        """Reaches the state after a step that an event is, if the step shows the next events."""
+        """Reaches the state after a step that is an event itself, if the step shows the next
+        events.
+        """
         head, names, entry = offer
         assert head.line is not None
         read = self.places.advanced(node[1], head.source, names)
@@ -253,8 +256,8 @@ class Search:
             did = Did("input", entry.action, entry.number, entry.values, events, marks)
             self._reach(after, there, node, did, 0)
 
-    def _brought(self, place: Place, offer: Offer) -> tuple[Place, Did]:
-        """The place after what an event has brought in, and what led there."""
+    def _brought(self, position: Place, offer: Offer) -> tuple[Place, Did]:
+        """The position after an event that brings something in, and the origin."""
         head, names, entry = offer
         assert head.line is not None
         places, source = self.places, head.source
@@ -262,40 +265,42 @@ class Search:
         events = ((source, head.line),)
         match entry.kind:
             case "ahead":
-                there = places.waiting(place, names, place.waits)
+                there = places.waiting(position, names, position.waits)
                 return there, Did("ahead", None, number, values)
             case "answers":
-                there = places.waiting(place, names, number * self.sources + source)
+                there = places.waiting(position, names, number * self.sources + source)
                 return there, Did("request", None, number, values)
             case "answer":
-                there = places.answered(place, source, names)
+                there = places.answered(position, source, names)
                 return there, Did("answer", None, number, values, events)
             case "tolerated":
-                there = places.advanced(place, source, names)
+                there = places.advanced(position, source, names)
                 return there, Did("tolerated", events=events)
             case "input":
-                there = places.advanced(place, source, names)
+                there = places.advanced(position, source, names)
                 return there, Did("input", None, number, values, events)
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _upcoming(self, place: Place) -> Iterator[tuple[Head, int]]:
-        """The events that may bring in something at a place, each with its kind for `_offers`."""
-        if place.waits >= 0:
-            number, source = divmod(place.waits, self.sources)
-            yield place.heads[source], number
-        kind = ASKING if place.waits < 0 else WAITING
-        for head in self.places.upcoming(place):
+    def _upcoming(self, position: Place) -> Iterator[tuple[Head, int]]:
+        """The events that may bring in something at a position, each with its kind for
+        `_offers`.
+        """
+        if position.waits >= 0:
+            number, source = divmod(position.waits, self.sources)
+            yield position.heads[source], number
+        kind = ASKING if position.waits < 0 else WAITING
+        for head in self.places.upcoming(position):
             yield head, kind
 
     def _offers(self, head: Head, kind: int) -> list[Offer]:
-        """What the next event of a source may bring in: the answer of input ``kind``, or anything
+        """The offers of the next event of a source: the answer to input ``kind``, or anything
         else.
         """
-        known = self.offered.get((head, kind))
-        if known is None:
+        cached = self.offered.get((head, kind))
+        if cached is None:
             mapped = self.mapped
-            known = self.offered[head, kind] = [
+            cached = self.offered[head, kind] = [
                 Offer(head, names, entry)
                 for values, names in self.places.meanings(head)
                 for entry in (
@@ -304,7 +309,7 @@ class Search:
                     else (mapped.answer(kind, values),)
                 )
             ]
-        return known
+        return cached
 
     # ------------------------------------------------------------ the result
 
@@ -319,24 +324,24 @@ class Search:
                 way.append((self._state(kept), did))
             at = before
         way.reverse()
-        places, place = self.places, end[1]
+        places, position = self.places, end[1]
         waiting = tuple(
             Waiting(name, read, total, lines[read] if read < len(lines) else None)
             for name, lines, read, total in zip(
-                places.sources, places.lines, place.cursors, places.ends, strict=True
+                places.sources, places.lines, position.cursors, places.ends, strict=True
             )
         )
         return Judged(
             key=self.history.key,
             verdict=verdict,
             total=self.events,
-            read=place.read,
+            read=position.read,
             way=tuple(way),
             waiting=waiting,
-            instead=() if verdict == "allowed" else tuple(self._instead(place)),
-            cuts=() if verdict == "allowed" else tuple(sorted(one.what for one in self.cuts)),
+            instead=() if verdict == "allowed" else tuple(self._instead(position)),
+            cuts=() if verdict == "allowed" else tuple(sorted(cut.what for cut in self.cuts)),
             layers=tuple(layers),
-            names=tuple(self._settled(place.bound)),
+            names=tuple(self._settled(position.bound)),
             tolerated=[did.kind for did in done].count("tolerated"),
             taken=Counter([did.action for did in done if did.action is not None]),
             used=frozenset([did.rule for did in done if did.rule is not None]),
@@ -345,42 +350,42 @@ class Search:
         )
 
     def _instead(self, end: Place) -> Iterator[str]:
-        """What the model shows or answers where the longest prefix ends, in each of the states
-        there that were visited.
+        """The events or answers of the model at the end of the longest prefix, in any visited state
+        there.
         """
-        found: set[str] = set()
+        texts: set[str] = set()
         events: set[tuple[Shown, Bound]] = set()
         there = (node for node in self.reached if node[1].cursors == end.cursors)
-        for _, (kept, place, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
-            if place.waits >= 0:
-                waits = place.waits // self.sources
-                found.update(self.mapped.answers(waits, self._state(kept)))
+        for _, (kept, position, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
+            if position.waits >= 0:
+                waits = position.waits // self.sources
+                texts.update(self.mapped.answers(waits, self._state(kept)))
             for shown in self._shown(kept):
-                events.update([(one, place.bound) for one in shown])
-        found.update([self._told(*one) for one in events])
-        yield from sorted(found)[:MAX_ALTERNATIVES]
-        if len(found) > MAX_ALTERNATIVES:
-            yield f"{len(found) - MAX_ALTERNATIVES} more"
+                events.update([(shown_event, position.bound) for shown_event in shown])
+        texts.update([self._told(*shown_event) for shown_event in events])
+        yield from sorted(texts)[:MAX_ALTERNATIVES]
+        if len(texts) > MAX_ALTERNATIVES:
+            yield f"{len(texts) - MAX_ALTERNATIVES} more"
 
     def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
-        """What the steps from a state show."""
+        """The events of the steps from a state."""
         return (move.shown for move in self.mapped.expansion(kept).moves)
 
     def _told(self, shown: Shown, bound: Bound) -> str:
         event = self.recording.events[shown.event]
         parts: list[str] = []
-        for one, value in zip(event.fields, shown.values, strict=True):
+        for declared, value in zip(event.fields, shown.values, strict=True):
             name = None
-            if isinstance(one.shape, Named):
-                name = self.places.names.shown(one.shape.bind, value, bound)
-            written = show(value, one.type) if name is None else json.dumps(name)
-            parts.append(f"{one.name}: {written}")
+            if isinstance(declared.shape, Named):
+                name = self.places.names.shown(declared.shape.bind, value, bound)
+            written = show(value, declared.type) if name is None else json.dumps(name)
+            parts.append(f"{declared.name}: {written}")
         return f"{event.said}({', '.join(parts)})"
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
-        for declared, names, known in zip(
+        for declared, names, values_of in zip(
             self.recording.bindings, self.places.names.names, bound, strict=True
         ):
-            for name, value in zip(names, known, strict=True):
+            for name, value in zip(names, values_of, strict=True):
                 if value is not None:
                     yield f"{declared.name} {name}", show(value, declared.type)
