@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 from bench.machine import ROOT
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.systems.conform.fields import Unread
-from fencepost.checker.systems.conform.lines import History, Located, Reader
+from fencepost.checker.systems.conform.lines import History, LocatedEvent, Reader
 from fencepost.checker.systems.conform.many import in_machine_code
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.verdicts import Effort, Judging
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.verdicts import Effort, Judge
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.claims.program import load, mapped
 from fencepost.spec.records import replace
@@ -87,7 +87,7 @@ class Recording:
         model, recording = mapped(program, next(c for c in program.checks if c.name == check), {})
         assert recording is not None
         self.recording = recording
-        self.judging: Judging = in_machine_code(Mapped(model, recording))
+        self.judging: Judge = in_machine_code(MappedModel(model, recording))
         self.reader = Reader(recording)
         self.orders = {order.name for order in recording.orders}
         with gzip.open(RECORDINGS / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -101,13 +101,13 @@ class Recording:
         }
         self.keys = [self.key(event) for event in self.located]
 
-    def _located(self, event: Event) -> Located:
+    def _located(self, event: Event) -> LocatedEvent:
         located, reason = self.reader.located(json.dumps(event).encode())
         if located is None or reason:
             raise Unread(reason)
         return located
 
-    def key(self, event: Located) -> object:
+    def key(self, event: LocatedEvent) -> object:
         """The key of an event's history."""
         if event.key is not None or self.recording.key is None:
             return event.key
@@ -191,7 +191,7 @@ class Recording:
         )
 
 
-def _bare(located: Located) -> Located:
+def _bare(located: LocatedEvent) -> LocatedEvent:
     return replace(located, standings=())
 
 

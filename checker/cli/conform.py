@@ -46,14 +46,14 @@ from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.systems.conform import many
 from fencepost.checker.systems.conform.findings import Findings, summed
 from fencepost.checker.systems.conform.lines import Key, read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.of_recording import history_document
-from fencepost.checker.systems.conform.search import Interpreted
+from fencepost.checker.systems.conform.search import InterpreterJudge
 from fencepost.checker.systems.conform.verdicts import (
     DEFAULT_AHEAD,
     DEFAULT_STATES,
     Effort,
-    Judging,
+    Judge,
     Verdict,
 )
 from fencepost.checker.trace import itf
@@ -166,7 +166,7 @@ def conform(
     program = loaded(spec, search)
     check = check_meant(program, name)
     compared = mapped_model(program, check, dict(constants))
-    if not isinstance(compared, Mapped):
+    if not isinstance(compared, MappedModel):
         return compared
     recording = compared.recording
     if ahead is not None and recording.under_way is not None:
@@ -217,10 +217,10 @@ def _with_shortage(findings: Findings, expected: int) -> Findings:
     return records.replace(findings, problems=[*findings.problems, Problem("F047", None, message)])
 
 
-def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
+def _judging(compared: MappedModel, engine: str | None, events: int) -> Judge:
     """Returns what judges histories with this total number of events. Raises `Rejected`."""
     if engine == "interpreter" or (engine is None and events < many.MIN_EVENTS):
-        return Interpreted(compared)
+        return InterpreterJudge(compared)
     try:
         engines.load("local")
         with deferred():
@@ -231,10 +231,12 @@ def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
     except Unsupported as unsupported:
         if engine is not None:
             raise Rejected([not_supported(engine, unsupported)]) from None
-    return Interpreted(compared)
+    return InterpreterJudge(compared)
 
 
-def _made(form: Form, compared: Mapped, conformance: Conformance, exit_: Exit, page: Page) -> str:
+def _made(
+    form: Form, compared: MappedModel, conformance: Conformance, exit_: Exit, page: Page
+) -> str:
     """Formats the report; as text on ``page``."""
     match form:
         case "json":

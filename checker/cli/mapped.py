@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from fencepost.checker.cli.models import broken, no_symbols, warn
 from fencepost.checker.run.judge import Exit
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.spec.elaborate.claims.program import Check, Program, mapped
 from fencepost.spec.text.problem import Problem, Rejected
 
 
-def mapped_model(program: Program, check: Check, constants: Mapping[str, str]) -> Mapped | Exit:
+def mapped_model(
+    program: Program, check: Check, constants: Mapping[str, str]
+) -> MappedModel | Exit:
     """The model of a check with its mapping, or the exit code if an assumption is false, which is
     reported. Raises `Rejected`.
     """
@@ -25,4 +27,4 @@ def mapped_model(program: Program, check: Check, constants: Mapping[str, str]) -
         message = f"{program.path} does not define the lines of a recording"
         note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
         raise Rejected([Problem("F048", None, message, (note,))])
-    return Mapped(model, recording)
+    return MappedModel(model, recording)

@@ -48,7 +48,7 @@ from fencepost.checker.simulate.simulation import (
     Plan,
     SimulationResult,
 )
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.random_runs import RecordedRuns, Recorder
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
@@ -144,7 +144,7 @@ def simulate(
                 raise Rejected([Problem("F021", None, message)])
         program = loaded(spec, search)
         mapped = mapped_model(program, check_meant(program, name), dict(constants))
-        if not isinstance(mapped, Mapped):
+        if not isinstance(mapped, MappedModel):
             return mapped
         recorded = RecordedRuns(
             1 if seed is None else seed,
@@ -179,7 +179,7 @@ def simulate(
     return exit_
 
 
-def _runs_recorded(mapped: Mapped, runs: int | None) -> int:
+def _runs_recorded(mapped: MappedModel, runs: int | None) -> int:
     """The number of runs to record; a recording without a key holds one. Raises `Rejected`."""
     recording = mapped.recording
     if recording.key is not None:
@@ -190,7 +190,7 @@ def _runs_recorded(mapped: Mapped, runs: int | None) -> int:
     return 1
 
 
-def _record(mapped: Mapped, plan: RecordedRuns, seconds: float | None, path: Path) -> Exit:
+def _record(mapped: MappedModel, plan: RecordedRuns, seconds: float | None, path: Path) -> Exit:
     """Writes random runs to a file until there are enough, or the time is over."""
     until = math.inf if seconds is None else time.monotonic() + seconds
     recordings = [*Recorder(mapped, plan).runs(lambda: time.monotonic() < until)]

@@ -18,8 +18,8 @@ from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.words import plural
 from fencepost.checker.systems.conform.findings import Findings
 from fencepost.checker.systems.conform.lines import Key
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.verdicts import Did, Judged, Layer, Verdict, Waiting
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.verdicts import Judgement, Layer, Origin, Verdict, Waiting
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import place
 from fencepost.checker.trace.steps import write_trace
@@ -46,7 +46,7 @@ class Conformance:
         return self.findings.totals.verdicts[verdict]
 
 
-def write_conformance(page: Page, mapped: Mapped, conformance: Conformance) -> None:
+def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance) -> None:
     """Writes the report."""
     counts = [(verdict, conformance.count(verdict)) for verdict in STYLES]
     parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
@@ -85,7 +85,9 @@ def plural_of(count: int) -> str:
     return f"{count:,} {'history' if count == 1 else 'histories'}"
 
 
-def write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDocument) -> None:
+def write_history(
+    page: Page, mapped: MappedModel, judged: Judgement, document: TraceDocument
+) -> None:
     """Writes a history that is not allowed, in full."""
     style = STYLES[judged.verdict]
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
@@ -131,7 +133,7 @@ def key_name(key: Key) -> str:
     return "the recording" if key is None else str(key)
 
 
-def remarks(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
+def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
     """Remarks on coverage, and on what the verdict depends."""
     actions, recording = mapped.model.actions, mapped.recording
     totals = conformance.findings.totals
@@ -156,7 +158,7 @@ def remarks(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
         yield Remark("assumed", message, routine=True)
 
 
-def _unused(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
+def _unused(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
     """Parts of the model and rules of the recording that no run used."""
     model, recording = mapped.model, mapped.recording
     totals = conformance.findings.totals
@@ -182,7 +184,9 @@ def _unused(mapped: Mapped, conformance: Conformance) -> Iterator[Remark]:
         yield Remark("never seen", ", ".join(unseen), listed=True)
 
 
-def conformance_object(mapped: Mapped, conformance: Conformance, exit_code: int) -> dict[str, Json]:
+def conformance_object(
+    mapped: MappedModel, conformance: Conformance, exit_code: int
+) -> dict[str, Json]:
     """The report as a JSON object."""
     return {
         "spec": conformance.spec,
@@ -205,7 +209,7 @@ def conformance_object(mapped: Mapped, conformance: Conformance, exit_code: int)
     }
 
 
-def _history(judged: Judged, document: TraceDocument | None) -> Json:
+def _history(judged: Judgement, document: TraceDocument | None) -> Json:
     return {
         "key": judged.key,
         "verdict": judged.verdict,
@@ -243,7 +247,7 @@ RULES: dict[Verdict, str] = {
 }
 
 
-def sentence(judged: Judged) -> str:
+def sentence(judged: Judgement) -> str:
     """The summary of a history that is not allowed."""
     if judged.verdict == "unread":
         return f"{key_name(judged.key)}: {RULES['unread']}"
@@ -254,7 +258,7 @@ def sentence(judged: Judged) -> str:
     return f"{key_name(judged.key)} is {_word(judged)}: {'; '.join(parts)}"
 
 
-def _word(judged: Judged) -> str:
+def _word(judged: Judgement) -> str:
     return "not known to be allowed" if judged.verdict == "unknown" else judged.verdict
 
 
@@ -262,7 +266,7 @@ def _rule(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def junit_text(mapped: Mapped, conformance: Conformance) -> str:
+def junit_text(mapped: MappedModel, conformance: Conformance) -> str:
     """The report as JUnit XML."""
     root = Element("testsuites", name="fencepost")
     suite = SubElement(root, "testsuite", name=junit.clean(conformance.title))
@@ -286,7 +290,7 @@ def junit_text(mapped: Mapped, conformance: Conformance) -> str:
     return junit.document(root, conformance.findings.problems)
 
 
-def sarif_object(mapped: Mapped, conformance: Conformance, exit_code: int) -> dict[str, Json]:
+def sarif_object(mapped: MappedModel, conformance: Conformance, exit_code: int) -> dict[str, Json]:
     """The report as a SARIF log."""
     findings = conformance.findings
     results = [
@@ -299,7 +303,7 @@ def sarif_object(mapped: Mapped, conformance: Conformance, exit_code: int) -> di
     )
 
 
-def _result(mapped: Mapped, conformance: Conformance, judged: Judged) -> Json:
+def _result(mapped: MappedModel, conformance: Conformance, judged: Judgement) -> Json:
     result: dict[str, Json] = {
         "ruleId": _rule(judged.verdict),
         "level": "error",
@@ -314,7 +318,7 @@ def _result(mapped: Mapped, conformance: Conformance, judged: Judged) -> Json:
     return result
 
 
-def _span(mapped: Mapped, did: Did) -> Span:
+def _span(mapped: MappedModel, did: Origin) -> Span:
     """The declaration of a step's action or rule."""
     if did.action is not None:
         return mapped.model.actions[did.action].span

@@ -22,7 +22,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameShape:
     """A name of the real system, mapped to a value by binding number ``bind``."""
 
     bind: int
@@ -44,7 +44,7 @@ class Several:
     unordered: bool
 
 
-Shape: TypeAlias = Plain | Named | Perhaps | Several
+Shape: TypeAlias = Plain | NameShape | Perhaps | Several
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerated:
+class Toleration:
     """Such an event may be skipped if ``condition`` holds; slots as in `Input`."""
 
     event: int
@@ -167,7 +167,7 @@ class Tolerated:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedMessages:
     """Messages with these tags do not remain in the channel that is variable ``variable``."""
 
     variable: int
@@ -194,8 +194,8 @@ class Recording:
     events: tuple[Event, ...]
     shows: tuple[Shows, ...]
     inputs: tuple[Input, ...]
-    tolerated: tuple[Tolerated, ...]
-    drops: tuple[Dropped, ...]
+    tolerated: tuple[Toleration, ...]
+    drops: tuple[DroppedMessages, ...]
     hidden: frozenset[int]
     under_way: int | None
     carriers: tuple[int, ...]

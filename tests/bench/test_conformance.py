@@ -8,18 +8,18 @@ from bench.conformance import CHECK, PAGE, SPEC, kept, page
 from bench.day import EVENTS, history, write
 
 from fencepost.checker.systems.conform.lines import read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.search import judge
 from fencepost.checker.systems.conform.verdicts import Effort
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 
-def mapping(**constants: str) -> Mapped:
+def mapping(**constants: str) -> MappedModel:
     program = load(SPEC)
     check = next(item for item in program.checks if item.name == CHECK)
     model, recording = mapped(program, check, constants)
     assert recording is not None
-    return Mapped(model, recording)
+    return MappedModel(model, recording)
 
 
 def test_the_page_has_the_measurements() -> None:

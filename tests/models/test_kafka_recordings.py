@@ -30,7 +30,7 @@ from tests.support.kafka_recordings import (
 
 from fencepost.checker.systems.conform import mapping as module
 from fencepost.checker.systems.conform.lines import read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.search import judge
 from fencepost.checker.systems.kafka.batches import Batch
 from fencepost.checker.systems.kafka.events import Entry
@@ -77,7 +77,7 @@ def test_caches_agree_with_a_plain_model(
         return None
 
     monkeypatch.setattr(module, "received", unknown)
-    plain = Mapped(compared.model, compared.recording)
+    plain = MappedModel(compared.model, compared.recording)
     states = {state for history in histories for state, _ in judge(compared, history, EFFORT).way}
     assert len(states) > 200
     for state in states:

@@ -15,9 +15,9 @@ from tests.support.kafka_text import MODELS
 from tests.support.paths import ROOT
 
 from fencepost.checker.systems.conform.lines import read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.search import judge
-from fencepost.checker.systems.conform.verdicts import Effort, Judged
+from fencepost.checker.systems.conform.verdicts import Effort, Judgement
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 HERE = ROOT / "tests" / "models" / "recordings"
@@ -26,15 +26,17 @@ Constants = tuple[tuple[str, str], ...]
 
 
 @cache
-def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
+def mapping(spec: str, name: str, constants: Constants = ()) -> MappedModel:
     program = load(MODELS / f"{spec}.fence")
     check = next(item for item in program.checks if item.name == name)
     model, recording = mapped(program, check, dict(constants))
     assert recording is not None
-    return Mapped(model, recording)
+    return MappedModel(model, recording)
 
 
-def judged(compared: Mapped, path: Path, wanted: str | int | None = None) -> dict[object, Judged]:
+def judged(
+    compared: MappedModel, path: Path, wanted: str | int | None = None
+) -> dict[object, Judgement]:
     """The verdicts on the histories of a file, or on one of them."""
     recording = read(compared.recording, [path])
     assert not recording.problems
@@ -45,7 +47,7 @@ def judged(compared: Mapped, path: Path, wanted: str | int | None = None) -> dic
     }
 
 
-def verdicts(compared: Mapped, path: Path, wanted: str | int | None = None) -> set[str]:
+def verdicts(compared: MappedModel, path: Path, wanted: str | int | None = None) -> set[str]:
     return {judgement.verdict for judgement in judged(compared, path, wanted).values()}
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from fencepost.checker.systems.conform.cuts import Cut, lacking_room, no_room
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.recording import Dropped, Input, Recording, Shows
+from fencepost.spec.core.recording import DroppedMessages, Input, Recording, Shows
 from fencepost.spec.core.traverse import assigned, first_picks, rebuilt, statements, walk
 from fencepost.spec.core.types import (
     Bag,
@@ -246,7 +246,7 @@ class _Builder:
         changed = assigned(body)
         return [self._drop(one) for one in self.recording.drops if one.variable in changed]
 
-    def _drop(self, dropped: Dropped) -> ir.Statement:
+    def _drop(self, dropped: DroppedMessages) -> ir.Statement:
         content = self._variable(dropped.variable)
         slot = self._slot()
         message = ir.Local(as_collection(content.type).element, slot)

@@ -21,14 +21,14 @@ settled.
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """A value given by the line."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class NameRead:
     """A name of binding ``bind``."""
 
     bind: int
@@ -36,34 +36,34 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class SomeRead:
     """An option with a content."""
 
     content: Read
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListRead:
     """Distinct elements, in order or (``unordered``) as a set."""
 
     elements: tuple[Read, ...]
     unordered: bool
 
 
-Read: TypeAlias = Known | Called | Present | Listed
+Read: TypeAlias = KnownValue | NameRead | SomeRead | ListRead
 """The meaning of a field of a line."""
 
 
-def names_in(read: Read) -> Iterator[Called]:
+def names_in(read: Read) -> Iterator[NameRead]:
     """The names in a field."""
     match read:
-        case Known():
+        case KnownValue():
             return
-        case Called():
+        case NameRead():
             yield read
-        case Present(content):
+        case SomeRead(content):
             yield from names_in(content)
-        case Listed(elements):
+        case ListRead(elements):
             for element in elements:
                 yield from names_in(element)
         case _:
@@ -76,7 +76,7 @@ class Names:
     ``lacking`` collects the bindings that ran out of values in a run.
     """
 
-    def __init__(self, declared: Sequence[Declared], called: Iterator[Called]) -> None:
+    def __init__(self, declared: Sequence[Declared], called: Iterator[NameRead]) -> None:
         names_by_binding: list[set[Name]] = [set() for _ in declared]
         for item in called:
             names_by_binding[item.bind].add(item.name)
@@ -108,7 +108,7 @@ class Names:
         """
         settled_values: list[Value] = []
         for read in reads:
-            value = read.value if isinstance(read, Known) else self._settled(read, bound)
+            value = read.value if isinstance(read, KnownValue) else self._settled(read, bound)
             if value is None:
                 return None
             settled_values.append(value)
@@ -116,15 +116,15 @@ class Names:
 
     def _settled(self, read: Read, bound: Bound) -> Value | None:
         match read:
-            case Known(value):
+            case KnownValue(value):
                 return value
-            case Called(bind, name):
+            case NameRead(bind, name):
                 number = self._numbers[bind].get(name)
                 return self._fixed[bind][name] if number is None else bound[bind][number]
-            case Present(content):
+            case SomeRead(content):
                 inner = self._settled(content, bound)
                 return None if inner is None else (inner,)
-            case Listed(elements, unordered):
+            case ListRead(elements, unordered):
                 items = self.settled(elements, bound)
                 if items is None or not unordered:
                     return items
@@ -137,14 +137,14 @@ class Names:
     def fits(self, read: Read, value: Value, bound: Bound) -> Iterator[Bound]:
         """The extensions of a binding that give a field the value ``value``."""
         match read, value:
-            case Known(expected), _:
+            case KnownValue(expected), _:
                 if expected == value:
                     yield bound
-            case Called(bind, name), _:
+            case NameRead(bind, name), _:
                 yield from self._called(bind, name, value, bound)
-            case Present(content), (inner,):
+            case SomeRead(content), (inner,):
                 yield from self.fits(content, inner, bound)
-            case Listed(elements, unordered), tuple():
+            case ListRead(elements, unordered), tuple():
                 if len(elements) == len(value):
                     yield from self._listed(elements, value, unordered, bound)
             case _:
@@ -210,9 +210,9 @@ class Names:
 
     def _value(self, read: Read, bound: Bound) -> Iterator[tuple[Value, Bound]]:
         match read:
-            case Known(value):
+            case KnownValue(value):
                 yield value, bound
-            case Called(bind, name):
+            case NameRead(bind, name):
                 if name in self._fixed[bind]:
                     yield self._fixed[bind][name], bound
                     return
@@ -226,10 +226,10 @@ class Names:
                 for value in self._values[bind]:
                     if value not in values_of:
                         yield value, _extended(bound, bind, number, value)
-            case Present(content):
+            case SomeRead(content):
                 for inner, outer in self._value(content, bound):
                     yield (inner,), outer
-            case Listed(elements, unordered):
+            case ListRead(elements, unordered):
                 for items, outer in self.values(elements, bound):
                     yield tuple(sorted(set(items))) if unordered else items, outer
             case _:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import assert_never, cast
 
 from fencepost.checker.printing.json_values import Json, json_notation
-from fencepost.checker.systems.conform.binding import Called, Known, Listed, Present, Read
+from fencepost.checker.systems.conform.binding import KnownValue, ListRead, NameRead, Read, SomeRead
 from fencepost.spec.core.recording import (
     Event,
     EventField,
-    Named,
+    NameShape,
     Perhaps,
     Plain,
     Several,
@@ -106,7 +106,7 @@ class FieldReader:
             return _read(declared.shape, record.get(declared.name))
         except _Beyond as why:
             beyond.append(f"{declared.name} of {event.said} {why}")
-            return Known(())
+            return KnownValue(())
         except Unread as why:
             raise Unread(f'the field "{declared.name}" of {event.said}: {why}') from None
 
@@ -134,24 +134,24 @@ class _Beyond(Exception):
 def _read(shape: Shape, value: Json) -> Read:
     match shape:
         case Plain(kind):
-            return Known(_value(kind, value))
-        case Named(bind):
+            return KnownValue(_value(kind, value))
+        case NameShape(bind):
             if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
                 raise Unread("a name is a text or a number")
-            return Called(bind, value)
+            return NameRead(bind, value)
         case Perhaps(element):
             if value is None:
-                return Known(())
+                return KnownValue(())
             inner = _read(element, value)
-            return Known((inner.value,)) if isinstance(inner, Known) else Present(inner)
+            return KnownValue((inner.value,)) if isinstance(inner, KnownValue) else SomeRead(inner)
         case Several(element, unordered):
             elements = tuple(_read(element, item) for item in _listed(value))
             if unordered:
                 elements = tuple(dict.fromkeys(elements))
-            if all(isinstance(item, Known) for item in elements):
-                values = tuple(item.value for item in elements if isinstance(item, Known))
-                return Known(_sorted(values) if unordered else values)
-            return Listed(elements, unordered)
+            if all(isinstance(item, KnownValue) for item in elements):
+                values = tuple(item.value for item in elements if isinstance(item, KnownValue))
+                return KnownValue(_sorted(values) if unordered else values)
+            return ListRead(elements, unordered)
         case _:
             assert_never(shape)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from dataclasses import replace as replaced
 
-from fencepost.checker.systems.conform.verdicts import Judged, Verdict
+from fencepost.checker.systems.conform.verdicts import Judgement, Verdict
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
@@ -35,7 +35,7 @@ class Totals:
     seen: set[int] = field(default_factory=set[int])
     marked: set[int] = field(default_factory=set[int])
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: Judgement) -> None:
         self.verdicts[judged.verdict] += 1
         self.events += judged.total
         self.tolerated += judged.tolerated
@@ -54,19 +54,19 @@ class Findings:
     """
 
     totals: Totals
-    whole: Sequence[Judged]
-    listed: Sequence[Judged]
-    histories: Callable[[], Iterator[Judged]]
+    whole: Sequence[Judgement]
+    listed: Sequence[Judgement]
+    histories: Callable[[], Iterator[Judgement]]
     strays: int
     problems: Sequence[Problem]
 
 
-def summed(histories: Iterable[Judged], strays: int, problems: Sequence[Problem]) -> Findings:
+def summed(histories: Iterable[Judgement], strays: int, problems: Sequence[Problem]) -> Findings:
     """The findings for histories in ascending order of keys."""
     totals = Totals()
-    whole: list[Judged] = []
-    listed: list[Judged] = []
-    every: list[Judged] = []
+    whole: list[Judgement] = []
+    listed: list[Judgement] = []
+    every: list[Judgement] = []
     for judged in histories:
         totals.add(judged)
         # Keeping the runs of many histories would fill the memory.

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple, TypeAlias, cast
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.resources import without_collection
-from fencepost.checker.systems.conform.binding import Called, Name, Read, names_in
+from fencepost.checker.systems.conform.binding import Name, NameRead, Read, names_in
 from fencepost.checker.systems.conform.fields import FieldReader, Unread, is_text, quoted
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass, replace
@@ -85,13 +85,13 @@ class History:
         default_factory=dict[tuple[int, str], "list[Line]"]
     )
     left: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
-    called: set[Called] = field(default_factory=set[Called])
+    called: set[NameRead] = field(default_factory=set[NameRead])
     unread: int = 0
     last: dict[tuple[Standing, tuple[int, str]], int] = field(
         default_factory=dict[tuple["Standing", tuple[int, str]], int]
     )
 
-    def add(self, located: Located, limit: int | None) -> None:
+    def add(self, located: LocatedEvent, limit: int | None) -> None:
         """Adds an event, and keeps it unless ``limit`` events of its source are kept."""
         line, source = located.line, located.source
         if line is None:
@@ -157,7 +157,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedEvent:
     """An event, and what its line says about its history: the key, and the values of the ``by``
     fields of the recording. ``line`` is None if the event is unreadable. ``standings`` are the
     orders of the line, with its values.
@@ -175,7 +175,7 @@ def read(recording: Recording, paths: Sequence[Path], limit: int | None = None) 
     kept.
     """
     problems: list[Problem] = []
-    located: list[Located] = []
+    located: list[LocatedEvent] = []
     numbers = array("q")
     ends: list[int] = []
     with without_collection():
@@ -193,7 +193,7 @@ def read(recording: Recording, paths: Sequence[Path], limit: int | None = None) 
 
 def _split(
     recording: Recording,
-    located: Sequence[Located],
+    located: Sequence[LocatedEvent],
     location: Callable[[int], str],
     problems: list[Problem],
     limit: int | None,
@@ -270,7 +270,7 @@ TOO_EARLY = "the compressed file ends too early; the part before is judged"
 
 def _of_file(
     recording: Recording, path: Path, problems: list[Problem]
-) -> Iterator[tuple[int, Located]]:
+) -> Iterator[tuple[int, LocatedEvent]]:
     reader = Reader(recording)
     wrong = 0
 
@@ -344,7 +344,7 @@ class Reader:
         self._sources: dict[str, int | None] = {}
         self._shared: dict[Standing, Standing] = {}
 
-    def located(self, data: bytes) -> tuple[Located | None, str]:
+    def located(self, data: bytes) -> tuple[LocatedEvent | None, str]:
         """The event of a line, and the reason why it cannot be read, or ""."""
         try:
             record = _parsed(data)
@@ -354,10 +354,10 @@ class Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(record)
-            return Located(key, by, *self.event(record), self._standings(record)), ""
+            return LocatedEvent(key, by, *self.event(record), self._standings(record)), ""
         except Unread as why:
             has_history = key is not None or any(value is not None for value in by)
-            lost = Located(key, by, (0, ""), None) if has_history or self._single else None
+            lost = LocatedEvent(key, by, (0, ""), None) if has_history or self._single else None
             return lost, str(why)
 
     def again(
@@ -366,11 +366,11 @@ class Reader:
         event: int,
         values: tuple[Json, ...],
         standings: tuple[tuple[Standing, int], ...],
-    ) -> Located:
+    ) -> LocatedEvent:
         """An event that was read before, from the raw values of its fields; its history stays
         open.
         """
-        return Located(None, (), source, self._made(event, values, None), standings)
+        return LocatedEvent(None, (), source, self._made(event, values, None), standings)
 
     def event(self, record: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source and the event of one line. Raises `Unread`."""

@@ -29,8 +29,8 @@ from fencepost.checker.resources import (
 )
 from fencepost.checker.search.interrupts import SIGNALS, deferred
 from fencepost.checker.systems.conform.lines import History
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.verdicts import Effort, Judged, Judging
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.verdicts import Effort, Judge, Judgement
 
 MIN_EVENTS = 5_000
 """With fewer events, processes and machine code take longer to begin than they save."""
@@ -57,15 +57,15 @@ def _possible() -> bool:
     return sys.platform != "win32" and threading.active_count() == 1
 
 
-def in_machine_code(mapped: Mapped) -> Judging:
+def in_machine_code(mapped: MappedModel) -> Judge:
     """What judges histories by the engine `local`, which is there. Raises `Unsupported`."""
-    made: Judging = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
+    made: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
     return made
 
 
 def every(
-    judging: Judging, histories: Sequence[History], effort: Effort, workers: int
-) -> Iterator[Judged]:
+    judging: Judge, histories: Sequence[History], effort: Effort, workers: int
+) -> Iterator[Judgement]:
     """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
     `WorkerKilled` if a process was killed.
     """
@@ -74,7 +74,7 @@ def every(
         yield from _every(partial(_judged, judging, histories, effort), len(histories), workers)
 
 
-def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged]:
+def _every(judged: partial[Judgement], count: int, workers: int) -> Iterator[Judgement]:
     if workers == 1:
         yield from map(judged, range(count))
         return
@@ -130,20 +130,20 @@ def _killed(children: Sequence[BaseProcess]) -> WorkerKilled | None:
     return None
 
 
-def _judged(judging: Judging, histories: Sequence[History], effort: Effort, number: int) -> Judged:
+def _judged(judging: Judge, histories: Sequence[History], effort: Effort, number: int) -> Judgement:
     return judging.judge(histories[number], effort)
 
 
 # ---------------------------------------------------------------- the other process
 
-_work: list[partial[Judged]] = []
+_work: list[partial[Judgement]] = []
 
 
-def _begin(judged: partial[Judged]) -> None:
+def _begin(judged: partial[Judgement]) -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     _work.append(judged)
 
 
-def _next(number: int) -> Judged:
+def _next(number: int) -> Judgement:
     return _work[-1](number)

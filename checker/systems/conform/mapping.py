@@ -14,7 +14,7 @@ from fencepost.checker.systems.conform.as_model import MAX_MESSAGES, combine
 from fencepost.checker.systems.conform.cuts import Cut
 from fencepost.checker.systems.conform.dependence import Tags, early_parts, received
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Input, Recording, Tolerated
+from fencepost.spec.core.recording import Input, Recording, Toleration
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.records import dataclass
@@ -30,7 +30,7 @@ MAX_EVENTS = 50_000
 """Limit on the events, with their fields, whose possible inputs are cached."""
 
 
-class Shown(NamedTuple):
+class ShownEvent(NamedTuple):
     """An event that a step shows, by its number, and the values of its fields."""
 
     event: int
@@ -46,7 +46,7 @@ class Move(NamedTuple):
     action: int
     choices: tuple[Choice, ...]
     state: State
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownEvent, ...]
     marks: tuple[int, ...]
 
 
@@ -86,7 +86,7 @@ class EntryMoves(NamedTuple):
     late: bool
 
 
-class Mapped:
+class MappedModel:
     """A model and its recording. ``brings_in`` says of each event if it may bring in anything."""
 
     def __init__(self, model: ir.Model, recording: Recording) -> None:
@@ -195,7 +195,7 @@ class Mapped:
         marked, end = self.runner.marked, len(self.model.marks)
         return tuple(sorted({mark for mark in marked if mark < end})) if marked else ()
 
-    def shown(self, action: int, before: State, after: State) -> tuple[Shown, ...] | Cut:
+    def shown(self, action: int, before: State, after: State) -> tuple[ShownEvent, ...] | Cut:
         """The events that a step of an action of the combined model shows. Variables that no rule
         reads may have any value.
         """
@@ -204,11 +204,11 @@ class Mapped:
             return ()
         frame, width = self._frame, len(before)
         frame[:width], frame[width : 2 * width] = before, after
-        events: list[Shown] = []
+        events: list[ShownEvent] = []
         try:
             for number in rules:
                 event, code = self._shows[number]
-                events += [Shown(event, record) for record in code(frame)]
+                events += [ShownEvent(event, record) for record in code(frame)]
         except EvaluationError as error:
             return failed(self.combined.model.sites[error.site])
         return tuple(events)
@@ -314,7 +314,7 @@ class Mapped:
         return count
 
 
-def _of_event(rules: Sequence[Input | Tolerated], event: int) -> list[int]:
+def _of_event(rules: Sequence[Input | Toleration], event: int) -> list[int]:
     """The numbers of the rules of an event."""
     return [number for number, rule in enumerate(rules) if rule.event == event]
 

@@ -17,10 +17,10 @@ from fencepost.checker.request import Unsupported
 from fencepost.checker.systems.conform.cuts import Cut
 from fencepost.checker.systems.conform.dependence import read_by_shown
 from fencepost.checker.systems.conform.lines import History
-from fencepost.checker.systems.conform.mapping import Entry, Mapped, Shown, failed
-from fencepost.checker.systems.conform.places import Head, Place
+from fencepost.checker.systems.conform.mapping import Entry, MappedModel, ShownEvent, failed
+from fencepost.checker.systems.conform.places import Head, Position
 from fencepost.checker.systems.conform.search import Node, Offer, Search
-from fencepost.checker.systems.conform.verdicts import Did, Effort, Events, Judged, unread
+from fencepost.checker.systems.conform.verdicts import Effort, Events, Judgement, Origin, unread
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value
@@ -35,7 +35,7 @@ MAX_ENTRIES = 20_000
 """Limit on cached calls."""
 MAX_VALUES = 2_000
 """The number of decoded values cached per variable."""
-TOLD = Row.REST
+DETAILS = Row.REST
 """The offset of the step details in a result row; they follow the action."""
 REFUSED = -1 - REFUSED_SLOT
 """The action number of a row for a refused guard."""
@@ -55,15 +55,15 @@ class Step(NamedTuple):
 
     action: int
     marks: tuple[int, ...]
-    shown: tuple[Shown, ...] | Cut
-    did: Did
+    shown: tuple[ShownEvent, ...] | Cut
+    did: Origin
 
 
-Ways: TypeAlias = list[tuple[Place, Events]]
+Ways: TypeAlias = list[tuple[Position, Events]]
 """The ways to match events: the position afterwards, and the events read."""
 
 
-class Opened(NamedTuple):
+class ExpandedPosition(NamedTuple):
     """The cached data of an expanded position: the offers and their calls of machine code; for each
     offer the next position and the origin, or None if not computed yet. ``fitting`` caches the ways
     to match the events of steps, by identity.
@@ -71,8 +71,8 @@ class Opened(NamedTuple):
 
     offers: list[Offer]
     calls: bytes
-    behind: list[tuple[Place, Did] | None]
-    fitting: dict[int, tuple[tuple[Shown, ...], Ways]]
+    behind: list[tuple[Position, Origin] | None]
+    fitting: dict[int, tuple[tuple[ShownEvent, ...], Ways]]
 
 
 class PackedMapping:
@@ -80,7 +80,7 @@ class PackedMapping:
     judges histories, at its first one.
     """
 
-    def __init__(self, mapped: Mapped) -> None:
+    def __init__(self, mapped: MappedModel) -> None:
         self.mapped = mapped
         model, recording = mapped.model, mapped.recording
         self.combined = combined = mapped.combined
@@ -102,7 +102,7 @@ class PackedMapping:
         self._kept_steps = 0
         self._calls: dict[tuple[Entry, int], bytes] = {}
         rows = self.followed.rows
-        form = Struct(f"=qq{8 * (rows.size - TOLD - rows.words)}s{8 * rows.words}s")
+        form = Struct(f"=qq{8 * (rows.size - DETAILS - rows.words)}s{8 * rows.words}s")
         # The call of each row, its action, its step details, and the next state.
         self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
         self._before = [number for number in read if number < width]
@@ -122,8 +122,8 @@ class PackedMapping:
         ]
         self._changes: dict[tuple[int, int, Value], bytes] = {}
 
-    def judge(self, history: History, effort: Effort, runs: bool = False) -> Judged:
-        """See `Judging`; ``runs``: also return the runs of allowed histories."""
+    def judge(self, history: History, effort: Effort, runs: bool = False) -> Judgement:
+        """See `Judge`; ``runs``: also return the runs of allowed histories."""
         if history.unread:
             return unread(history)
         if self._follower is None:
@@ -170,7 +170,7 @@ class PackedMapping:
         before = self._variables(self._before, held)
         after = self._variables(self._after, self.followed.aside(details[start:]))
         action, shown = self.combined.actions[number], self.mapped.shown(number, before, after)
-        return Step(action, marks, shown, Did("step", action, None, (), (), marks))
+        return Step(action, marks, shown, Origin("step", action, None, (), (), marks))
 
     def _variables(self, numbers: Sequence[int], held: Sequence[int]) -> State:
         """All variables; those not in ``numbers`` have no proper value."""
@@ -221,7 +221,7 @@ class _PackedSearch(Search):
         self.packed = packed
         self.follower = follower
         self.called: dict[tuple[Head, int], Offers] = {}
-        self.opened: dict[Place, Opened] = {}
+        self.opened: dict[Position, ExpandedPosition] = {}
         self.called_in = 0
 
     def _initial(self) -> list[bytes]:
@@ -248,7 +248,7 @@ class _PackedSearch(Search):
             self.opened.clear()
         offers, calls, behind, fitting = self.opened.get(position) or self._opened(position)
         before = packed.before(state) if packed.reads else b""
-        late: list[tuple[bytes, Place, Did]] = []
+        late: list[tuple[bytes, Position, Origin]] = []
         rows = self.follower.rows(state, calls, len(offers))
         for call, action, details, after in packed.parts(rows):
             if action < 0:
@@ -268,7 +268,7 @@ class _PackedSearch(Search):
                     _, ways = fitting.get(id(shown)) or self._ways(shown, position, fitting)
                     for there, events in ways:
                         if after not in there.states:
-                            did = Did("step", step.action, None, (), events, step.marks)
+                            did = Origin("step", step.action, None, (), events, step.marks)
                             self._reach(after, there, node, did, 0)
             else:
                 if offers[call].entry.action is not None:
@@ -290,7 +290,7 @@ class _PackedSearch(Search):
         for after, there, did in late:
             self._reach(after, there, node, did, 1)
 
-    def _shown(self, kept: bytes) -> Iterator[tuple[Shown, ...]]:
+    def _shown(self, kept: bytes) -> Iterator[tuple[ShownEvent, ...]]:
         packed = self.packed
         before = packed.before(kept)
         for _, action, details, _ in packed.parts(self.follower.rows(kept, b"", 0)):
@@ -302,20 +302,20 @@ class _PackedSearch(Search):
 
     def _ways(
         self,
-        shown: tuple[Shown, ...],
-        position: Place,
-        fitting: dict[int, tuple[tuple[Shown, ...], Ways]],
-    ) -> tuple[tuple[Shown, ...], Ways]:
+        shown: tuple[ShownEvent, ...],
+        position: Position,
+        fitting: dict[int, tuple[tuple[ShownEvent, ...], Ways]],
+    ) -> tuple[tuple[ShownEvent, ...], Ways]:
         entry = fitting[id(shown)] = shown, self.places.shown(shown, position, ())
         return entry
 
     def _behind(
         self,
-        position: Place,
+        position: Position,
         offers: list[Offer],
-        behind: list[tuple[Place, Did] | None],
+        behind: list[tuple[Position, Origin] | None],
         call: int,
-    ) -> tuple[Place, Did]:
+    ) -> tuple[Position, Origin]:
         """The position after an event that brings something in, and the origin."""
         entry = behind[call] = self._brought(position, offers[call])
         return entry
@@ -333,7 +333,7 @@ class _PackedSearch(Search):
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _opened(self, position: Place) -> Opened:
+    def _opened(self, position: Position) -> ExpandedPosition:
         offers: list[Offer] = []
         calls: list[bytes] = []
         for head, kind in self._upcoming(position):
@@ -342,7 +342,9 @@ class _PackedSearch(Search):
             calls.append(event_offers.calls)
         if len(self.opened) >= MAX_PLACES:
             self.opened.clear()
-        opened = self.opened[position] = Opened(offers, b"".join(calls), [None] * len(offers), {})
+        opened = self.opened[position] = ExpandedPosition(
+            offers, b"".join(calls), [None] * len(offers), {}
+        )
         return opened
 
     def _called(self, head: Head, kind: int) -> Offers:

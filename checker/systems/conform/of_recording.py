@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.checker.outcome import Step, Trace
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.verdicts import Did, Judged
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.verdicts import Judgement, Origin
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import document
 from fencepost.spec.core import ir
@@ -17,7 +17,7 @@ _HOW = {"input": "input", "ahead": "ahead", "request": "request", "answer": "ans
 
 
 def history_document(
-    mapped: Mapped, judged: Judged, source: str = "", version: str = "", check: str = ""
+    mapped: MappedModel, judged: Judgement, source: str = "", version: str = "", check: str = ""
 ) -> TraceDocument:
     """The model's steps and external inputs, each followed by the events that it reads."""
     model, rows = _extended(mapped)
@@ -44,13 +44,13 @@ def history_document(
     )
 
 
-def _read(did: Did, sources: list[str]) -> str:
+def _read(did: Origin, sources: list[str]) -> str:
     if not did.events:
         return ""
     return "  [" + "; ".join(f"{sources[n]}: {line.text}" for n, line in did.events) + "]"
 
 
-def _extended(mapped: Mapped) -> tuple[ir.Model, dict[tuple[str, int | None], int]]:
+def _extended(mapped: MappedModel) -> tuple[ir.Model, dict[tuple[str, int | None], int]]:
     """The model with an additional action per kind of external input, and the indices of these
     actions.
     """
@@ -69,11 +69,11 @@ def _extended(mapped: Mapped) -> tuple[ir.Model, dict[tuple[str, int | None], in
 
 
 def _step(
-    mapped: Mapped,
+    mapped: MappedModel,
     rows: dict[tuple[str, int | None], int],
     before: State | None,
     after: State,
-    did: Did,
+    did: Origin,
 ) -> Step:
     if before is None:
         return Step(None, (), after)

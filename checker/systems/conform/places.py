@@ -11,10 +11,17 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from fencepost.checker.systems.conform.binding import Bound, Known, Listed, Names, Read, names_in
+from fencepost.checker.systems.conform.binding import (
+    Bound,
+    KnownValue,
+    ListRead,
+    Names,
+    Read,
+    names_in,
+)
 from fencepost.checker.systems.conform.cuts import Cut, lacking_values, too_many_meanings, unkept
 from fencepost.checker.systems.conform.lines import History, Line
-from fencepost.checker.systems.conform.mapping import Mapped, Shown
+from fencepost.checker.systems.conform.mapping import MappedModel, ShownEvent
 from fencepost.checker.systems.conform.verdicts import Events
 from fencepost.spec.core.types import Value
 
@@ -54,7 +61,7 @@ class Head:
         self.fits: dict[tuple[Value, ...], tuple[Bound, ...]] | None = None
 
 
-class Place:
+class Position:
     """The number of events read from each source (``read`` in all), the binding, and the input that
     waits for its answer: its number times the number of sources, plus its source, or -1. ``asking``
     is this source, whose next event is read with the answer, or -1. ``states`` are the model states
@@ -74,30 +81,30 @@ class Place:
         self.read = read
         self.heads = heads
         self.states: set[Any] = set()
-        self.further: dict[int, Place] = {}
+        self.further: dict[int, Position] = {}
 
-    def is_before(self, other: Place) -> bool:
+    def is_before(self, other: Position) -> bool:
         """Whether this position precedes another one with equally many events in reports."""
         if self.cursors == other.cursors:
             return self.waits < other.waits
         return self.cursors > other.cursors
 
 
-class _Under:
+class BoundPositions:
     """The positions under one binding, and the heads by source and number of events read."""
 
     __slots__ = ("bound", "heads", "places")
 
     def __init__(self, bound: Bound, sources: int) -> None:
         self.bound = bound
-        self.places: dict[tuple[tuple[int, ...], int], Place] = {}
+        self.places: dict[tuple[tuple[int, ...], int], Position] = {}
         self.heads: list[dict[int, Head]] = [{} for _ in range(sources)]
 
 
-class Places:
+class Positions:
     """The places of one history. ``cuts`` say where paths went no further."""
 
-    def __init__(self, mapped: Mapped, history: History) -> None:
+    def __init__(self, mapped: MappedModel, history: History) -> None:
         recording = mapped.recording
         self.mapped = mapped
         self.recording = recording
@@ -112,7 +119,7 @@ class Places:
             for lines in self.lines
             for line in lines
             for read in line.fields
-            if read.__class__ is not Known
+            if read.__class__ is not KnownValue
         }
         called = (one for read in said.values() for one in names_in(read))
         self.names = Names(recording.bindings, chain(called, history.called))
@@ -120,17 +127,17 @@ class Places:
             [number for number, (one, _, _, _) in enumerate(ordered) if one in event.sources]
             for event in recording.events
         ]
-        self._under: dict[Bound, _Under] = {}
-        self._by_identity: dict[int, _Under] = {}
+        self._under: dict[Bound, BoundPositions] = {}
+        self._by_identity: dict[int, BoundPositions] = {}
 
     @property
-    def start(self) -> Place:
+    def start(self) -> Position:
         """The position before the first event."""
         return self._at((0,) * len(self.ends), self._one(self.names.start), -1)
 
     # ------------------------------------------------------------ from place to place
 
-    def advanced(self, position: Place, source: int, bound: Bound) -> Place:
+    def advanced(self, position: Position, source: int, bound: Bound) -> Position:
         """The position after one more event of a source."""
         if bound is not position.bound:
             return self._at(_advanced(position.cursors, source), bound, position.waits)
@@ -139,33 +146,33 @@ class Places:
             next_ = position.further[source] = self._next(position, source)
         return next_
 
-    def waiting(self, position: Place, bound: Bound, waits: int) -> Place:
+    def waiting(self, position: Position, bound: Bound, waits: int) -> Position:
         """The position with the same events read and another waiting input."""
         if bound is position.bound and waits == position.waits:
             return position
         return self._at(position.cursors, bound, waits)
 
-    def answered(self, position: Place, source: int, bound: Bound) -> Place:
+    def answered(self, position: Position, source: int, bound: Bound) -> Position:
         """The position after one more event of a source, without a waiting input."""
         return self._at(_advanced(position.cursors, source), bound, -1)
 
-    def _next(self, position: Place, source: int) -> Place:
+    def _next(self, position: Position, source: int) -> Position:
         under = self._by_identity[id(position.bound)]
         cursors = _advanced(position.cursors, source)
         next_ = under.places.get((cursors, position.waits))
         if next_ is None:
             heads = [*position.heads]
             heads[source] = self._head(under, source, cursors[source])
-            next_ = Place(cursors, position.bound, position.waits, position.read + 1, heads)
+            next_ = Position(cursors, position.bound, position.waits, position.read + 1, heads)
             under.places[cursors, position.waits] = next_
         return next_
 
-    def _at(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Place:
+    def _at(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Position:
         under = self._by_identity[id(bound)]
         position = under.places.get((cursors, waits))
         if position is None:
             heads = [self._head(under, source, read) for source, read in enumerate(cursors)]
-            position = Place(cursors, under.bound, waits, sum(cursors), heads)
+            position = Position(cursors, under.bound, waits, sum(cursors), heads)
             under.places[cursors, waits] = position
         return position
 
@@ -173,11 +180,11 @@ class Places:
         """The object that represents a binding."""
         under = self._under.get(bound)
         if under is None:
-            under = self._under[bound] = _Under(bound, len(self.ends))
+            under = self._under[bound] = BoundPositions(bound, len(self.ends))
             self._by_identity[id(bound)] = under
         return under.bound
 
-    def _head(self, under: _Under, source: int, read: int) -> Head:
+    def _head(self, under: BoundPositions, source: int, read: int) -> Head:
         head = under.heads[source].get(read)
         if head is None:
             lines = self.lines[source]
@@ -192,7 +199,7 @@ class Places:
 
     # ------------------------------------------------------------ the next events
 
-    def upcoming(self, position: Place) -> list[Head]:
+    def upcoming(self, position: Position) -> list[Head]:
         """The next events of sources that may bring in something."""
         heads: list[Head] = []
         for head in position.heads:
@@ -222,7 +229,7 @@ class Places:
         """The results of `Names.values`; nothing if a list has too many names."""
         if head.settled is not None:
             return ((head.settled, head.bound),)
-        if any(isinstance(read, Listed) for read in line.fields):
+        if any(isinstance(read, ListRead) for read in line.fields):
             ways = self.names.ways(line.fields, head.bound)
             if ways > MAX_MEANINGS:
                 self.cuts.add(too_many_meanings(line.heading.name, MAX_MEANINGS))
@@ -232,8 +239,8 @@ class Places:
         return ((values, self._one(names)) for values, names in choices)
 
     def shown(
-        self, shown: tuple[Shown, ...], position: Place, events: Events
-    ) -> list[tuple[Place, Events]]:
+        self, shown: tuple[ShownEvent, ...], position: Position, events: Events
+    ) -> list[tuple[Position, Events]]:
         """The ways to match a step's events with the next events of the sources: the position
         afterwards, and the events read, after ``events``.
         """
@@ -244,9 +251,11 @@ class Places:
             ways = [way for before in ways for way in self._ways(event, *before)]
         return ways
 
-    def _ways(self, shown: Shown, position: Place, events: Events) -> list[tuple[Place, Events]]:
+    def _ways(
+        self, shown: ShownEvent, position: Position, events: Events
+    ) -> list[tuple[Position, Events]]:
         event, values = shown
-        ways: list[tuple[Place, Events]] = []
+        ways: list[tuple[Position, Events]] = []
         for source in self.by_event[event]:
             head = position.heads[source]
             if head.event == event:

@@ -16,12 +16,12 @@ from typing import Literal, TypeAlias, assert_never, cast
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.systems.conform.answers import asked_fields, said
 from fencepost.checker.systems.conform.fields import in_line
-from fencepost.checker.systems.conform.mapping import Mapped, Move, Shown
+from fencepost.checker.systems.conform.mapping import MappedModel, Move, ShownEvent
 from fencepost.checker.systems.conform.verdicts import DEFAULT_AHEAD
 from fencepost.spec.core.recording import (
     Event,
     EventField,
-    Named,
+    NameShape,
     Perhaps,
     Plain,
     Recording,
@@ -45,16 +45,16 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_TRIED = 8
 """The attempts to invent fields for an external event that fit."""
-PATIENCE = 12
+MAX_WAIT = 12
 """The number of steps after which an event is given up whose message was sent ahead."""
 MAX_VALUES = 1024
 """Values of types up to this size are drawn uniformly."""
 MAX_ELEMENTS = 3
 """The maximal length of an invented list."""
-FEW = 4
+MAX_INTEGERS = 4
 """Large integers are drawn from this many values, starting at 0 if possible."""
 
-Stood: TypeAlias = "tuple[object, ...]"
+OrderedScope: TypeAlias = "tuple[object, ...]"
 """An order of lines, and the scope where it holds: the source, and the values of the `by`
 fields.
 """
@@ -83,7 +83,7 @@ class _Ahead:
     after the event, or None if it has not occurred.
     """
 
-    event: Shown
+    event: ShownEvent
     begun: int
     read: int | None = None
 
@@ -112,7 +112,7 @@ class _Run:
     """The messages sent ahead whose events are pending, by source of the event."""
     kinds: Kinds = field(default_factory=dict[tuple[int, Value], int])
     asked: _Asked | None = None
-    stood: list[tuple[Stood, int]] = field(default_factory=list[tuple[Stood, int]])
+    stood: list[tuple[OrderedScope, int]] = field(default_factory=list[tuple[OrderedScope, int]])
     """The values of ordered fields in the lines so far."""
     before: tuple[State, int, int, int] | None = None
     """The last moment without pending events: the state, and the numbers of lines, messages sent
@@ -125,7 +125,7 @@ class _Run:
         """Whether an event or an answer is pending."""
         return bool(self.pending) or self.asked is not None
 
-    def begin(self, event: Shown) -> _Ahead:
+    def begin(self, event: ShownEvent) -> _Ahead:
         """Records a message that is sent ahead of its event."""
         if not self.waits:
             self.before = self.state, len(self.lines), len(self.ahead), len(self.stood)
@@ -146,7 +146,7 @@ class _Run:
 class Recorder:
     """Makes random runs of a mapped model. Raises `Rejected` if an event cannot be invented."""
 
-    def __init__(self, mapped: Mapped, plan: RecordedRuns) -> None:
+    def __init__(self, mapped: MappedModel, plan: RecordedRuns) -> None:
         recording = mapped.recording
         self.mapped = mapped
         self.recording = recording
@@ -167,7 +167,7 @@ class Recorder:
         are names of sources. Raises `Rejected` if a field would have two meanings.
         """
         recording = self.recording
-        if declared.name == "source" and isinstance(declared.shape, Named):
+        if declared.name == "source" and isinstance(declared.shape, NameShape):
             self._patterns.setdefault(declared.shape.bind, set()).update(event.sources)
             return
         if declared.name not in ("source", recording.event_field, recording.key):
@@ -194,7 +194,7 @@ class Recorder:
                 break
             stuck = not self._step(run)
             run.waited = run.waited + 1 if run.waits else 0
-            if run.waits and (stuck or run.waited > PATIENCE):
+            if run.waits and (stuck or run.waited > MAX_WAIT):
                 run.take_back()
             elif stuck:
                 break
@@ -225,7 +225,7 @@ class Recorder:
                 return True
         return False
 
-    def _may(self, run: _Run, move: Move, first: Shown | None = None) -> bool:
+    def _may(self, run: _Run, move: Move, first: ShownEvent | None = None) -> bool:
         """Whether a step may show its events now, after ``first``, which is the event of the step
         itself. A source with a pending event shows nothing else before it.
         """
@@ -249,7 +249,9 @@ class Recorder:
                 return False
         return True
 
-    def _stands(self, stood: list[tuple[Stood, int]], shown: Shown, source: int) -> bool:
+    def _stands(
+        self, stood: list[tuple[OrderedScope, int]], shown: ShownEvent, source: int
+    ) -> bool:
         """Whether an event respects the orders of lines after the events in ``stood``; appends its
         own values.
         """
@@ -272,11 +274,11 @@ class Recorder:
             stood.append((where, value))
         return True
 
-    def _source(self, kinds: Kinds, shown: Shown) -> int | None:
+    def _source(self, kinds: Kinds, shown: ShownEvent) -> int | None:
         """The source of an event, or None if the named source does not have such events."""
         event = self.recording.events[shown.event]
         for declared, value in zip(event.fields, shown.values, strict=True):
-            if declared.name == "source" and isinstance(declared.shape, Named):
+            if declared.name == "source" and isinstance(declared.shape, NameShape):
                 source = kinds.get((declared.shape.bind, value))
                 if source is None:
                     return event.sources[0]
@@ -288,7 +290,7 @@ class Recorder:
         for shown in move.shown:
             self._write(run, shown)
 
-    def _write(self, run: _Run, shown: Shown) -> None:
+    def _write(self, run: _Run, shown: ShownEvent) -> None:
         event, source = self.recording.events[shown.event], self._source(run.kinds, shown)
         assert source is not None
         self._settle(run.kinds, shown, source)
@@ -300,7 +302,7 @@ class Recorder:
         if self.recording.key is not None:
             record[self.recording.key] = run.key
         for declared, value in zip(event.fields, shown.values, strict=True):
-            if declared.name == "source" and isinstance(declared.shape, Named):
+            if declared.name == "source" and isinstance(declared.shape, NameShape):
                 record[declared.name] = self._made_up_name(run, declared.shape.bind, value)
             else:
                 record[declared.name] = self._said(run, declared.shape, value)
@@ -309,11 +311,11 @@ class Recorder:
         if expected is not None:
             expected.read = len(run.lines)
 
-    def _settle(self, kinds: Kinds, shown: Shown, source: int) -> None:
+    def _settle(self, kinds: Kinds, shown: ShownEvent, source: int) -> None:
         """Records the source that an event names."""
         event = self.recording.events[shown.event]
         for declared, value in zip(event.fields, shown.values, strict=True):
-            if declared.name == "source" and isinstance(declared.shape, Named):
+            if declared.name == "source" and isinstance(declared.shape, NameShape):
                 kinds[declared.shape.bind, value] = source
 
     def _asked(self, run: _Run) -> int | None:
@@ -345,7 +347,7 @@ class Recorder:
             moves = [move for _, move in self.mapped.entered([entry], run.state).moves]
             if not moves:
                 continue
-            shown = Shown(declared.event, fields)
+            shown = ShownEvent(declared.event, fields)
             source = self._source(run.kinds, shown)
             if source is None or source == self._asked(run):
                 continue
@@ -376,7 +378,7 @@ class Recorder:
                 fields = self._answered(asked, message)
                 entry = self.mapped.answer(asked.number, fields)
                 moves = self.mapped.entered([entry], run.state).moves
-                answered = Shown(asked.begun.event.event, fields)
+                answered = ShownEvent(asked.begun.event.event, fields)
                 source = self._source(run.kinds, answered)
                 if moves and self._stands([*run.stood], answered, 0 if source is None else source):
                     run.state = self._random.choice(moves)[1].state
@@ -416,7 +418,7 @@ class Recorder:
     def _drawn(self, shape: Shape) -> Value | None:
         """A value for a field, or None if its type is empty."""
         match shape:
-            case Plain(kind) | Named(type=kind):
+            case Plain(kind) | NameShape(type=kind):
                 return self._of_type(kind)
             case Perhaps(element):
                 inner = self._drawn(element) if self._random.random() < 0.5 else None
@@ -433,7 +435,7 @@ class Recorder:
         match kind:
             case Integer() if kind.high - kind.low >= MAX_VALUES:
                 least = max(kind.low, min(0, kind.high))
-                return self._random.randint(least, min(kind.high, least + FEW))
+                return self._random.randint(least, min(kind.high, least + MAX_INTEGERS))
             case Record(fields=fields) if cardinality(kind) > MAX_VALUES:
                 parts = [self._of_type(declared.type) for declared in fields]
                 return None if None in parts else tuple(cast("list[Value]", parts))
@@ -452,7 +454,7 @@ class Recorder:
         match shape, value:
             case Plain(kind), _:
                 return in_line(value, kind)
-            case Named(bind), _:
+            case NameShape(bind), _:
                 return self._name(run, bind, value)
             case Perhaps(element), tuple():
                 return self._said(run, element, value[0]) if value else None

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple, TypeAlias
 from fencepost.checker.systems.conform.binding import Bound
 from fencepost.checker.systems.conform.cuts import too_few_ahead, too_many_states
 from fencepost.checker.systems.conform.lines import History
-from fencepost.checker.systems.conform.mapping import Entry, Mapped, Shown
-from fencepost.checker.systems.conform.places import Head, Place, Places
+from fencepost.checker.systems.conform.mapping import Entry, MappedModel, ShownEvent
+from fencepost.checker.systems.conform.places import Head, Position, Positions
 from fencepost.checker.systems.conform.verdicts import (
-    Did,
     Effort,
-    Judged,
+    Judgement,
     Layer,
+    Origin,
     Verdict,
     Waiting,
     unread,
 )
-from fencepost.spec.core.recording import Named
+from fencepost.spec.core.recording import NameShape
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -35,7 +35,7 @@ from fencepost.spec.records import dataclass
 MAX_ALTERNATIVES = 8
 MAX_EXAMINED = 2_000
 
-Node: TypeAlias = "tuple[Any, Place, Node | None, Did]"
+Node: TypeAlias = "tuple[Any, Position, Node | None, Origin]"
 """A product state: a state of the model as the search stores it, a position, the predecessor (None
 at the start of a run), and the origin.
 """
@@ -51,7 +51,7 @@ class Offer(NamedTuple):
     entry: Entry
 
 
-def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
+def judge(mapped: MappedModel, history: History, effort: Effort) -> Judgement:
     """The verdict on one history."""
     if history.unread:
         return unread(history)
@@ -59,13 +59,13 @@ def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Interpreted:
+class InterpreterJudge:
     """Judges histories with the interpreter."""
 
-    mapped: Mapped
+    mapped: MappedModel
 
-    def judge(self, history: History, effort: Effort) -> Judged:
-        """See `Judging`."""
+    def judge(self, history: History, effort: Effort) -> Judgement:
+        """See `Judge`."""
         if history.unread:
             return unread(history)
         return Search(self.mapped, history, effort).judged(False)
@@ -104,12 +104,12 @@ class _Agenda:
 class Search:
     """The search for one history."""
 
-    def __init__(self, mapped: Mapped, history: History, effort: Effort) -> None:
+    def __init__(self, mapped: MappedModel, history: History, effort: Effort) -> None:
         self.mapped = mapped
         self.recording = mapped.recording
         self.history = history
         self.effort = effort
-        self.places = places = Places(mapped, history)
+        self.places = places = Positions(mapped, history)
         self.sources = len(places.sources)
         self.cuts = places.cuts
         self.events = sum(places.ends)
@@ -117,14 +117,14 @@ class Search:
         self.reached: list[Node] = []
         self.deferred: list[Node] = []
         self.offered: dict[tuple[Head, int], list[Offer]] = {}
-        self.open: dict[Place, list[Offer]] = {}
+        self.open: dict[Position, list[Offer]] = {}
         self.layer = 0
         self.farthest: list[Node] = []
         self.most = 0
 
     # ------------------------------------------------------------ the search
 
-    def judged(self, runs: bool) -> Judged:
+    def judged(self, runs: bool) -> Judgement:
         """The verdict; ``runs``: also return the run for an allowed history."""
         recording, effort = self.recording, self.effort
         stated = recording.under_way
@@ -132,7 +132,7 @@ class Search:
         layers: list[Layer] = []
         start = self.places.start
         for state in self._initial():
-            self._reach(state, start, None, Did("start"), 0)
+            self._reach(state, start, None, Origin("start"), 0)
         goal: Node | None = None
         cut_short = False
         while True:
@@ -168,7 +168,9 @@ class Search:
                 return None, True
         return None, False
 
-    def _reach(self, state: Any, position: Place, before: Node | None, did: Did, kind: int) -> None:
+    def _reach(
+        self, state: Any, position: Position, before: Node | None, did: Origin, kind: int
+    ) -> None:
         if state in position.states:
             return
         position.states.add(state)
@@ -178,7 +180,7 @@ class Search:
         if position.read >= self.most:
             self._far(node, position)
 
-    def _far(self, node: Node, position: Place) -> None:
+    def _far(self, node: Node, position: Position) -> None:
         """Keeps a product state if it is among those with the most events read."""
         if position.read > self.most or not self.farthest:
             self.most, self.farthest = position.read, [node]
@@ -210,7 +212,7 @@ class Search:
         for move in expansion.moves:
             for there, events in self.places.shown(move.shown, position, ()):
                 if move.state not in there.states:
-                    did = Did("step", move.action, None, (), events, move.marks)
+                    did = Origin("step", move.action, None, (), events, move.marks)
                     self._reach(move.state, there, node, did, 0)
         offers = self.open.get(position)
         if offers is None:
@@ -224,7 +226,7 @@ class Search:
         self.cuts |= entered.cuts
         if entered.late:
             self._defer(node)
-        late: list[tuple[Any, Place, Did]] = []
+        late: list[tuple[Any, Position, Origin]] = []
         for index, move in entered.moves:
             offer = offers[index]
             if offer.entry.action is not None:
@@ -244,7 +246,12 @@ class Search:
             self.deferred.append(node)
 
     def _stepped(
-        self, node: Node, after: Any, offer: Offer, marks: tuple[int, ...], shown: tuple[Shown, ...]
+        self,
+        node: Node,
+        after: Any,
+        offer: Offer,
+        marks: tuple[int, ...],
+        shown: tuple[ShownEvent, ...],
     ) -> None:
         """Reaches the state after a step that is an event itself, if the step shows the next
         events.
@@ -253,10 +260,10 @@ class Search:
         assert head.line is not None
         read = self.places.advanced(node[1], head.source, names)
         for there, events in self.places.shown(shown, read, ((head.source, head.line),)):
-            did = Did("input", entry.action, entry.number, entry.values, events, marks)
+            did = Origin("input", entry.action, entry.number, entry.values, events, marks)
             self._reach(after, there, node, did, 0)
 
-    def _brought(self, position: Place, offer: Offer) -> tuple[Place, Did]:
+    def _brought(self, position: Position, offer: Offer) -> tuple[Position, Origin]:
         """The position after an event that brings something in, and the origin."""
         head, names, entry = offer
         assert head.line is not None
@@ -266,23 +273,23 @@ class Search:
         match entry.kind:
             case "ahead":
                 there = places.waiting(position, names, position.waits)
-                return there, Did("ahead", None, number, values)
+                return there, Origin("ahead", None, number, values)
             case "answers":
                 there = places.waiting(position, names, number * self.sources + source)
-                return there, Did("request", None, number, values)
+                return there, Origin("request", None, number, values)
             case "answer":
                 there = places.answered(position, source, names)
-                return there, Did("answer", None, number, values, events)
+                return there, Origin("answer", None, number, values, events)
             case "tolerated":
                 there = places.advanced(position, source, names)
-                return there, Did("tolerated", events=events)
+                return there, Origin("tolerated", events=events)
             case "input":
                 there = places.advanced(position, source, names)
-                return there, Did("input", None, number, values, events)
+                return there, Origin("input", None, number, values, events)
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _upcoming(self, position: Place) -> Iterator[tuple[Head, int]]:
+    def _upcoming(self, position: Position) -> Iterator[tuple[Head, int]]:
         """The events that may bring in something at a position, each with its kind for
         `_offers`.
         """
@@ -313,9 +320,11 @@ class Search:
 
     # ------------------------------------------------------------ the result
 
-    def _result(self, verdict: Verdict, end: Node, layers: list[Layer], run: bool = True) -> Judged:
-        way: list[tuple[State, Did]] = []
-        done: list[Did] = []
+    def _result(
+        self, verdict: Verdict, end: Node, layers: list[Layer], run: bool = True
+    ) -> Judgement:
+        way: list[tuple[State, Origin]] = []
+        done: list[Origin] = []
         at: Node | None = end
         while at is not None:
             kept, _, before, did = at
@@ -331,7 +340,7 @@ class Search:
                 places.sources, places.lines, position.cursors, places.ends, strict=True
             )
         )
-        return Judged(
+        return Judgement(
             key=self.history.key,
             verdict=verdict,
             total=self.events,
@@ -349,12 +358,12 @@ class Search:
             marked=frozenset([mark for marks in {did.marks for did in done} for mark in marks]),
         )
 
-    def _instead(self, end: Place) -> Iterator[str]:
+    def _instead(self, end: Position) -> Iterator[str]:
         """The events or answers of the model at the end of the longest prefix, in any visited state
         there.
         """
         texts: set[str] = set()
-        events: set[tuple[Shown, Bound]] = set()
+        events: set[tuple[ShownEvent, Bound]] = set()
         there = (node for node in self.reached if node[1].cursors == end.cursors)
         for _, (kept, position, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
             if position.waits >= 0:
@@ -367,16 +376,16 @@ class Search:
         if len(texts) > MAX_ALTERNATIVES:
             yield f"{len(texts) - MAX_ALTERNATIVES} more"
 
-    def _shown(self, kept: Any) -> Iterator[tuple[Shown, ...]]:
+    def _shown(self, kept: Any) -> Iterator[tuple[ShownEvent, ...]]:
         """The events of the steps from a state."""
         return (move.shown for move in self.mapped.expansion(kept).moves)
 
-    def _told(self, shown: Shown, bound: Bound) -> str:
+    def _told(self, shown: ShownEvent, bound: Bound) -> str:
         event = self.recording.events[shown.event]
         parts: list[str] = []
         for declared, value in zip(event.fields, shown.values, strict=True):
             name = None
-            if isinstance(declared.shape, Named):
+            if isinstance(declared.shape, NameShape):
                 name = self.places.names.shown(declared.shape.bind, value, bound)
             written = show(value, declared.type) if name is None else json.dumps(name)
             parts.append(f"{declared.name}: {written}")

@@ -37,7 +37,7 @@ class Effort:
         return self.states + self.last_layer(recording) + 2
 
 
-class Did(NamedTuple):
+class Origin(NamedTuple):
     """The origin of a product state: a step of the model (``action``), an ``input``, or both;
     ``events`` are the events it reads, ``marks`` the coverage marks that it sets.
     """
@@ -74,7 +74,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """The verdict on a history, and the evidence for it.
 
     ``way`` is a run for the longest prefix that can be read: states, and their origins. ``waiting``
@@ -87,7 +87,7 @@ class Judged:
     verdict: Verdict
     total: int
     read: int
-    way: tuple[tuple[State, Did], ...] = ()
+    way: tuple[tuple[State, Origin], ...] = ()
     waiting: tuple[Waiting, ...] = ()
     instead: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
@@ -105,14 +105,14 @@ class Judged:
         return self.layers[-1].states if self.layers else 0
 
 
-def unread(history: History) -> Judged:
+def unread(history: History) -> Judgement:
     """The verdict on a history with an unreadable line."""
-    return Judged(history.key, "unread", history.total, 0)
+    return Judgement(history.key, "unread", history.total, 0)
 
 
-class Judging(Protocol):
+class Judge(Protocol):
     """Judges histories."""
 
-    def judge(self, history: History, effort: Effort) -> Judged:
+    def judge(self, history: History, effort: Effort) -> Judgement:
         """The verdict on one history; without the run if it is allowed."""
         ...

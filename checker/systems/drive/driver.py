@@ -17,7 +17,7 @@ from typing import TypeAlias
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.systems.conform.fields import Unread
 from fencepost.checker.systems.conform.lines import History, Line, Reader
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.drive.of_trace import requests_of
 from fencepost.checker.systems.drive.possible import Possible, Source
 from fencepost.checker.systems.drive.requests import Kind, Request, proposed
@@ -68,7 +68,7 @@ class Driver:
     """Drives one system. ``answers`` counts the answers by request, ``sent`` the requests."""
 
     def __init__(
-        self, mapped: Mapped, system: GuardedSystem, kinds: Sequence[Kind], seed: int
+        self, mapped: MappedModel, system: GuardedSystem, kinds: Sequence[Kind], seed: int
     ) -> None:
         self.mapped = mapped
         self.possible = Possible(mapped)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fencepost.checker.systems.conform.binding import Known
+from fencepost.checker.systems.conform.binding import KnownValue
 from fencepost.checker.systems.conform.cuts import Cut
 from fencepost.checker.systems.conform.lines import Line
-from fencepost.checker.systems.conform.mapping import Mapped, Move
+from fencepost.checker.systems.conform.mapping import MappedModel, Move
 from fencepost.checker.systems.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 
@@ -32,7 +32,7 @@ class Possible:
     is left proves nothing.
     """
 
-    def __init__(self, mapped: Mapped) -> None:
+    def __init__(self, mapped: MappedModel) -> None:
         self.mapped = mapped
         self.cuts: set[Cut] = set()
         self.states: frozenset[State] = frozenset()
@@ -124,7 +124,7 @@ class Possible:
 
 def read_values(line: Line) -> tuple[Value, ...]:
     """The values of a line's fields, none of which is a name."""
-    return tuple(one.value for one in line.fields if isinstance(one, Known))
+    return tuple(one.value for one in line.fields if isinstance(one, KnownValue))
 
 
 class _Step:

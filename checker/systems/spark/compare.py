@@ -49,7 +49,7 @@ from fencepost.checker.systems.conform.lines import (
     not_listed,
     unreadable,
 )
-from fencepost.checker.systems.conform.verdicts import Effort, Judged
+from fencepost.checker.systems.conform.verdicts import Effort, Judgement
 from fencepost.checker.systems.spark import files, tasks
 from fencepost.checker.systems.spark.files import File
 from fencepost.checker.systems.spark.tasks import BLOCK, EVENT, PROBLEM, Task
@@ -232,8 +232,8 @@ class _Comparison:
         """What was found of all histories."""
         totals = self._totals()
         bad = self._verdicts.where(F.col("verdict") != "allowed")
-        whole: list[Judged] = []
-        listed: list[Judged] = []
+        whole: list[Judgement] = []
+        listed: list[Judgement] = []
         if any(totals.verdicts[verdict] for verdict in SHOWN_WHOLE):
             shown = bad.where(F.col("verdict").isin(*SHOWN_WHOLE))
             whole = _judged(shown.orderBy("key").limit(MAX_WHOLE))
@@ -261,7 +261,7 @@ class _Comparison:
             problems.append(ambiguous(self._place(*where), name, said, (least, most)))
         return sum(row.lines for row in rows), problems
 
-    def _histories(self) -> Iterator[Judged]:
+    def _histories(self) -> Iterator[Judgement]:
         rows = self._verdicts.orderBy("key").select("judged").toLocalIterator()
         while (row := _attempted(lambda: next(rows, None))) is not None:
             yield tasks.unpacked(bytes(row.judged))
@@ -393,5 +393,5 @@ def _covered(what: str, n: Column, times: Column) -> Column:
     )
 
 
-def _judged(rows: DataFrame) -> list[Judged]:
+def _judged(rows: DataFrame) -> list[Judgement]:
     return [tasks.unpacked(bytes(row.judged)) for row in rows.select("judged").collect()]

@@ -22,14 +22,14 @@ from fencepost.checker.systems.conform.lines import (
     TOO_LONG,
     History,
     Key,
-    Located,
+    LocatedEvent,
     Reader,
     Standing,
 )
 from fencepost.checker.systems.conform.many import in_machine_code
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.search import Interpreted
-from fencepost.checker.systems.conform.verdicts import Effort, Judged, Judging
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.search import InterpreterJudge
+from fencepost.checker.systems.conform.verdicts import Effort, Judge, Judgement
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass
@@ -67,16 +67,16 @@ Shipped: TypeAlias = "Broadcast[Task]"
 
 
 @lru_cache(maxsize=1)
-def _made(shipped: Shipped) -> tuple[Mapped, Judging]:
+def _made(shipped: Shipped) -> tuple[MappedModel, Judge]:
     """The mapping, and what judges histories, as this process has made it of a task; it is kept for
     the tasks that follow.
     """
-    mapped = Mapped(shipped.value.model, shipped.value.recording)
+    mapped = MappedModel(shipped.value.model, shipped.value.recording)
     try:
         return mapped, in_machine_code(mapped)
     except (ImportError, OSError, Unsupported):
         # An executor may lack the library that makes machine code, and the model what it wants.
-        return mapped, Interpreted(mapped)
+        return mapped, InterpreterJudge(mapped)
 
 
 def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
@@ -124,7 +124,7 @@ def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
 
 
 @roomy
-def _judged(judging: Judging, history: History, effort: Effort) -> Judged:
+def _judged(judging: Judge, history: History, effort: Effort) -> Judgement:
     return judging.judge(history, effort)
 
 
@@ -142,7 +142,7 @@ class _Near:
         """Whether they are to become rows before more are added."""
         return self._bytes >= NEAR_BYTES
 
-    def add(self, one: Located, place: tuple[int, int, int], size: int) -> None:
+    def add(self, one: LocatedEvent, place: tuple[int, int, int], size: int) -> None:
         """Adds a line of ``size`` bytes."""
         self._place = self._place or place
         line, number = one.line, place[2]
@@ -188,7 +188,7 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
             yield _row(mapped, key, _judged(judging, history, effort))
 
 
-def _row(mapped: Mapped, key: str, one: Judged) -> Row:
+def _row(mapped: MappedModel, key: str, one: Judgement) -> Row:
     return (
         key,
         "" if one.key is None else str(one.key),
@@ -209,9 +209,9 @@ def _row(mapped: Mapped, key: str, one: Judged) -> Row:
     )
 
 
-def unpacked(data: bytes) -> Judged:
+def unpacked(data: bytes) -> Judgement:
     """The verdict that a row holds."""
-    made: Judged = pickle.loads(zlib.decompress(data))
+    made: Judgement = pickle.loads(zlib.decompress(data))
     return made
 
 

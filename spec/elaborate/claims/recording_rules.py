@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Answer, Dropped, Event, Input, Shows, Tolerated
+from fencepost.spec.core.recording import Answer, DroppedMessages, Event, Input, Shows, Toleration
 from fencepost.spec.core.types import Bag, Seq, Set, Union
 from fencepost.spec.elaborate.actions.statements import blocked, suite
 from fencepost.spec.elaborate.base.context import Context, Position, role_locals
@@ -45,8 +45,8 @@ class Rules:
     actions: Sequence[ir.Action]
     shows: list[Shows] = field(default_factory=list[Shows])
     inputs: list[Input] = field(default_factory=list[Input])
-    tolerated: list[Tolerated] = field(default_factory=list[Tolerated])
-    drops: list[Dropped] = field(default_factory=list[Dropped])
+    tolerated: list[Toleration] = field(default_factory=list[Toleration])
+    drops: list[DroppedMessages] = field(default_factory=list[DroppedMessages])
     hidden: list[int] = field(default_factory=list[int])
     under_way: int | None = None
 
@@ -272,7 +272,7 @@ class Rules:
         condition = None if node.condition is None else truth(context, node.condition)
         if node.condition is None or condition is not None:
             expr = None if condition is None else condition.expr
-            self.tolerated.append(Tolerated(numbered_event[0], slots, expr, node.span))
+            self.tolerated.append(Toleration(numbered_event[0], slots, expr, node.span))
 
     def _drop(self, node: syntax.DropDecl) -> None:
         entity = denoted(self.context, node.channel)
@@ -297,7 +297,7 @@ class Rules:
             if tag is not None:
                 tags.add(tag)
                 self.context.work.received.add((entity, tag))
-        self.drops.append(Dropped(entity.index, frozenset(tags)))
+        self.drops.append(DroppedMessages(entity.index, frozenset(tags)))
 
     def _hide(self, node: syntax.Expr) -> None:
         entity = denoted(self.context, node)

@@ -14,7 +14,7 @@ from fencepost.spec.core.recording import (
     Binding,
     Event,
     EventField,
-    Named,
+    NameShape,
     Order,
     Perhaps,
     Plain,
@@ -272,7 +272,7 @@ class _Declared:
                 self.context.stands_for(node, self.given[f'the binding "{text}"'])
                 number = [binding.name for binding in self.bindings].index(text)
                 kind = self.bindings[number].type
-                return kind, Named(number, kind)
+                return kind, NameShape(number, kind)
             case syntax.Optional(element=element):
                 inner = self._shape(element)
                 return None if inner is None else (Option(inner[0]), Perhaps(inner[1]))

@@ -7,39 +7,39 @@ from itertools import product
 
 from fencepost.checker.systems.conform.binding import (
     Bound,
-    Called,
-    Known,
-    Listed,
+    KnownValue,
+    ListRead,
+    NameRead,
     Names,
-    Present,
     Read,
+    SomeRead,
 )
 from fencepost.spec.core.recording import Binding
 from fencepost.spec.core.types import Int, Value
 
 NUMBERS = Binding("number", Int(0, 2), (("zero", 0), ("none", 0)))
-CALLED = [Called(0, name) for name in ("a", "b", "zero", "none")]
+CALLED = [NameRead(0, name) for name in ("a", "b", "zero", "none")]
 
 
 def some_read(chance: random.Random, depth: int = 2) -> Read:
     match chance.randrange(2 + 2 * (depth > 0)):
         case 0:
-            return Known(chance.randrange(3))
+            return KnownValue(chance.randrange(3))
         case 1:
             return chance.choice(CALLED)
         case 2:
-            return Present(some_read(chance, depth - 1))
+            return SomeRead(some_read(chance, depth - 1))
         case _:
             elements = dict.fromkeys(some_read(chance, 0) for _ in range(chance.randrange(1, 4)))
-            return Listed(tuple(elements), chance.random() < 0.5)
+            return ListRead(tuple(elements), chance.random() < 0.5)
 
 
 def values_of(read: Read) -> list[Value]:
     """The values that a field with this reading may have."""
     match read:
-        case Present(content):
+        case SomeRead(content):
             return [(), *((value,) for value in values_of(content))]
-        case Listed(elements, unordered):
+        case ListRead(elements, unordered):
             numbers = range(3)
             several = [
                 items

@@ -23,7 +23,7 @@ from tests.support.lease import (
 from tests.support.shop import UP, event, shop
 
 from fencepost.checker.systems.conform.lines import read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.search import judge
 from fencepost.checker.systems.conform.verdicts import Effort
 from fencepost.spec.elaborate.claims.program import load, mapped
@@ -74,7 +74,7 @@ def test_a_long_history_keeps_only_events_within_reach(tmp_path: Path) -> None:
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    compared = Mapped(model, recording)
+    compared = MappedModel(model, recording)
     for states in (1, 2, 3, 5, 9):
         effort = Effort(states)
         whole, kept = read(recording, [path]), read(recording, [path], effort.lines(recording))

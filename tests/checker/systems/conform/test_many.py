@@ -15,8 +15,8 @@ from tests.support.lease import GRANT, HISTORIES, folder_with, written
 
 from fencepost.checker.systems.conform import many
 from fencepost.checker.systems.conform.lines import read
-from fencepost.checker.systems.conform.mapping import Mapped
-from fencepost.checker.systems.conform.search import Interpreted
+from fencepost.checker.systems.conform.mapping import MappedModel
+from fencepost.checker.systems.conform.search import InterpreterJudge
 from fencepost.checker.systems.conform.verdicts import Effort
 from fencepost.spec.elaborate.claims.program import load, mapped
 
@@ -37,7 +37,7 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
     histories = read(recording, [path]).histories
-    alone, together = (Interpreted(Mapped(model, recording)) for _ in range(2))
+    alone, together = (InterpreterJudge(MappedModel(model, recording)) for _ in range(2))
     results = list(many.every(alone, histories, Effort(), 1))
     assert list(many.every(together, histories, Effort(), 3)) == results
     assert len(results) == len([rows for rows in events.values() if rows])
@@ -60,7 +60,7 @@ def test_reading_and_judging_leave_no_reference_cycles(tmp_path: Path) -> None:
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    compared = Interpreted(Mapped(model, recording))
+    compared = InterpreterJudge(MappedModel(model, recording))
     gc.collect()
     gc.disable()
     try:
@@ -84,7 +84,7 @@ def test_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(many, "most", count_of(2))
-    monkeypatch.setattr(Interpreted, "judge", ended)
+    monkeypatch.setattr(InterpreterJudge, "judge", ended)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert ran.code == 3
     assert re.search(r"worker [12] \(process \d+\) was killed by signal 9 \(SIGKILL\)", ran.stderr)

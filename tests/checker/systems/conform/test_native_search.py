@@ -18,10 +18,10 @@ from fencepost.checker.native.follower import Follower
 from fencepost.checker.request import Unsupported
 from fencepost.checker.systems.conform import native_search
 from fencepost.checker.systems.conform.lines import History, read
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.native_search import PackedMapping
 from fencepost.checker.systems.conform.search import judge
-from fencepost.checker.systems.conform.verdicts import Effort, Judged
+from fencepost.checker.systems.conform.verdicts import Effort, Judgement
 from fencepost.spec.elaborate.claims.program import load, mapped
 
 RECORDINGS = Path(__file__).parents[3] / "models" / "recordings"
@@ -52,16 +52,16 @@ ALL = (
 
 
 @cache
-def engines(recorded: Recorded) -> tuple[Mapped, PackedMapping]:
+def engines(recorded: Recorded) -> tuple[MappedModel, PackedMapping]:
     program = load(MODELS / f"{recorded.spec}.fence")
     check = next(each for each in program.checks if each.name == recorded.check)
     model, recording = mapped(program, check, {})
     assert recording is not None
-    compared = Mapped(model, recording)
+    compared = MappedModel(model, recording)
     return compared, PackedMapping(compared)
 
 
-def same(recorded: Recorded, path: Path) -> list[Judged]:
+def same(recorded: Recorded, path: Path) -> list[Judgement]:
     """The results of both engines on the first two histories, which must be equal."""
     compared, machine = engines(recorded)
     histories = read(compared.recording, [path]).histories[:2]
@@ -77,7 +77,7 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    compared = Mapped(model, recording)
+    compared = MappedModel(model, recording)
     machine = PackedMapping(compared)
     for history in read(recording, [path]).histories:
         expected = judge(compared, history, EFFORT)
@@ -85,7 +85,9 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
 
 
-def mapping_in(folder: Path, model: str, rules: str, events: list[Event]) -> tuple[Mapped, History]:
+def mapping_in(
+    folder: Path, model: str, rules: str, events: list[Event]
+) -> tuple[MappedModel, History]:
     """A mapping and one history."""
     (folder / "m.fence").write_text(model, "utf-8")
     (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
@@ -95,12 +97,12 @@ def mapping_in(folder: Path, model: str, rules: str, events: list[Event]) -> tup
     parsed, recording = mapped(program, program.checks[0], {})
     assert recording is not None
     (history,) = read(recording, [path]).histories
-    return Mapped(parsed, recording), history
+    return MappedModel(parsed, recording), history
 
 
 def compare(
     folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
-) -> tuple[Judged, ...]:
+) -> tuple[Judgement, ...]:
     """The results of both engines on one history, which must be equal."""
     compared, history = mapping_in(folder, model, rules, events)
     machine = PackedMapping(compared)

@@ -12,7 +12,7 @@ from tests.checker.systems.drive import desks
 from tests.support.paths import ROOT
 
 from fencepost.checker.cli.main import main
-from fencepost.checker.systems.conform.mapping import Mapped
+from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.search import judge
 from fencepost.checker.systems.conform.verdicts import Effort
 from fencepost.checker.systems.drive import driver as module
@@ -27,11 +27,11 @@ DESKS = f"{HERE / 'desks.py'}:"
 
 
 @cache
-def compared() -> Mapped:
+def compared() -> MappedModel:
     program = load(HERE / "asked.fence", ())
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    return Mapped(model, recording)
+    return MappedModel(model, recording)
 
 
 def driver(desk: desks.Desk, seed: int = 1) -> Driver:
