@@ -1,4 +1,4 @@
-"""Semantic tokens: what each word of a text is, as the lexer, the grammar and the survey know."""
+"""Semantic tokens: the kind of each word of a text, from the lexer, the grammar and the survey."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ _READONLY = ("constant", "parameter", "local", "enum member")
 
 
 def tokens(view: View) -> list[int]:
-    """The tokens of a file, five numbers each, as the protocol packs them."""
+    """The tokens of a file, five numbers each, in the encoding of the protocol."""
     data: list[int] = []
     line = column = 0
     for token, kind, modifiers in _known(view):
         start = token.start
         for part in token.text.split("\n"):
-            place = view.text.position(start)
+            position = view.text.position(start)
             width = view.text.units(start, start + len(part.rstrip("\r")))
             start += len(part) + 1
             if not width:
                 continue
-            behind = place.character - (column if place.line == line else 0)
-            bits = sum(1 << MODIFIERS.index(one) for one in modifiers)
-            data += [place.line - line, behind, width, TYPES.index(kind), bits]
-            line, column = place.line, place.character
+            behind = position.character - (column if position.line == line else 0)
+            bits = sum(1 << MODIFIERS.index(modifier) for modifier in modifiers)
+            data += [position.line - line, behind, width, TYPES.index(kind), bits]
+            line, column = position.line, position.character
     return data
 
 
@@ -79,10 +79,10 @@ def _known(view: View) -> Iterator[tuple[Token, str, tuple[str, ...]]]:
             yield token, "keyword", ()
         elif token.start in declared or token.start in uses:
             declaring = token.start in declared
-            one = declared[token.start] if declaring else uses[token.start][0]
+            declaration = declared[token.start] if declaring else uses[token.start][0]
             modifiers = ("declaration",) if declaring else ()
-            readonly = ("readonly",) if one.kind in _READONLY else ()
-            yield token, _KINDS[one.kind], (*modifiers, *readonly)
+            readonly = ("readonly",) if declaration.kind in _READONLY else ()
+            yield token, _KINDS[declaration.kind], (*modifiers, *readonly)
         elif token.text in BUILT_IN:
             kind = BUILT_IN[token.text].kind
             yield token, "keyword" if kind == "value" else kind, ("defaultLibrary",)

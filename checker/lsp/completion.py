@@ -1,5 +1,5 @@
-"""What may stand at the cursor: words of the grammar, names in scope, parts of what is before a
-dot, the messages of a channel.
+"""Completions at the cursor: keywords of the grammar, names in scope, members after a dot, and
+messages of a channel.
 """
 
 from __future__ import annotations
@@ -76,18 +76,18 @@ _NO_PROPERTY = (
     ActionEntity, ChannelEntity, ConstEntity, DefEntity, MemberEntity, ModuleEntity,
     ProcedureEntity, RoleEntity, TypeEntity, VariableEntity,
 )  # fmt: skip
-"""What a name in an expression or a statement may stand for."""
+"""The entities that a name in an expression or a statement may denote."""
 _CHANGES: dict[type, tuple[str, ...]] = {
     Seq: ("append", "prepend", "pop_first", "pop_last", "clear"),
     Set: ("add", "remove", "clear"),
     Bag: ("add", "remove", "clear"),
 }
-"""What changes a collection, as a statement."""
+"""The statements that change a collection, by type."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One thing to offer. ``fits``: it is of the kind that is wanted, so it stands in front."""
+    """A completion. ``fits``: it has the expected kind, so it comes first."""
 
     name: str
     kind: lsp.CompletionItemKind
@@ -97,29 +97,29 @@ class _Item:
 
 
 async def completions(desk: Desk, path: Path, shown: Text, offset: int) -> list[lsp.CompletionItem]:
-    """What may stand at an offset of a text, best first; each replaces the word that is there."""
+    """The completions at an offset of a text, best first; each replaces the word at the cursor."""
     text = shown.text.removeprefix("\ufeff")
     start, end = word_at(text, offset)
     expected = expected_at(text, start)
-    found: dict[str, _Item] = {}
+    items: dict[str, _Item] = {}
     for item in await _names(desk, path, text, start) if NAME in expected else ():
-        found.setdefault(item.name, item)
+        items.setdefault(item.name, item)
     for word in sorted(word for word in expected if word.isidentifier() and word.islower()):
-        found.setdefault(word, _Item(word, lsp.CompletionItemKind.Keyword, FORMS.get(word, "")))
+        items.setdefault(word, _Item(word, lsp.CompletionItemKind.Keyword, FORMS.get(word, "")))
     where = shown.range(start, end)
     return [
         lsp.CompletionItem(
-            one.name,
-            kind=one.kind,
-            detail=one.detail or None,
+            item.name,
+            kind=item.kind,
+            detail=item.detail or None,
             documentation=None
-            if one.text is None
-            else lsp.MarkupContent(lsp.MarkupKind.Markdown, one.text),
-            sort_text=f"{'0' if one.fits else '1'}{one.name.lower()}",
-            text_edit=lsp.TextEdit(where, one.name),
+            if item.text is None
+            else lsp.MarkupContent(lsp.MarkupKind.Markdown, item.text),
+            sort_text=f"{'0' if item.fits else '1'}{item.name.lower()}",
+            text_edit=lsp.TextEdit(where, item.name),
         )
-        for one in found.values()
-        if one.name != WORD
+        for item in items.values()
+        if item.name != WORD
     ]
 
 
@@ -134,12 +134,12 @@ async def _names(desk: Desk, path: Path, text: str, start: int) -> Iterable[_Ite
 
 
 class _Scope:
-    """The place of the cursor in a text that is whole."""
+    """The context of the cursor in a complete text."""
 
     def __init__(self, desk: Desk, view: View, path: tuple[syntax.Node, ...]) -> None:
         self.desk = desk
         self.view = view
-        # The nodes of the survey's own tree: their spans are known there.
+        # The nodes of the survey's own tree, whose spans it knows.
         assert view.tree is not None
         assert view.survey is not None
         self.path = path_to(view.tree, WORD) or path
@@ -152,10 +152,10 @@ class _Scope:
                     for inner in entity.names.values():
                         self.entities.setdefault(inner.span, inner)
 
-    # ------------------------------------------------------------ what is offered
+    # ------------------------------------------------------------ items
 
     def items(self) -> Iterator[_Item]:
-        """Everything that the place has room for."""
+        """All completions at the cursor."""
         name = self.path[-1]
         parent = self.path[-2] if len(self.path) > 1 else None
         match parent:
@@ -214,18 +214,18 @@ class _Scope:
         yield from _built_in((*FUNCTION_WORDS, *VALUE_WORDS, *TYPE_WORDS))
 
     def _scope(self, kind: type | None = None) -> Iterator[_Item]:
-        """What the role around, the module and its imports know, of a kind (None: of any)."""
+        """The names of a kind (None: any) in the enclosing role, the module and its imports."""
         role = next((n for n in self.path if isinstance(n, syntax.RoleDecl)), None)
         for instance in self.instances:
             if role is not None:
-                known = instance.names.get(role.name.text)
-                if isinstance(known, RoleEntity):
-                    yield from self._entities(known.names, kind, fits=kind is None)
+                entity = instance.names.get(role.name.text)
+                if isinstance(entity, RoleEntity):
+                    yield from self._entities(entity.names, kind, fits=kind is None)
             yield from self._entities(instance.names, kind)
             yield from self._entities(instance.imports, kind)
             if kind is None:
                 for members in instance.members.values():
-                    yield from self._entities({one.name: one for one in members[:1]}, None)
+                    yield from self._entities({member.name: member for member in members[:1]}, None)
 
     def _entities(
         self, names: dict[str, Entity], kind: type | None, fits: bool = False
@@ -238,19 +238,25 @@ class _Scope:
                 if declaration is not None:
                     yield self._item(declaration, text, fits or kind is not None)
 
-    def _item(self, one: Declaration, name: str | None = None, fits: bool = False) -> _Item:
-        made = signature(one)
-        detail = made[0] if made else " or ".join(one.types) or heading(one).partition("\n")[0]
-        return _Item(name or one.name, KINDS[one.kind], detail, one.docstring, fits)
+    def _item(self, declaration: Declaration, name: str | None = None, fits: bool = False) -> _Item:
+        signed = signature(declaration)
+        detail = (
+            signed[0]
+            if signed
+            else " or ".join(declaration.types) or heading(declaration).partition("\n")[0]
+        )
+        return _Item(
+            name or declaration.name, KINDS[declaration.kind], detail, declaration.docstring, fits
+        )
 
-    # ------------------------------------------------------------ by what is around
+    # ------------------------------------------------------------ by syntactic context
 
     def _behind_dot(self, base: syntax.Expr) -> Iterator[_Item]:
         match self._entity(base):
             case ModuleEntity(instance=instance):
                 yield from self._entities(instance.names, None, fits=True)
                 for members in instance.members.values():
-                    yield from self._entities({one.name: one for one in members[:1]}, None)
+                    yield from self._entities({member.name: member for member in members[:1]}, None)
             case RoleEntity(names=names):
                 yield from self._entities(names, None, fits=True)
             case TypeEntity(type=kind) if isinstance(kind, Nominal | Union):
@@ -263,7 +269,7 @@ class _Scope:
                         yield from _built_in(_CHANGES.get(type(kind), ()))
 
     def _is_step(self, node: syntax.Expr) -> bool:
-        """Whether a dotted name is that of a step of a scenario."""
+        """Whether a dotted name is a step of a scenario."""
         for above in self.path[-4:-2]:
             if isinstance(above, syntax.ScenarioStep):
                 call = above.action
@@ -271,27 +277,27 @@ class _Scope:
         return False
 
     def _acting(self, base: syntax.Expr) -> Iterator[_Item]:
-        """The actions of a role, the faults of a channel, what may act in a module."""
+        """The actions of a role, the faults of a channel, or the acting entities of a module."""
         match self._entity(base):
             case RoleEntity(names=names):
                 yield from self._entities(names, ActionEntity)
             case ChannelEntity(decl=decl):
-                kinds = {one.kind for one in decl.options if isinstance(one, syntax.Fault)}
+                kinds = {option.kind for option in decl.options if isinstance(option, syntax.Fault)}
                 for kind, verb in (("lossy", "lose"), ("duplicating", "duplicate")):
                     if kind in kinds:
                         yield _Item(verb, KINDS["action"], f"{kind} channel", fits=True)
             case ModuleEntity(instance=instance):
-                for known in (ActionEntity, RoleEntity, ChannelEntity):
-                    yield from self._entities(instance.names, known)
+                for kind_of_entity in (ActionEntity, RoleEntity, ChannelEntity):
+                    yield from self._entities(instance.names, kind_of_entity)
             case _:
                 return
 
     def _is_statement(self) -> bool:
-        """Whether the cursor is where a statement begins, behind dots."""
+        """Whether the cursor is at the start of a statement, after a dot."""
         return any(isinstance(node, syntax.Do | syntax.Assign) for node in self.path[-3:])
 
     def _tested(self, parent: syntax.Pattern | syntax.Is) -> Iterator[_Item]:
-        """The members of what is matched or tested; the messages of what is received from."""
+        """The members of the matched or tested type, or the messages of the channel."""
         if isinstance(parent, syntax.Is):
             yield from self._members(self._types(parent.operand))
             return
@@ -300,12 +306,12 @@ class _Scope:
                 yield from self._members(self._types(node.subject))
                 return
             if isinstance(node, syntax.Receive):
-                known = [*self._messages(node.channel)]
-                if not known:
+                items = [*self._messages(node.channel)]
+                if not items:
                     # The channel is not written yet.
                     for channel in self._channels():
-                        known += self._members((channel.message,) if channel.message else ())
-                yield from known
+                        items += self._members((channel.message,) if channel.message else ())
+                yield from items
                 return
 
     def _messages(self, channel: syntax.Expr) -> Iterator[_Item]:
@@ -313,8 +319,10 @@ class _Scope:
         if isinstance(entity, ChannelEntity) and entity.message is not None:
             yield from self._members((entity.message,))
         elif entity is None:
-            for known in self._channels():
-                yield from self._members((known.message,) if known.message else ())
+            for channel_entity in self._channels():
+                yield from self._members(
+                    (channel_entity.message,) if channel_entity.message else ()
+                )
 
     def _channels(self) -> Iterator[ChannelEntity]:
         for instance in self.instances:
@@ -328,15 +336,15 @@ class _Scope:
             if module is not None:
                 yield from self._entities(module.names, None, fits=True)
                 for members in module.members.values():
-                    yield from self._entities({one.name: one for one in members[:1]}, None)
+                    yield from self._entities({member.name: member for member in members[:1]}, None)
         elif name in parent.module:
             index = next(n for n, part in enumerate(parent.module) if part is name)
             words = [part.text for part in parent.module[:index]]
-            for found in sorted(set(self._files(words))):
-                yield _Item(found, lsp.CompletionItemKind.Module, fits=True)
+            for module_name in sorted(set(self._files(words))):
+                yield _Item(module_name, lsp.CompletionItemKind.Module, fits=True)
 
     def _files(self, words: list[str]) -> Iterator[str]:
-        """The modules, and folders of them, that an import may name behind some words."""
+        """The modules and folders that an import may name after some words."""
         roots = [self.view.path.parent, *self.desk.search]
         if words and words[0] in ("models", "invariants"):
             roots.append(package_root())
@@ -361,28 +369,28 @@ class _Scope:
             return None
         key = (self.view.path, tuple(part.text for part in node.module))
         target = survey.files.imports.get(key)
-        return next((one for one in survey.instances if one.path == target), None)
+        return next((instance for instance in survey.instances if instance.path == target), None)
 
     def _arguments(self) -> Iterator[_Item]:
-        """What the module of the import around may be given."""
+        """The parameters and constants of the enclosing import's module."""
         imports = [node for node in self.path if isinstance(node, syntax.Import)]
         module = self._module(imports[0]) if imports else None
         declarations = () if module is None else module.file.declarations
-        for one in declarations:
-            if isinstance(one, syntax.Param | syntax.Const):
-                declaration = self.view.references.declarations.get(one.name.span)
+        for node in declarations:
+            if isinstance(node, syntax.Param | syntax.Const):
+                declaration = self.view.references.declarations.get(node.name.span)
                 if declaration is not None:
                     yield self._item(declaration, fits=True)
 
     def _constants(self, path: tuple[syntax.Name, ...]) -> Iterator[_Item]:
         for instance in self.instances[:1]:
-            known = instance
+            current = instance
             for part in path[:-1]:
-                module = known.imports.get(part.text)
+                module = current.imports.get(part.text)
                 if not isinstance(module, ModuleEntity):
                     return
-                known = module.instance
-            for names in (known.names, known.imports):
+                current = module.instance
+            for names in (current.names, current.imports):
                 yield from self._entities(names, ConstEntity)
                 yield from self._entities(names, ModuleEntity)
 
@@ -395,7 +403,7 @@ class _Scope:
                         yield from self._entities(entity.names, PropertyEntity)
 
     def _expected(self, parent: syntax.Node | None, name: syntax.Node) -> Iterator[_Item]:
-        """The members of the type that the place is for, as far as the other side tells."""
+        """The members of the expected type, as determined by the other operand."""
         match parent:
             case syntax.Binary(left=left, right=right) if parent.operator in ("==", "!="):
                 yield from self._members(self._types(right if left is name else left))
@@ -414,31 +422,35 @@ class _Scope:
     def _argument(
         self, entity: ActionEntity, call: syntax.Call, argument: syntax.Argument
     ) -> Iterator[_Item]:
-        """What an argument of a step may be: a value of the parameter, or a message."""
-        place = next(n for n, one in enumerate(call.arguments) if one is argument)
+        """The values of an argument of a step: those of the parameter, or messages."""
+        index = next(n for n, candidate in enumerate(call.arguments) if candidate is argument)
         kinds = list(entity.parameters or ())
-        if place < len(kinds):
-            yield from self._members(kinds[place : place + 1])
+        if index < len(kinds):
+            yield from self._members(kinds[index : index + 1])
         elif entity.decl.receive is not None:
             yield from self._messages(entity.decl.receive.channel)
 
-    # ------------------------------------------------------------ what is known
+    # ------------------------------------------------------------ lookup
 
     def _types(self, node: syntax.Expr) -> tuple[Type, ...]:
-        """The types of an expression; of the place where something is assigned, which is none, by
-        its parts.
+        """The types of an expression. An assignment target is not an expression; its type is
+        derived from its parts.
         """
-        found = self.view.references.values.get(node.span, ())
-        if not found and isinstance(node, syntax.Name | syntax.Attribute):
+        types = self.view.references.values.get(node.span, ())
+        if not types and isinstance(node, syntax.Name | syntax.Attribute):
             name = node.name if isinstance(node, syntax.Attribute) else node
             meant = self.view.references.uses.get(name.span, ())
-            found = tuple(k for one in meant for k in self.view.references.values.get(one.span, ()))
-        if not found and isinstance(node, syntax.Index):
-            found = tuple(_part(kind) for kind in self._types(node.base))
-        return tuple(kind.element if isinstance(kind, Option) else kind for kind in found)
+            types = tuple(
+                k
+                for declaration in meant
+                for k in self.view.references.values.get(declaration.span, ())
+            )
+        if not types and isinstance(node, syntax.Index):
+            types = tuple(_part(kind) for kind in self._types(node.base))
+        return tuple(kind.element if isinstance(kind, Option) else kind for kind in types)
 
     def _entity(self, node: syntax.Expr) -> Entity | None:
-        """What a name, dotted or with brackets, means."""
+        """The entity of a name, which may be dotted or indexed."""
         if isinstance(node, syntax.Index):
             node = node.base
         name = node.name if isinstance(node, syntax.Attribute) else node
@@ -455,10 +467,10 @@ class _Scope:
                     for text in members:
                         yield _Item(text, KINDS["enum member"], describe(kind), fits=True)
                 case Union(variants=variants):
-                    for one in variants:
-                        fields = ", ".join(f"{f.name}: {describe(f.type)}" for f in one.fields)
-                        detail = f"{one.name}({fields})" if fields else describe(kind)
-                        yield _Item(one.name, KINDS["variant"], detail, fits=True)
+                    for variant in variants:
+                        fields = ", ".join(f"{f.name}: {describe(f.type)}" for f in variant.fields)
+                        detail = f"{variant.name}({fields})" if fields else describe(kind)
+                        yield _Item(variant.name, KINDS["variant"], detail, fits=True)
                 case _:
                     pass
 
@@ -466,29 +478,29 @@ class _Scope:
         for kind in kinds:
             match kind:
                 case Record(fields=fields):
-                    known = fields
+                    all_fields = fields
                 case Union(variants=variants):
-                    known = tuple(item for one in variants for item in one.fields)
+                    all_fields = tuple(item for variant in variants for item in variant.fields)
                 case _:
                     continue
-            for item in known:
+            for item in all_fields:
                 yield _Item(item.name, KINDS["field"], describe(item.type), fits=True)
 
 
 def _part(kind: Type) -> Type:
-    """What stands behind brackets."""
+    """The type of an indexed value."""
     return kind.value if isinstance(kind, Map) else kind.element if isinstance(kind, Seq) else kind
 
 
 def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:
-    """Whether a name is the new one that a node declares."""
+    """Whether a name is declared by its parent node."""
     if isinstance(parent, syntax.Expr | syntax.Argument | syntax.With):
         return False
     return getattr(parent, "name", None) is name
 
 
 def _is_type(parent: syntax.Node, name: syntax.Node) -> bool:
-    """Whether a name stands where a node has room for a type."""
+    """Whether a name is in the position of a type."""
     inside = ("type", "result") if not isinstance(parent, syntax.ChannelDecl) else ("message",)
     return any(getattr(parent, field, None) is name for field in inside)
 

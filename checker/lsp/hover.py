@@ -1,4 +1,4 @@
-"""What is told of the word under the pointer, and of the call around the cursor."""
+"""Hover texts, and help on the parameters of a call."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ def hover(view: View, offset: int) -> lsp.Hover | None:
     """
     span = view.name_at(offset)
     if span is not None:
-        told = "\n\n---\n\n".join(in_markdown(one) for one in view.meant(offset))
+        markdown = "\n\n---\n\n".join(
+            in_markdown(declaration) for declaration in view.meant(offset)
+        )
         types = view.references.type_at(view.source, offset) if view.source else ()
-        declared = {kind for one in view.meant(offset) for kind in one.types}
+        declared = {kind for declaration in view.meant(offset) for kind in declaration.types}
         if set(types) - declared:
-            told += f"\n\nhere: {' or '.join(f'`{kind}`' for kind in types)}"
-        return _hover(told, view.text.range(span.start, span.end))
+            markdown += f"\n\nhere: {' or '.join(f'`{kind}`' for kind in types)}"
+        return _hover(markdown, view.text.range(span.start, span.end))
     text = view.text.text.removeprefix("\ufeff")
     start, end = word_at(text, offset)
     word = text[start:end]
     where = view.text.range(start, end)
     if start in keyword_starts(text) and word in FORMS:
-        place = f"\n\n`{word}` {PLACES[word]}." if word in PLACES else ""
-        return _hover(f"```fence\n{FORMS[word]}\n```{place}", where)
+        note = f"\n\n`{word}` {PLACES[word]}." if word in PLACES else ""
+        return _hover(f"```fence\n{FORMS[word]}\n```{note}", where)
     if word in BUILT_IN and start not in keyword_starts(text):
         row = BUILT_IN[word]
         return _hover(f"```fence\n{row.form}\n```\n\n{row.meaning}", where)
@@ -48,28 +50,28 @@ def _hover(text: str, where: lsp.Range | None) -> lsp.Hover:
 
 
 async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.SignatureHelp | None:
-    """The parameters of the call around an offset, and which one is under way."""
+    """The parameters of the enclosing call, with the active one."""
     text = shown.text.removeprefix("\ufeff")
-    found = _call(text, offset)
-    if found is None:
+    call = _call(text, offset)
+    if call is None:
         return None
-    callee, argument, named = found
+    callee, argument, named = call
     if callee.text in BUILT_IN:
         row = BUILT_IN[callee.text]
         written = lsp.SignatureInformation(row.form, documentation=row.meaning)
         return lsp.SignatureHelp([written], 0, 0)
     rows: list[lsp.SignatureInformation] = []
-    for one in await _declarations(desk, path, text, callee, offset):
-        made = signature(one)
-        if made is None:
+    for declaration in await _declarations(desk, path, text, callee, offset):
+        signed = signature(declaration)
+        if signed is None:
             continue
-        label, parameters = made
+        label, parameters = signed
         active = next((n for n, p in enumerate(parameters) if p.split(":")[0] == named), argument)
         rows.append(
             lsp.SignatureInformation(
                 label,
-                one.docstring,
-                [lsp.ParameterInformation(one) for one in parameters],
+                declaration.docstring,
+                [lsp.ParameterInformation(declaration) for declaration in parameters],
                 active_parameter=min(active, max(len(parameters) - 1, 0)),
             )
         )
@@ -79,9 +81,11 @@ async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.Si
 async def _declarations(
     desk: Desk, path: Path, text: str, callee: Token, offset: int
 ) -> tuple[Declaration, ...]:
-    """What is called; in a text that breaks off at the cursor, as it would be understood whole."""
-    known = desk.known(path)
-    meant = () if known is None else known.meant(callee.start)
+    """The declarations of the called name; if the text is incomplete at the cursor, those in a
+    completed text.
+    """
+    view = desk.known(path)
+    meant = () if view is None else view.meant(callee.start)
     if meant:
         return meant
     patch = patched(text, offset)
@@ -92,8 +96,8 @@ async def _declarations(
 
 
 def _call(text: str, offset: int) -> tuple[Token, int, str] | None:
-    """The name of the innermost call that is open at an offset, the number of the argument there,
-    and its name where it has one.
+    """The name of the innermost open call at an offset, the index of its argument there, and the
+    argument's name, or "".
     """
     start = text.rfind("\n\n", 0, offset) + 1
     open_: list[tuple[int, int, int]] = []

@@ -1,5 +1,5 @@
-"""A text under way made whole: a word is put where the cursor is, and what is missing behind it, so
-that the declaration around can be read, and what stands before the cursor is understood.
+"""Completes an unfinished text: inserts a word at the cursor and missing tokens after it, so that
+the enclosing declaration can be parsed and the text before the cursor is understood.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Source
 
 WORD = "cursor__"
-"""What stands for the word at the cursor."""
+"""The placeholder for the word at the cursor."""
 _ENDINGS = (
     "", ":", ": skip", ": true", " = 0", " to c__", " from c__: skip", " else true",
     " then true else true", ": int = 0", ": 0", " leads to true", " import a__", ": ok",
     " in a__: true", " in a__", ":\n{inside}case a__: skip",
 )  # fmt: skip
-"""What may be missing behind a word, each with the closing brackets in front of it or behind."""
+"""Possible missing tokens after a word, each tried with the closing brackets before or after it."""
 
 
 MAX_PATCHED = 8_192
-"""Nothing is added to a longer declaration: each of the many attempts parses it whole."""
+"""The maximal length of a declaration that is completed, since each attempt parses all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A text with `WORD` in it, and the nodes around that, the outermost first."""
+    """A text with `WORD` in it, and the nodes around the word, outermost first."""
 
     text: str
     path: tuple[syntax.Node, ...]
 
 
 def word_at(text: str, offset: int) -> tuple[int, int]:
-    """Where the word around an offset begins and ends."""
+    """The start and end of the word around an offset."""
     start = end = offset
     while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
         start -= 1
@@ -49,9 +49,7 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
 
 
 def patched(text: str, offset: int) -> Patch | None:
-    """The text with `WORD` in the place of the word at an offset; None where nothing that could be
-    missing makes the declaration right.
-    """
+    """The text with `WORD` at an offset, or None if no attempt makes the declaration valid."""
     start, end = word_at(text, offset)
     if not expected_at(text, start):
         # The text before the word is wrong.
@@ -80,7 +78,9 @@ def _starts_before(problem: Problem, offset: int) -> bool:
 def _attempts(
     text: str, first: int, start: int, end: int, stop: int, last: int
 ) -> Iterator[tuple[str, str]]:
-    """What might stand before the word and behind it, in the member from ``first`` to ``last``."""
+    """Candidates for the texts before and after the word, in the member from ``first`` to
+    ``last``.
+    """
     before = text[first:start]
     yield before, text[end:last]
     if last - first > MAX_PATCHED:
@@ -98,7 +98,7 @@ def _attempts(
 
 
 def _closing(before: str) -> str:
-    """The brackets that are open at the end of a text, closed."""
+    """The closing brackets for those that are open at the end of a text."""
     stack: list[str] = []
     for token in scan(before):
         if token.kind in OPENING:
@@ -109,7 +109,7 @@ def _closing(before: str) -> str:
 
 
 def _member(text: str, offset: int) -> tuple[int, int]:
-    """From where to where the declaration goes that an offset is in, or the member of a role."""
+    """The range of the declaration, or member of a role, that contains an offset."""
     begin, end = 0, len(text)
     starts = [chunk.start for chunk in chunks(lines(text))]
     begin = max((s for s in starts if s <= offset), default=0)
@@ -121,7 +121,7 @@ def _member(text: str, offset: int) -> tuple[int, int]:
         line = text.rfind("\n", 0, offset) + 1
         inner = [m for m in members if m <= max(line, begin)]
         if line > begin and text[line:offset].strip(" \t") == "" and offset - line <= least:
-            # A new member is begun.
+            # A new member starts here.
             inner = [line]
         if inner and line > begin:
             return inner[-1], min((m for m in members if m > offset), default=end)
@@ -129,6 +129,6 @@ def _member(text: str, offset: int) -> tuple[int, int]:
 
 
 def _header(text: str, first: int) -> str:
-    """The line of the role or check that a member stands in, so that it can be read by itself."""
+    """The first line of the enclosing role or check, so that a member can be parsed separately."""
     begin = max((chunk.start for chunk in chunks(lines(text)) if chunk.start <= first), default=0)
     return text[begin : text.find("\n", begin) + 1] if begin < first else ""

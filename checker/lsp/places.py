@@ -1,7 +1,7 @@
-"""Places as the protocol has them (lines and columns in an encoding's units), and as we do.
+"""Conversion between character offsets and positions of the protocol, which are lines and columns.
 
-Columns of the protocol count UTF-16 units unless client and server agree on something else, and
-its lines end where ours do, and at a lone carriage return, too.
+Columns count UTF-16 units unless client and server agree otherwise. Lines also end at a lone
+carriage return.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from fencepost.spec.text.source import Span
 
 Edits: TypeAlias = Sequence[tuple[int, int, str]]
-"""Parts of a text, by where they begin and end, and what takes their place."""
+"""Replacements for parts of a text: start, end, and new text."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _WIDE: dict[str, re.Pattern[str]] = {
@@ -32,18 +32,18 @@ _WIDE: dict[str, re.Pattern[str]] = {
 
 
 class Text:
-    """A text whose characters are counted as a client does; ``encoding`` is what was agreed on."""
+    """A text with positions in the client's ``encoding``."""
 
     def __init__(self, text: str, encoding: str = lsp.PositionEncodingKind.Utf16) -> None:
         self.text = text
         self._encoding = encoding
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-        # A byte order mark is not a character of a source's text, and is one of the buffer's.
+        # A byte order mark is part of the buffer, but not of a source's text.
         self._mark = 1 if text.startswith("\ufeff") else 0
 
     @cached_property
     def _units(self) -> Sequence[int]:
-        """By offset: the number of units before it. A conversion does not scan its line."""
+        """By offset: the number of units before it, so that a conversion need not scan its line."""
         wide = _WIDE.get(self._encoding)
         if wide is None or wide.search(self.text) is None:
             return range(len(self.text) + 1)
@@ -51,7 +51,7 @@ class Text:
         return array("L", accumulate(map(width, self.text), initial=0))
 
     def offset(self, position: lsp.Position) -> int:
-        """The character offset of a position; the nearest one where there is no such place."""
+        """The character offset of a position; the nearest one if the position does not exist."""
         if position.line >= len(self._starts):
             return len(self.text) - self._mark
         start = self._starts[position.line]
@@ -82,7 +82,7 @@ class Text:
         return self._units[end] - self._units[start]
 
     def edits(self, changes: Edits) -> list[lsp.TextEdit]:
-        """Changes as the protocol has them."""
+        """Changes in the form of the protocol."""
         return [lsp.TextEdit(self.range(start, end), new) for start, end, new in changes]
 
     def _line_end(self, number: int) -> int:
@@ -102,7 +102,7 @@ def _utf16_width(char: str) -> int:
 
 
 def changed(text: str, changes: Edits) -> str:
-    """A text with parts replaced, which do not overlap."""
+    """A text with some disjoint parts replaced."""
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -114,11 +114,11 @@ def within(span: Span, offset: int) -> bool:
 
 
 def path_of(uri: str) -> Path | None:
-    """The path of a document; None for one that is no file."""
-    found = to_fs_path(uri) if uri.startswith("file:") else None
-    return Path(found) if found else None
+    """The path of a document, or None if it is not a file."""
+    file_path = to_fs_path(uri) if uri.startswith("file:") else None
+    return Path(file_path) if file_path else None
 
 
 def uri_of(path: Path) -> str:
-    """The address of a file."""
+    """The URI of a file."""
     return str(from_fs_path(str(path)))

@@ -1,7 +1,4 @@
-"""What a user can fix: problems with a code and a place, and how they read.
-
-It does not decide what is wrong, and it does not print.
-"""
+"""Problems that a user can fix, with a code and a span, and their text form."""
 
 from __future__ import annotations
 
@@ -13,17 +10,17 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 Note = tuple[Span | None, str]
-"""Another place that matters (or none), and why it does."""
+"""A remark, with the span of another relevant part of the text, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing the user can fix: a stable code, a place, and a sentence.
+    """A problem that the user can fix: a stable code, a span, and a sentence.
 
-    The sentence says what was found and what would have been right, in the words of the
-    language, never of its implementation. Notes point at the other places that matter.
-    ``span`` is None only where there is no text to point at (a missing file, an option).
-    A ``warning`` is shown, and does not stop a run.
+    The sentence says what is wrong and what would be right, in terms of the language, never of its
+    implementation. Notes point at other relevant parts of the text. ``span`` is None only if there
+    is no text to point at (a missing file, an option). A ``warning`` is shown, but does not stop a
+    run.
     """
 
     code: str
@@ -45,7 +42,7 @@ class Problem:
 
 
 class Rejected(Exception):
-    """A spec, file or option that cannot be used; carries every problem found."""
+    """A spec, file or option that cannot be used, with all problems found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = in_order(problems)
@@ -55,7 +52,7 @@ class Rejected(Exception):
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Problems by file (in order of first mention), then by position.
 
-    What is wrong at one place is reported once, also where several calls led there.
+    Equal problems at the same position are reported once, even if several calls led there.
     """
     first: dict[tuple[str, Span | None, str], Problem] = {}
     for problem in problems:
@@ -75,7 +72,7 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters shown as ``?``; line ends stay."""
+    """``text`` with control characters replaced by ``?``, except line breaks."""
     return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)
 
 
@@ -84,24 +81,24 @@ _ANYWHERE = re.compile(r"##(?=\w*\[)")
 
 
 def harmless(text: str) -> str:
-    """``text`` without commands to a build that reads the output of its steps.
+    """``text`` without commands to CI systems, which read them from the output of a step.
 
-    GitHub takes a line for a command that begins with ``::``, behind blanks, too; Azure, TeamCity
-    and older runners of GitHub one that has ``##vso[`` and its like anywhere. What a spec or a file
-    is called, and what it says, must not get there.
+    GitHub executes lines that begin with ``::``, even after blanks; Azure, TeamCity and older
+    GitHub runners execute ``##vso[`` and similar anywhere. Names and contents of specs and files
+    must not contain such commands.
     """
     return _ANYWHERE.sub("# #", _AT_LINE_START.sub(r"\1\\::", text))
 
 
 MAX_COMPARED = 500
-"""Maximum number of names to search for a similar one: an unknown word is compared with each."""
+"""The maximal number of names to search for a similar one; a word is compared with each."""
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the known word most like ``word``, or nothing. Never suggests
-    ``word`` itself.
+def suggestion(word: str, candidates: Iterable[str]) -> str:
+    """``; did you mean "x"?`` with the known word most similar to ``word``, or nothing. Never
+    suggests ``word`` itself.
     """
-    names = set(known) - {word}
+    names = set(candidates) - {word}
     lower = word.lower()
     close = sorted(name for name in names if name.lower() == lower)
     if not close and len(names) <= MAX_COMPARED:

@@ -1,8 +1,8 @@
-"""Saves the states of a search in this process between two levels, and brings them back, whatever
-the number of workers was.
+"""Saves the states of a local search between two levels, and restores them with any number of
+workers.
 
-Each worker writes the states that it has, and enters those that it reads into the visited sets of
-their owners. It does not know when a search is saved.
+Each worker writes its own states. A worker that reads states inserts them into the visited sets of
+their owners.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.text.problem import Rejected
 
 TOGETHER = 64
-"""The number of blocks that a worker reads before it is seen whether states are compressed."""
+"""The number of blocks that a worker reads before compression is considered."""
 
 
 class Opened:
-    """The folder of a search that begins; ``account``, ``layout`` and ``sizes`` are its own, and
-    ``code`` is its text. Raises `Rejected` where the folder cannot be used, or what is saved there
-    lies behind the limits that are given, and what ``heed`` raises, which is called while the
-    manifest is read.
+    """The folder of a search that begins, with its ``account``, ``layout`` and ``sizes``; ``code``
+    is its LLVM text. Raises `Rejected` if the folder cannot be used, or if the saved search exceeds
+    the given limits, and any error of ``heed``, which is called while the manifest is read.
     """
 
     def __init__(
@@ -74,13 +73,13 @@ class Opened:
         self.close = folder.close
 
     def saver(self, states: LocalStates) -> Saver:
-        """What saves the search of these states, which have none yet."""
+        """Returns the saver of a search that has no states yet."""
         return Saver(self._folder, states, self._saved, self._resumed)
 
 
 def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
     steps = len(account.levels) - 1
-    # A search cut by ``--max-states`` keeps its last level whole, unless that is the first.
+    # A search cut by ``--max-states`` keeps its last level complete, unless that is the first.
     states = sum(account.visited[:-1] or account.visited)
     if limits.depth is not None and steps > limits.depth:
         raise folder.unusable(f"it is {steps} steps deep, and --depth allows {limits.depth}")
@@ -90,8 +89,8 @@ def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
 
 
 class Saver:
-    """``saved`` is where the search goes on; None: it begins, also where it was to be ``resumed``.
-    As `search.states.Saver`.
+    """``saved`` is the search to resume, or None if a new one begins, even if it was to be
+    ``resumed``. Implements `search.states.Saver`.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Saver:
         self.resumed: Resumed | None = None
         self._parts: tuple[Part, ...] = ()
         self._outside = 0
-        # The last level that counts, and what was known then that changes within a level.
+        # The last complete level, and the data at its end that changes within a level.
         self._level = 0
         self._tally = b""
         self._problems: tuple[Candidate, ...] = ()
@@ -125,7 +124,7 @@ class Saver:
         try:
             self._write()
         except OSError as error:
-            # The search goes on; what was saved before is as it was.
+            # The search continues; earlier saves remain unchanged.
             self._explorer.resume()
             self._refused = reason(error)
         self._states.remark = ""
@@ -141,20 +140,24 @@ class Saver:
         return self._folder.unusable(why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """What to say of a search that is over: where it may go on, or that it cannot."""
-        place = self._folder.place
+        """Notes for a search that has ended: where it can be resumed, or why it cannot."""
+        folder = self._folder.place
         notes: list[str] = []
         if self._begun_anew:
-            notes.append(f"Nothing was saved in {place}: the search began from the initial states.")
+            notes.append(
+                f"Nothing was saved in {folder}: the search began from the initial states."
+            )
         if self._saved is not None and self.resumed is None:
-            notes.append(not_read(place))
+            notes.append(not_read(folder))
         if self._refused is not None:
             good = still_good(self._saved_level)
-            notes.append(f"The search could not be saved in {place}: {self._refused}; {good}.")
+            notes.append(f"The search could not be saved in {folder}: {self._refused}; {good}.")
         elif outcome.cut is not None and self._parts:
-            said = f"The search is saved in {place} up to level {self._saved_level}"
+            sentence = f"The search is saved in {folder} up to level {self._saved_level}"
             key = self._folder.key
-            notes.append(f"{said}, unsigned: {key}." if isinstance(key, Unusable) else f"{said}.")
+            notes.append(
+                f"{sentence}, unsigned: {key}." if isinstance(key, Unusable) else f"{sentence}."
+            )
         return tuple(notes)
 
     @property
@@ -169,26 +172,26 @@ class Saver:
         try:
             for worker in workers:
                 writers.append(self._folder.writer(level, worker.number))
-            for one in levels:
-                self._explorer.check(one)
-            many = sum(self._explorer.size(one) for one in levels) >= MIN_PARALLEL
+            for saved_level in levels:
+                self._explorer.check(saved_level)
+            many = sum(self._explorer.size(saved_level) for saved_level in levels) >= MIN_PARALLEL
             self._explorer.share(lambda worker: _save(worker, writers[worker.number], levels), many)
             files = [writer.end() for writer in writers]
             for file in files:
                 if not file.bytes:
                     self._folder.path(file).unlink()
             part = Part(level, tuple(file for file in files if file.bytes))
-            made = *self._parts, part
+            parts = *self._parts, part
             account = self._states.account
-            said = notes.written(account, self._states.layout, self._tally, self._problems)
+            record = notes.written(account, self._states.layout, self._tally, self._problems)
             outside = self._outside + sum(worker.dropped.count(level) for worker in workers)
             unsigned = self._saved is not None and self._saved.unsigned
-            self._folder.publish(said, sum(self._visited) + outside, made, unsigned=unsigned)
+            self._folder.publish(record, sum(self._visited) + outside, parts, unsigned=unsigned)
         except BaseException:
             for writer in writers:
                 writer.discard()
             raise
-        self._parts, self._outside = made, outside
+        self._parts, self._outside = parts, outside
         for worker in workers:
             worker.dropped.forget(level)
 
@@ -197,7 +200,7 @@ class Saver:
         account = self._states.account
         return account.levels if account.orbits is None else account.orbits
 
-    # ------------------------------------------------------------ going on
+    # ------------------------------------------------------------ resuming
 
     def restore(self) -> bool:
         saved, folder, states = self._saved, self._folder, self._states
@@ -224,7 +227,7 @@ class Saver:
         return True
 
     def _read(self, saved: Saved) -> tuple[Part, ...]:
-        """Enters the states, and returns the files with the digests of what was read."""
+        """Inserts the states, and returns the files with the digests of the data read."""
         explorer = self._explorer
         lawful = CodeInUse(Compilation(text(self._states.layout)), workers=len(explorer.workers))
         try:
@@ -249,9 +252,9 @@ class Saver:
                     if level > 1:
                         explorer.begin_level()
                     self._enter(lawful, readers, level, sizes[level - 1] >= MIN_PARALLEL)
-                    found = explorer.size(level)
-                    if found != sizes[level - 1]:
-                        raise Damaged(f"{found} states at level {level}, not {sizes[level - 1]}")
+                    count = explorer.size(level)
+                    if count != sizes[level - 1]:
+                        raise Damaged(f"{count} states at level {level}, not {sizes[level - 1]}")
                 self._enter_outside(lawful, readers)
                 entered.append(Part(part.level, tuple(reader.end() for reader in readers)))
             finally:
@@ -261,7 +264,7 @@ class Saver:
         return tuple(entered)
 
     def _enter_outside(self, lawful: CodeInUse, readers: Sequence[Reader]) -> None:
-        """Enters states outside the constraints, which are of no level."""
+        """Inserts the states outside the constraints, which belong to no level."""
         workers = self._explorer.workers
         for worker in workers:
             worker.open_level()
@@ -270,7 +273,7 @@ class Saver:
             worker.store.drop_level()
 
     def _enter(self, lawful: CodeInUse, readers: Sequence[Reader], level: int, many: bool) -> None:
-        """Enters the states of a level; ``many``: all workers do."""
+        """Inserts the states of a level; ``many``: on all workers."""
         workers, layout = self._explorer.workers, self._states.layout
 
         def enter(worker: Worker) -> None:
@@ -288,7 +291,7 @@ class Saver:
 
 
 def _save(worker: Worker, writer: Writer, levels: range) -> None:
-    """Writes what a worker has of some levels."""
+    """Writes a worker's states of some levels."""
     store, state_bytes = worker.store, worker.state_bytes
     for level in levels:
         for piece in store.levels[level - 1]:
