@@ -1,7 +1,7 @@
-"""The requests in a saved trace: messages that its steps receive and a mapping can send, and steps
-that an input of the mapping is.
+"""The requests in a saved trace: messages received in its steps that a mapping can send, and steps
+that are inputs of the mapping.
 
-Names of the trace may lack what the mapping puts before them: it was made of the model alone.
+Names in the trace may lack the prefix of the mapping, if the trace is from the model alone.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from fencepost.spec.core.types import (
 )
 
 MAX_ENUMERATED = 64
-"""Of a type with at most this many values all are tried; of another, those that are mentioned."""
+"""All values of a type are tried if there are at most this many; otherwise only those mentioned."""
 MAX_TRIED = 20_000
-"""Requests that are tried for one message."""
+"""The number of requests that are tried for one message."""
 _NUMBER = re.compile(r"-?\d+")
 
 
 def requests_of(
     document: TraceDocument, possible: Possible, kinds: Sequence[Kind]
 ) -> Iterator[Request]:
-    """The requests of a trace in the order in which they are received, each made where the model
-    is when it is asked for.
+    """The requests of a trace in the order of their receipt, each built for the current states of
+    the model.
     """
     for step in document.steps:
         yield from _steps(step, possible, kinds)
         for exchange in step.act.exchanges:
             if exchange.kind in ("receive", "read"):
                 message = text(exchange.message.tree)
-                found = _sending(message, exchange.channel, possible, kinds)
-                if found is not None:
-                    yield found
+                request = _sending(message, exchange.channel, possible, kinds)
+                if request is not None:
+                    yield request
 
 
 def _sending(
@@ -59,7 +59,7 @@ def _sending(
     """A request that puts a message into a channel."""
     mapped = possible.mapped
     variables = mapped.model.variables
-    places = [n for n, one in enumerate(variables) if _same(one.name, channel)]
+    channels = [n for n, variable in enumerate(variables) if _same(variable.name, channel)]
     numbers = _numbers(message)
     for kind in kinds:
         if mapped.recording.inputs[kind.rule].body is None:
@@ -67,7 +67,9 @@ def _sending(
         for request in _made(kind, numbers):
             for state in possible.states:
                 for move in possible.sent(state, request):
-                    if any(_added(state, move, n, variables[n].type) == [message] for n in places):
+                    if any(
+                        _added(state, move, n, variables[n].type) == [message] for n in channels
+                    ):
                         return request
     return None
 
@@ -79,7 +81,7 @@ def _added(before: State, move: Move, variable: int, kind: Type) -> list[str]:
     element = getattr(kind, "element", None)
     if element is None:
         return []
-    return [show(one, element) for one in (Counter(new) - Counter(old)).elements()]
+    return [show(message, element) for message in (Counter(new) - Counter(old)).elements()]
 
 
 def _steps(step: ShownStep, possible: Possible, kinds: Sequence[Kind]) -> Iterator[Request]:
@@ -92,64 +94,71 @@ def _steps(step: ShownStep, possible: Possible, kinds: Sequence[Kind]) -> Iterat
         action = mapped.recording.inputs[kind.rule].action
         if action is None or not _same(mapped.model.actions[action].name, step.act.action):
             continue
-        said = step.arguments or {}
-        for request in _made(kind, _numbers(str(said))):
+        arguments = step.arguments or {}
+        for request in _made(kind, _numbers(str(arguments))):
             for state in possible.states:
                 for move in possible.sent(state, request):
-                    choices = {one.label: encode(one.value, one.type) for one in move.choices}
-                    if choices == said:
+                    choices = {
+                        choice.label: encode(choice.value, choice.type) for choice in move.choices
+                    }
+                    if choices == arguments:
                         yield request
                         return
 
 
 def _asked(step: ShownStep, kind: Kind) -> Iterator[Request]:
-    """The request that a trace of a recording says."""
-    said = step.arguments or {}
-    for request in _made(kind, _numbers(str(said))):
+    """The request in a trace of a recording."""
+    arguments = step.arguments or {}
+    for request in _made(kind, _numbers(str(arguments))):
         pairs = zip(kind.asked, request.given, strict=True)
-        if all(said.get(one.name) == encode(value, one.type) for one, value in pairs):
+        if all(
+            arguments.get(declared.name) == encode(value, declared.type)
+            for declared, value in pairs
+        ):
             yield request
 
 
 def requests_in(history: History, kinds: Sequence[Kind]) -> list[Request]:
     """The requests of a recorded history, source by source."""
-    found: list[Request] = []
+    requests: list[Request] = []
     for _, _, lines, _ in history.ordered():
         for line in lines:
             for kind in kinds:
                 if line.event == kind.number and not line.beyond:
-                    given = dict(zip(kind.event.fields, read_values(line), strict=True))
-                    found.append(Request(kind, tuple(given[one] for one in kind.asked)))
+                    by_field = dict(zip(kind.event.fields, read_values(line), strict=True))
+                    requests.append(
+                        Request(kind, tuple(by_field[declared] for declared in kind.asked))
+                    )
                     break
-    return found
+    return requests
 
 
 def _same(name: str, short: str) -> bool:
     return bool(short) and (name == short or name.endswith(f".{short}"))
 
 
-def _numbers(said: str) -> list[int]:
-    return sorted({int(one) for one in _NUMBER.findall(said)})
+def _numbers(value_text: str) -> list[int]:
+    return sorted({int(digits) for digits in _NUMBER.findall(value_text)})
 
 
 def _made(kind: Kind, numbers: Sequence[int]) -> Iterator[Request]:
-    rows = [list(_candidates(one.type, numbers)) for one in kind.asked]
-    for given in islice(product(*rows), MAX_TRIED):
-        yield Request(kind, given)
+    rows = [list(_candidates(declared.type, numbers)) for declared in kind.asked]
+    for chosen_values in islice(product(*rows), MAX_TRIED):
+        yield Request(kind, chosen_values)
 
 
 def _candidates(kind: Type, numbers: Sequence[int]) -> Iterator[Value]:
     match kind:
         case Option(element):
             yield ()
-            yield from ((one,) for one in _candidates(element, numbers))
+            yield from ((item,) for item in _candidates(element, numbers))
         case Record(fields=fields):
-            yield from product(*(list(_candidates(one.type, numbers)) for one in fields))
+            yield from product(*(list(_candidates(item.type, numbers)) for item in fields))
         case Integer():
             if kind.high - kind.low < MAX_ENUMERATED:
                 yield from range(kind.low, kind.high + 1)
             else:
-                yield from (one for one in numbers if kind.low <= one <= kind.high)
+                yield from (item for item in numbers if kind.low <= item <= kind.high)
         case _:
             if cardinality(kind) <= MAX_ENUMERATED:
                 yield from values(kind)

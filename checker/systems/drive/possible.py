@@ -1,6 +1,7 @@
-"""The exact set of states that a model may be in, after what a real system has answered and shown.
+"""The exact set of states that a model may be in, given the answers and observations of a real
+system.
 
-It goes on with each answer and never back, so what is sent next can depend on it.
+It is updated with each answer, and never taken back, so that the next request can depend on it.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from fencepost.checker.systems.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 
 MAX_STATES = 20_000
-"""At most this many pairs of a state and what is read of the lines are visited for one request."""
+"""The maximal number of pairs of a state and a position in the lines, per request."""
 Source: TypeAlias = tuple[int, str]
 """A source: the number of its declaration, and its name."""
 _Node: TypeAlias = tuple[State, tuple[int, ...], int]
-"""A state, how many lines of each source are read, and the progress of the request: 0 it is not
-sent, 1 it waits for its answer, 2 it is answered.
+"""A state, the number of lines read from each source, and the progress of the request: 0 not sent,
+1 waiting for its answer, 2 answered.
 """
 
 
 class Possible:
     """The states that a model may be in.
 
-    ``cuts`` say where the set may lack states, by a bound of the model: from then on, that no state
-    is left proves nothing.
+    ``cuts`` tells where a bound of the model may have removed states from the set: after that, an
+    empty set proves nothing.
     """
 
     def __init__(self, mapped: MappedModel) -> None:
@@ -40,39 +41,39 @@ class Possible:
         self.begin()
 
     def begin(self) -> None:
-        """The model is in its initial state again."""
+        """Returns the model to its initial states."""
         self.cuts = set()
         self.states = frozenset(self._rest(self.mapped.initial(), self.cuts))
 
     def predict(self, request: Request) -> frozenset[str]:
-        """The answers that the model allows, as they are shown; of an input that is not answered,
-        its name. Nothing, if it cannot be sent.
+        """The answers that the model allows, as texts; for an input without an answer, its name.
+        Empty if the request cannot be sent.
         """
-        found: set[str] = set()
+        answers: set[str] = set()
         for state in self.states:
             key = state, request.kind.rule, request.given
             if key not in self._known:
                 if len(self._known) > MAX_STATES:
                     self._known.clear()
                 self._known[key] = frozenset(self._predicted(state, request))
-            found |= self._known[key]
-        return frozenset(found)
+            answers |= self._known[key]
+        return frozenset(answers)
 
     def _predicted(self, state: State, request: Request) -> Iterator[str]:
         rule = request.kind.rule
-        after = [one.state for one in self.sent(state, request)]
+        after = [move.state for move in self.sent(state, request)]
         if self.mapped.recording.inputs[rule].answer is None:
             if after:
                 yield request.kind.event.name
             return
-        for one in self._rest(after, set(), showing=True):
-            yield from self.mapped.answers(rule, one)
+        for reached in self._rest(after, set(), showing=True):
+            yield from self.mapped.answers(rule, reached)
 
     def advance(
         self, request: Request, asked: Source, lines: Mapping[Source, Sequence[Line]]
     ) -> bool:
-        """Goes on to the states behind a request with its answer, which is the first line of the
-        source ``asked``, and behind what was observed. Whether there are any.
+        """Advances to the states after a request with its answer, which is the first line of the
+        source ``asked``, and after the observed lines. Returns whether there are any.
         """
         sources = sorted(lines)
         rows = [lines[source] for source in sources]
@@ -80,12 +81,12 @@ class Possible:
         start = (0,) * len(rows)
         todo: list[_Node] = [(state, start, 0) for state in self.states]
         seen = set(todo)
-        found: set[State] = set()
+        final_states: set[State] = set()
         step = _Step(self, sources, rows, request, sources.index(asked))
         while todo:
             node = todo.pop()
             if node[1] == ends and node[2] == 2:
-                found.add(node[0])
+                final_states.add(node[0])
             for after in step.from_(node):
                 if after not in seen:
                     if len(seen) >= MAX_STATES:
@@ -94,21 +95,21 @@ class Possible:
                         break
                     seen.add(after)
                     todo.append(after)
-        self.states = frozenset(found)
-        return bool(found)
+        self.states = frozenset(final_states)
+        return bool(final_states)
 
     def sent(self, state: State, request: Request) -> list[Move]:
-        """What sending a request leads to; nothing where it cannot be sent."""
-        given = dict(zip(request.kind.asked, request.given, strict=True))
+        """The results of sending a request; empty if it cannot be sent."""
+        sent_fields = dict(zip(request.kind.asked, request.given, strict=True))
         # The fields of the answer are not read here.
-        values = tuple(given.get(one, ()) for one in request.kind.event.fields)
+        values = tuple(sent_fields.get(declared, ()) for declared in request.kind.event.fields)
         entry = self.mapped.input(request.kind.rule, values)
         return [move for _, move in self.mapped.entered([entry], state).moves]
 
     def _rest(
         self, states: Sequence[State], cuts: set[Cut], *, showing: bool = False
     ) -> set[State]:
-        """The states to which steps lead that show nothing, or (``showing``) anything."""
+        """The states reachable by steps that show nothing, or (``showing``) by any steps."""
         seen, todo = set(states), list(states)
         while todo and len(seen) < MAX_STATES:
             expansion = self.mapped.expansion(todo.pop())
@@ -124,11 +125,13 @@ class Possible:
 
 def read_values(line: Line) -> tuple[Value, ...]:
     """The values of a line's fields, none of which is a name."""
-    return tuple(one.value for one in line.fields if isinstance(one, KnownValue))
+    return tuple(
+        field_read.value for field_read in line.fields if isinstance(field_read, KnownValue)
+    )
 
 
 class _Step:
-    """One request with its answer, and what was observed behind it."""
+    """One request with its answer, and the lines observed after it."""
 
     def __init__(
         self,
@@ -146,7 +149,7 @@ class _Step:
         self.at = at
 
     def from_(self, node: _Node) -> Iterator[_Node]:
-        """The nodes to which one step of the model leads, or the next line."""
+        """The nodes reached by one step of the model, or by the next line."""
         state, cursors, progress = node
         expansion = self.mapped.expansion(state)
         self.possible.cuts |= expansion.cuts
@@ -154,77 +157,78 @@ class _Step:
             yield from self._shown(move, cursors, progress)
         if progress < 2:
             yield from self._asked(node)
-        for place, line in self._next(node):
-            yield from self._event(node, place, line)
+        for source, line in self._next(node):
+            yield from self._event(node, source, line)
 
     def _next(self, node: _Node) -> Iterator[tuple[int, Line]]:
-        """The lines that are next, except a request that is under way."""
+        """The next lines, except a pending request."""
         _, cursors, progress = node
-        for place, row in enumerate(self.rows):
-            waits = place == self.at and progress < 2
-            if cursors[place] < len(row) and not waits and not row[cursors[place]].beyond:
-                yield place, row[cursors[place]]
+        for source, row in enumerate(self.rows):
+            waits = source == self.at and progress < 2
+            if cursors[source] < len(row) and not waits and not row[cursors[source]].beyond:
+                yield source, row[cursors[source]]
 
     def _asked(self, node: _Node) -> Iterator[_Node]:
-        """The request is sent, or its answer is taken."""
+        """Sends the request, or receives its answer."""
         state, cursors, progress = node
         rule, at = self.request.kind.rule, self.at
         line = self.rows[at][cursors[at]]
         if line.beyond:
-            # A value outside its type is no answer of the model, and no proof against it.
+            # A value outside its type is not an answer of the model, but no proof against it
+            # either.
             self.possible.cuts.update(Cut(why) for why in line.beyond)
             return
         values = read_values(line)
         if progress == 1:
             answered = self.mapped.entered([self.mapped.answer(rule, values)], state)
             self.possible.cuts |= answered.cuts
-            for _, one in answered.moves:
-                yield one.state, _advanced(cursors, at), 2
+            for _, move in answered.moves:
+                yield move.state, _advanced(cursors, at), 2
             return
         waits = self.mapped.recording.inputs[rule].answer is not None
         yield from self._entered(rule, values, node, at, 1 if waits else 2)
 
-    def _event(self, node: _Node, place: int, line: Line) -> Iterator[_Node]:
-        """What an observed event brings in, or that it is passed over."""
+    def _event(self, node: _Node, source: int, line: Line) -> Iterator[_Node]:
+        """Lets an observed event act on the model, or skips it if tolerated."""
         state, cursors, progress = node
         values = read_values(line)
-        for number, one in enumerate(self.mapped.recording.tolerated):
-            if one.event == line.event:
+        for number, toleration in enumerate(self.mapped.recording.tolerated):
+            if toleration.event == line.event:
                 tolerated = self.mapped.entered([self.mapped.tolerated(number, values)], state)
                 self.possible.cuts |= tolerated.cuts
                 if tolerated.moves:
-                    yield state, _advanced(cursors, place), progress
+                    yield state, _advanced(cursors, source), progress
         for number, rule in enumerate(self.mapped.recording.inputs):
             if rule.event == line.event and rule.kind == "input":
-                yield from self._entered(number, values, node, place, progress)
+                yield from self._entered(number, values, node, source, progress)
 
     def _entered(
-        self, rule: int, values: tuple[Value, ...], node: _Node, place: int, progress: int
+        self, rule: int, values: tuple[Value, ...], node: _Node, source: int, progress: int
     ) -> Iterator[_Node]:
-        """An event comes in; one that waits for its answer is not read yet."""
+        """Lets an event act on the model; one that waits for its answer is not read yet."""
         state, cursors, before = node
         waits = before == 0 and progress == 1
         entered = self.mapped.entered([self.mapped.input(rule, values)], state)
         self.possible.cuts |= entered.cuts
-        for _, one in entered.moves:
-            yield from self._shown(one, cursors if waits else _advanced(cursors, place), progress)
+        for _, move in entered.moves:
+            yield from self._shown(move, cursors if waits else _advanced(cursors, source), progress)
 
     def _shown(self, move: Move, cursors: tuple[int, ...], progress: int) -> Iterator[_Node]:
-        """The ways in which the next lines are what a step shows."""
+        """The ways to match the next lines with the events of a step."""
         if not move.shown:
             yield move.state, cursors, progress
             return
         first = move.shown[0]
         rest = move._replace(shown=move.shown[1:])
-        for place, line in self._next((move.state, cursors, progress)):
+        for source, line in self._next((move.state, cursors, progress)):
             event = self.mapped.recording.events[first.event]
             if (
-                self.sources[place][0] in event.sources
+                self.sources[source][0] in event.sources
                 and line.event == first.event
                 and read_values(line) == first.values
             ):
-                yield from self._shown(rest, _advanced(cursors, place), progress)
+                yield from self._shown(rest, _advanced(cursors, source), progress)
 
 
-def _advanced(cursors: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return (*cursors[:place], cursors[place] + 1, *cursors[place + 1 :])
+def _advanced(cursors: tuple[int, ...], source: int) -> tuple[int, ...]:
+    return (*cursors[:source], cursors[source] + 1, *cursors[source + 1 :])

@@ -1,10 +1,10 @@
 # pyright: basic
-"""The histories of a recording, judged by a cluster.
+"""Judges the histories of a recording on a cluster.
 
-Lines are rows of a table from the beginning to the end: read where they are, sent to the task that
-has their history, sorted there by where they stood, and gone through one history at a time. So
-neither a history that is longer than others nor one key of many takes more memory, and what is done
-again gives the same. The driver has sums, and the histories that are to be shown.
+Lines stay rows of a table throughout: they are read where they are stored, sent to the task of
+their history, sorted there by position, and processed one history at a time. So neither a very long
+history nor a very frequent key takes more memory, and a repeated task gives the same result. The
+driver holds totals, and the histories to show.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 T = TypeVar("T")
 TASKS_PER_CORE = 4
-"""Into how many parts the histories are split, so that a core that is done early has another."""
+"""The number of parts per core, so that a core that finishes early gets another part."""
 
 
 def _columns(**types: DataType) -> StructType:
@@ -72,7 +72,7 @@ LINES = _columns(
     kind=TEXT, file=NUMBER, block=COUNT, number=COUNT, key=TEXT, by=TEXTS, data=BinaryType(),
     why=TEXT, first=COUNT, size=COUNT,
 )  # fmt: skip
-"""What is known of a line by itself; see `tasks.located`."""
+"""The data of a single line; see `tasks.located`."""
 VERDICTS = _columns(
     key=TEXT, history=TEXT, verdict=TEXT, events=COUNT, read=COUNT, states=COUNT, tolerated=COUNT,
     cuts=TEXTS, instead=TEXTS,
@@ -83,7 +83,7 @@ VERDICTS = _columns(
 """The verdict on a history; see `tasks.judged`."""
 KEPT = ("history", "verdict", "events", "read", "states", "tolerated", "cuts", "instead", "next",
         "layers")  # fmt: skip
-"""The columns that are of use to others."""
+"""The columns of the saved verdicts."""
 COVERAGE = _columns(kind=TEXT, name=TEXT, count=COUNT)
 PLACE = ("file", "block", "number")
 
@@ -96,24 +96,26 @@ def compare(
     cluster: Cluster,
     results: str | None = None,
 ) -> Findings:
-    """The findings of the recordings of these names: files, folders, patterns, anything that Spark
-    reads. ``results`` is a folder for the verdicts and the coverage, as tables. Raises `Rejected`.
+    """The findings of some recordings: files, folders, patterns, anything that Spark reads.
+    ``results`` is a folder for the verdicts and the coverage, as tables. Raises `Rejected`.
     """
     spark = session.connect(cluster)
-    place = None
+    publication = None
     if results is not None:
         url, _, name = files.absolute(spark, results).rstrip("/").rpartition("/")
-        place = Place(spark, "the verdicts", url or ".", name)
+        publication = Place(spark, "the verdicts", url or ".", name)
     try:
-        found = _attempted(lambda: _Comparison(spark, model, recording, effort, names, cluster))
-        made = _attempted(found.findings)
-        if place is not None:
-            _attempted(lambda: found.save(place))
-            place.publish()
-        return made
+        comparison = _attempted(
+            lambda: _Comparison(spark, model, recording, effort, names, cluster)
+        )
+        findings = _attempted(comparison.findings)
+        if publication is not None:
+            _attempted(lambda: comparison.save(publication))
+            publication.publish()
+        return findings
     finally:
-        if place is not None:
-            place.discard()
+        if publication is not None:
+            publication.discard()
 
 
 def _attempted(work: Callable[[], T]) -> T:
@@ -137,33 +139,33 @@ class _Comparison:
     ) -> None:
         self._spark = spark
         parts = cluster.partitions or TASKS_PER_CORE * spark.defaultParallelism
-        # Of its own, so that the settings are none of others who share the connection.
+        # A separate session, so that these settings do not affect other users of the connection.
         self._session = SparkSession(spark).newSession()
         self._session.conf.set("spark.sql.shuffle.partitions", parts)
         self._model = model
         self._recording = recording
         self._files = files.found(spark, names)
-        numbers = {one.url: n for n, one in enumerate(self._files) if one.url}
+        numbers = {file.url: n for n, file in enumerate(self._files) if file.url}
         self._shipped = spark.broadcast(Task(model, recording, effort, numbers))
         self._lines = self._located().persist(StorageLevel.MEMORY_AND_DISK)
         events = self._lines.where(F.col("kind") == EVENT)
         self._keyless = self._resolved(events.where(F.col("key").isNull()))
         named = events.where(F.col("key").isNotNull())
-        found = self._keyless.where(F.col("key").isNotNull())
+        resolved = self._keyless.where(F.col("key").isNotNull())
         columns = ["key", *PLACE, "data"]
-        sent = named.select(columns).unionByName(found.select(columns)).repartition(parts, "key")
+        sent = named.select(columns).unionByName(resolved.select(columns)).repartition(parts, "key")
         rows: Any = sent.sortWithinPartitions("key", *PLACE).rdd
         judged = rows.mapPartitions(partial(tasks.judged, self._shipped))
-        made = self._session.createDataFrame(judged, VERDICTS, verifySchema=False)
-        self._verdicts = made.persist(StorageLevel.MEMORY_AND_DISK)
+        frame = self._session.createDataFrame(judged, VERDICTS, verifySchema=False)
+        self._verdicts = frame.persist(StorageLevel.MEMORY_AND_DISK)
 
     # ------------------------------------------------------------ lines
 
     def _located(self) -> DataFrame:
-        """What is known of each line by itself."""
-        there = [one for one in self._files if one.url]
-        texts = [one.path for one in there if not one.is_table]
-        tables = [one.path for one in there if one.is_table]
+        """The data of each line."""
+        there = [file for file in self._files if file.url]
+        texts = [file.path for file in there if not file.is_table]
+        tables = [file.path for file in there if file.is_table]
         try:
             read = [self._of_texts(texts)] if texts else []
             read += [self._of_tables(tables)] if tables else []
@@ -174,8 +176,8 @@ class _Comparison:
             url = (error.getMessageParameters() or {})["path"]
             label = next((file.label for file in there if file.url == url), url)
             raise Rejected([unreadable(label, files.GONE)]) from None
-        # Of a row for each line, to make Python objects of it would take as long as to read it.
-        lines = [only_column(self._spark, one) for one in read]
+        # Creating a Python row object for each line would take as long as reading it.
+        lines = [only_column(self._spark, frame) for frame in read]
         every = self._spark.union(lines) if lines else self._spark.emptyRDD()
         located = every.mapPartitions(partial(tasks.located, self._shipped))
         return self._session.createDataFrame(located, LINES, verifySchema=False)
@@ -183,7 +185,7 @@ class _Comparison:
     def _of_texts(self, paths: list[str]) -> DataFrame:
         read = (
             self._session.read.option("lineSep", "\n")
-            # Whoever reads on behind either finds out what was passed over; see `files`.
+            # Data skipped by these options is detected later; see `files`.
             .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MAX_HELD))
             .option("ignoreCorruptFiles", "true")
             .option("ignoreMissingFiles", "true")
@@ -191,33 +193,33 @@ class _Comparison:
         return read.text([files.literal(path) for path in paths]).select(_given(F.col("value")))
 
     def _of_tables(self, paths: list[str]) -> DataFrame:
-        """Rows of Parquet, as lines with the columns that the recording reads."""
+        """The rows of Parquet files as lines, with the columns that the recording reads."""
         recording = self._recording
         wanted = {recording.key, *recording.by, recording.event_field, "source"}
         wanted |= {name for order in recording.orders for name in (order.name, *order.by)}
-        wanted |= {one.name for event in recording.events for one in event.fields}
+        wanted |= {declared.name for event in recording.events for declared in event.fields}
         table = self._session.read.option("mergeSchema", "true").parquet(*map(files.literal, paths))
-        known = [F.col(f"`{name}`") for name in table.columns if name in wanted]
-        text = F.to_json(F.struct(*known)) if known else F.lit("{}")
+        columns = [F.col(f"`{name}`") for name in table.columns if name in wanted]
+        text = F.to_json(F.struct(*columns)) if columns else F.lit("{}")
         return table.select(_given(text))
 
     def _resolved(self, keyless: DataFrame) -> DataFrame:
-        """Lines that name no history, with the one that has named the same (``key``), or with
-        what several have named (``disputed``).
+        """Lines without a key, with the history that has claimed their `by` fields (``key``), or
+        with the field that several histories have claimed (``disputed``).
         """
         keyed = self._lines.where((F.col("kind") == EVENT) & F.col("key").isNotNull())
         keys: list[Column] = []
         disputed: list[Column] = []
         for n in range(len(self._recording.by)):
-            said = F.col("by")[n]
-            owners = keyed.select(said.alias("said"), "key").where(F.col("said").isNotNull())
+            value = F.col("by")[n]
+            owners = keyed.select(value.alias("said"), "key").where(F.col("said").isNotNull())
             least, most = F.col(f"least{n}"), F.col(f"most{n}")
             owner = owners.groupBy("said").agg(
                 F.min("key").alias(f"least{n}"), F.max("key").alias(f"most{n}")
             )
-            keyless = keyless.join(owner, said == F.col("said"), "left").drop("said")
+            keyless = keyless.join(owner, value == F.col("said"), "left").drop("said")
             keys.append(F.when(least == most, least))
-            row = F.struct(F.lit(n).alias("n"), said.alias("said"), least, most)
+            row = F.struct(F.lit(n).alias("n"), value.alias("said"), least, most)
             row = row.cast("struct<n:int,said:string,least:string,most:string>")
             disputed.append(F.when(least.isNotNull(), row))
         if not keys:
@@ -226,10 +228,10 @@ class _Comparison:
             "disputed", F.when(F.coalesce(*keys).isNull(), F.coalesce(*disputed))
         )
 
-    # ------------------------------------------------------------ what was found
+    # ------------------------------------------------------------ results
 
     def findings(self) -> Findings:
-        """What was found of all histories."""
+        """The findings for all histories."""
         totals = self._totals()
         bad = self._verdicts.where(F.col("verdict") != "allowed")
         whole: list[Judgement] = []
@@ -238,14 +240,16 @@ class _Comparison:
             shown = bad.where(F.col("verdict").isin(*SHOWN_WHOLE))
             whole = _judged(shown.orderBy("key").limit(MAX_WHOLE))
         if totals.verdicts.total() - totals.verdicts["allowed"] > len(whole):
-            others = bad.where(~F.col("key").isin([tasks.written(one.key) for one in whole]))
+            others = bad.where(
+                ~F.col("key").isin([tasks.written(judgement.key) for judgement in whole])
+            )
             listed = _judged(others.orderBy("key").limit(MAX_LISTED))
         strays, disputes = self._strays() if self._recording.by else (0, [])
         problems = [*self._problems(), *disputes]
         return Findings(totals, whole, listed, self._histories, strays, problems)
 
     def _strays(self) -> tuple[int, list[Problem]]:
-        """How many events are of no history, and what several histories claim."""
+        """The number of events without a history, and the fields claimed by several histories."""
         lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
         first = F.min(F.struct("file", "block", F.col("first").alias("number")))
         rows = lost.agg(F.sum("size").alias("lines"), first.alias("first")).collect()
@@ -256,9 +260,9 @@ class _Comparison:
         )
         problems: list[Problem] = []
         for n, *texts, where in disputes:
-            said, least, most = map(tasks.read, texts)
+            value, least, most = map(tasks.read, texts)
             name = self._recording.by[n]
-            problems.append(ambiguous(self._place(*where), name, said, (least, most)))
+            problems.append(ambiguous(self._place(*where), name, value, (least, most)))
         return sum(row.lines for row in rows), problems
 
     def _histories(self) -> Iterator[Judgement]:
@@ -290,8 +294,8 @@ class _Comparison:
 
     @cached_property
     def _blocks(self) -> tuple[dict[int, dict[int, tuple[int, int]]], Counter[int]]:
-        """How many lines and bytes the blocks of files have, and how many lines of each file cannot
-        be read.
+        """The number of lines and bytes of each block of a file, and the number of unreadable lines
+        of each file.
         """
         kinds = self._lines.where(F.col("kind") != EVENT).groupBy("kind", "file", "block")
         sums = kinds.agg(
@@ -307,7 +311,7 @@ class _Comparison:
         return blocks, counts
 
     def _line(self, file: int, block: int, number: int) -> int:
-        """The number in its file of a line that has a number in its block."""
+        """The line number in a file of a line with this number in its block."""
         inside = self._blocks[0][file].items()
         return number + sum(count for other, (count, _) in inside if other < block)
 
@@ -315,7 +319,7 @@ class _Comparison:
         return f"{self._files[file].label}:{self._line(file, block, number)}"
 
     def _problems(self) -> list[Problem]:
-        """What could not be read, file by file."""
+        """The unreadable lines, file by file."""
         blocks, counts = self._blocks
         lines: dict[int, list[tuple[int, str]]] = {}
         order = Window.partitionBy("file").orderBy("block", "number")

@@ -1,10 +1,11 @@
 # pyright: basic
-"""The files of a recording wherever Hadoop reaches them, and whether all of each has been read.
+"""The files of a recording, in any file system that Hadoop can access, and a check that each was
+read completely.
 
-Spark silently skips the rest of a broken compressed file, a file that has vanished, and lines that
-are longer than a limit; so the number of bytes read is compared with the number of bytes there.
-Files of this machine are opened once, by the rules for recordings, before Spark reads them, because
-Spark would wait for a FIFO forever. This module does not know what lines mean.
+Spark silently skips the rest of a broken compressed file, a file that has vanished, and lines
+longer than a limit; so the number of bytes read is compared with the size. Local files are opened
+once, by the rules for recordings, before Spark reads them, because Spark would wait for a FIFO
+forever.
 """
 
 from __future__ import annotations
@@ -26,22 +27,21 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
-"""How the names of recordings in a folder end."""
+"""The file name endings of recordings in a folder."""
 PARQUET = ".parquet"
 MAX_HELD = 1 << 26
-"""Spark holds lines of at most so many bytes; of one that is longer nothing is known but that it is
-there."""
+"""Spark keeps lines of at most this many bytes; of a longer line it only reports the existence."""
 GONE = "No such file or directory"
 LEEWAY = range(-1, 4)
-"""By how many bytes a file may differ from its lines: the end of the last one, and the mark at the
-beginning that Windows likes.
+"""The tolerated difference between the sizes of a file and of its lines: the end of the last line,
+and the byte order mark of Windows.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file by its URL, as Spark writes it (``path``: as Hadoop does), and as a user knows it.
-    ``missing`` says why there is none.
+    """A file by its URL as Spark writes it, its path as Hadoop does, and its name for the user.
+    ``missing`` is the reason why it does not exist.
     """
 
     url: str
@@ -56,8 +56,8 @@ class File:
 
 
 def found(spark: SparkContext, names: Sequence[str]) -> list[File]:
-    """The files of these names, each once: of a folder those in it, of a pattern those that fit.
-    Raises `Rejected`.
+    """The distinct files with these names: for a folder, the recordings in it; for a pattern, the
+    matches. Raises `Rejected`.
     """
     files: dict[str, File] = {}
     for name in names:
@@ -82,13 +82,11 @@ def _named(spark: SparkContext, name: str) -> Iterator[File]:
 
 
 def _below(system: Any, status: Any, label: str) -> Iterator[File]:
-    """A file, or the recordings in a folder, by name; what a program that writes Parquet calls a
-    file may be a folder, too.
-    """
+    """A file, or the recordings in a folder, by name. A file written as Parquet may be a folder."""
     if not status.isDirectory():
         path = system.makeQualified(status.getPath())
         size = int(status.getLen())
-        # Java writes an authority that is empty, or leaves it out.
+        # Java may write or omit an empty authority.
         url = str(path.toUri().toString()).replace(":///", ":/")
         refusal = _refusal(path, size)
         if refusal is not None:
@@ -96,7 +94,9 @@ def _below(system: Any, status: Any, label: str) -> Iterator[File]:
         else:
             yield File(url, str(path.toString()), label, size)
         return
-    children = sorted(system.listStatus(status.getPath()), key=lambda one: one.getPath().getName())
+    children = sorted(
+        system.listStatus(status.getPath()), key=lambda status: status.getPath().getName()
+    )
     empty = True
     for child in children:
         name = str(child.getPath().getName())
@@ -106,12 +106,12 @@ def _below(system: Any, status: Any, label: str) -> Iterator[File]:
         inner = f"{label.rstrip('/')}/{name}" if ":" in label else str(PurePath(label) / name)
         yield from _below(system, child, inner)
     if empty:
-        what = f"{label} has no recording: no file whose name ends with"
-        raise Rejected([Problem("F047", None, f"{what} {', '.join(ENDINGS[:-1])} or {PARQUET}")])
+        message = f"{label} has no recording: no file whose name ends with"
+        raise Rejected([Problem("F047", None, f"{message} {', '.join(ENDINGS[:-1])} or {PARQUET}")])
 
 
 def _refusal(path: Any, size: int) -> str | None:
-    """Why a file of this size cannot be a recording; None if it can."""
+    """The reason why a file of this size cannot be a recording, or None."""
     kind = inputs.Kind.RECORDING
     try:
         if str(path.toUri().getScheme()) == "file":
@@ -124,24 +124,24 @@ def _refusal(path: Any, size: int) -> str | None:
 
 
 def _plain(url: str, pattern: str) -> str:
-    """A URL as it would be written beside the pattern that it fits."""
+    """A URL in the style of the pattern that it matches."""
     return url if ":" in pattern else url.removeprefix("file:")
 
 
 def literal(path: str) -> str:
-    """A path as a pattern that nothing else fits."""
+    """A path as a pattern that only matches itself."""
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
 def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | None:
-    """What is wrong with a file of which so many lines and bytes were read."""
+    """The defect of a file, given the numbers of lines and bytes read, or None."""
     try:
         there = _content(spark, file)
     except Py4JJavaError as error:
-        said = _said(error)
-        early = "EOFException" in said or "Unexpected end" in said
-        what = TOO_EARLY if early else f"{said}; the part before is judged"
-        return unreadable(f"{file.label}:{lines + 1}", what)
+        message = _said(error)
+        early = "EOFException" in message or "Unexpected end" in message
+        reason = TOO_EARLY if early else f"{message}; the part before is judged"
+        return unreadable(f"{file.label}:{lines + 1}", reason)
     missing = there - size
     if missing in LEEWAY or (not size and not there):
         return None
@@ -151,10 +151,10 @@ def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | 
 
 
 def _content(spark: SparkContext, file: File) -> int:
-    """How many bytes there are to read, decompressed where the name says that it is compressed.
+    """The number of bytes to read, after decompression if the name indicates a compressed file.
 
-    A compressed file is decompressed to its end: the size in its last bytes is that of its last
-    member only, and may be that of what was read of a broken file by chance.
+    A compressed file is decompressed completely: the size in its last bytes is that of its last
+    member only, and could by chance be the amount read from a broken file.
     """
     hidden: Any = spark
     jvm, settings = hidden._jvm, hidden._jsc.hadoopConfiguration()
@@ -171,7 +171,7 @@ def _content(spark: SparkContext, file: File) -> int:
 
 
 def absolute(spark: SparkContext, name: str) -> str:
-    """A name as Hadoop is to have it: Java may have begun in another folder than this one."""
+    """A name for Hadoop, as an absolute path: Java may have started in another folder."""
     if ":" in name:
         return name
     system, _ = _system(spark, name)

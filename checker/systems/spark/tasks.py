@@ -1,7 +1,6 @@
-"""Lines become events of histories, and histories verdicts: what runs on executors.
+"""The work of executors: turns lines into events of histories, and judges histories.
 
-What the lines mean and how a history is judged is the same code as without Spark. It does not know
-where lines come from, nor how they get to the task that judges their history.
+The meaning of lines and the judging are the same code as without Spark.
 """
 
 from __future__ import annotations
@@ -38,24 +37,26 @@ if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
 EVENT, PROBLEM, BLOCK = "event", "problem", "block"
-"""Kinds of rows: a line that belongs to a history, one that cannot be read, and how much a block of
-a file has: lines, and bytes.
+"""The kinds of rows: a line that belongs to a history, an unreadable line, and the number of lines
+and bytes of a block of a file.
 """
 NEAR_BYTES = 1 << 22
-"""How many bytes of lines are looked at to find those that belong together."""
+"""The number of bytes of lines within which lines of the same history are grouped."""
 APART = b"\0"
-"""What stands between the parts of a line as it is given to `located`: no URL has it."""
+"""The separator between the parts of a line passed to `located`; it cannot occur in a URL."""
 Row: TypeAlias = tuple[Any, ...]
 Standings: TypeAlias = "tuple[tuple[Standing, int], ...]"
-Said: TypeAlias = "tuple[int, tuple[tuple[int, str], int, tuple[Json, ...], Standings] | None]"
-"""The number of a line; the source of its event, which event it is, what it says of its fields, and
-the orders that it stands in. None: it cannot be read.
+LineContent: TypeAlias = (
+    "tuple[int, tuple[tuple[int, str], int, tuple[Json, ...], Standings] | None]"
+)
+"""The number of a line, and the source and number of its event, the values of its fields, and its
+standings; None instead of the latter if it is unreadable.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What tasks have in common; ``numbers`` are those of the files."""
+    """The common data of tasks; ``numbers`` are the numbers of the files."""
 
     model: ir.Model
     recording: Recording
@@ -68,25 +69,23 @@ Shipped: TypeAlias = "Broadcast[Task]"
 
 @lru_cache(maxsize=1)
 def _made(shipped: Shipped) -> tuple[MappedModel, Judge]:
-    """The mapping, and what judges histories, as this process has made it of a task; it is kept for
-    the tasks that follow.
-    """
+    """The mapping, and the judge of histories, cached for the following tasks of this process."""
     mapped = MappedModel(shipped.value.model, shipped.value.recording)
     try:
         return mapped, in_machine_code(mapped)
     except (ImportError, OSError, Unsupported):
-        # An executor may lack the library that makes machine code, and the model what it wants.
+        # An executor may lack the library for machine code, or the model may not be supported.
         return mapped, InterpreterJudge(mapped)
 
 
-def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of lines: each its file, where its block begins, how many bytes it has, and these
-    unless they are too many. The lines of a block come in order.
+def located(shipped: Shipped, lines_in: Iterable[bytes]) -> Iterator[Row]:
+    """The rows for some lines. Each line consists of its file, the start of its block, its size in
+    bytes, and its data unless it is too large. The lines of a block come in order.
 
-    Lines of one history that are near each other make one row, or a few where they name it in
-    several ways: what they say (`Said`), all in the place of the first line that is near; the
-    number of the first of them (``first``), and (``size``) how many they are. Fields that the
-    recording does not name are gone.
+    Lines of one history that are near each other form one row, or several if they name it in
+    several ways: their content (`LineContent`), at the position of the first of them; the number of
+    the first (``first``), and their count (``size``). Fields that the recording does not name are
+    dropped.
     """
     numbers = shipped.value.numbers
     recording = shipped.value.recording
@@ -97,7 +96,7 @@ def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
     read = [0, 0]
     near = _Near(recording.key is not None)
     with without_collection():
-        for line in given:
+        for line in lines_in:
             path, begin, size, data = line.split(APART, 3)
             if at != (path, begin) or near.is_full:
                 yield from near.rows()
@@ -107,17 +106,17 @@ def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
             length = int(size)
             read[0] += 1
             read[1] += length + 1
-            place = file, block, read[0]
+            position = file, block, read[0]
             if length > MAX_BYTES:
-                yield PROBLEM, *place, None, None, None, TOO_LONG, None, 0
+                yield PROBLEM, *position, None, None, None, TOO_LONG, None, 0
                 continue
             if not data.strip():
                 continue
-            one, why = reader.located(data)
+            event, why = reader.located(data)
             if why:
-                yield PROBLEM, *place, None, None, None, why, None, 0
-            if one is not None:
-                near.add(one, place, length)
+                yield PROBLEM, *position, None, None, None, why, None, 0
+            if event is not None:
+                near.add(event, position, length)
         yield from near.rows()
     for (file, block), (count, bytes_) in blocks.items():
         yield BLOCK, file, block, count, None, None, None, None, None, bytes_
@@ -129,90 +128,90 @@ def _judged(judging: Judge, history: History, effort: Effort) -> Judgement:
 
 
 class _Near:
-    """Lines of a block that are near each other, by what they say of their history."""
+    """Lines of a block that are near each other, grouped by the fields that name their history."""
 
     def __init__(self, keyed: bool) -> None:
         self._keyed = keyed
-        self._found: dict[tuple[Key, tuple[Key, ...]], list[Said]] = {}
+        self._found: dict[tuple[Key, tuple[Key, ...]], list[LineContent]] = {}
         self._place: tuple[int, int, int] | None = None
         self._bytes = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether they are to become rows before more are added."""
+        """Whether the lines must be turned into rows before more are added."""
         return self._bytes >= NEAR_BYTES
 
-    def add(self, one: LocatedEvent, place: tuple[int, int, int], size: int) -> None:
+    def add(self, event: LocatedEvent, position: tuple[int, int, int], size: int) -> None:
         """Adds a line of ``size`` bytes."""
-        self._place = self._place or place
-        line, number = one.line, place[2]
-        said = None if line is None else (one.source, line.event, line.said, one.standings)
-        self._found.setdefault((one.key, one.by), []).append((number, said))
+        self._place = self._place or position
+        line, number = event.line, position[2]
+        content = None if line is None else (event.source, line.event, line.said, event.standings)
+        self._found.setdefault((event.key, event.by), []).append((number, content))
         self._bytes += size
 
     def rows(self) -> Iterator[Row]:
-        """The rows that they make; then there are none."""
-        place = self._place or ()
+        """Returns the rows of the lines, and removes the lines."""
+        position = self._place or ()
         for (key, by), lines in self._found.items():
             named = None if key is None and self._keyed else written(key)
-            names = [None if one is None else written(one) for one in by]
+            names = [None if value is None else written(value) for value in by]
             data = pickle.dumps(lines, pickle.HIGHEST_PROTOCOL)
-            yield EVENT, *place, named, names, data, None, lines[0][0], len(lines)
+            yield EVENT, *position, named, names, data, None, lines[0][0], len(lines)
         self._found.clear()
         self._place, self._bytes = None, 0
 
 
-def _in_order(rows: Iterable[Row]) -> Iterator[Said]:
-    """The lines of rows of one history, which come by their places, in order."""
+def _in_order(rows: Iterable[Row]) -> Iterator[LineContent]:
+    """The lines of the rows of one history, in order; rows come ordered by position."""
     for _, near in groupby(rows, itemgetter(1, 2, 3)):
-        lines: list[Said] = [line for row in near for line in pickle.loads(bytes(row[-1]))]
+        lines: list[LineContent] = [line for row in near for line in pickle.loads(bytes(row[-1]))]
         lines.sort(key=itemgetter(0))
         yield from lines
 
 
-def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
-    """The verdicts on histories. Rows come by histories, those of a history by their places: the
-    key, the place, and lines.
+def judged(shipped: Shipped, rows_in: Iterable[Row]) -> Iterator[Row]:
+    """The verdicts on histories. Rows come grouped by history, and ordered by position: the key,
+    the position, and lines.
     """
     (mapped, judging), effort = _made(shipped), shipped.value.effort
-    most = effort.lines(mapped.recording)
+    limit = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
     with without_collection():
-        for key, rows in groupby(given, itemgetter(0)):
+        for key, rows in groupby(rows_in, itemgetter(0)):
             history = History(read(key))
-            for _, said in _in_order(rows):
-                if said is None:
+            for _, content in _in_order(rows):
+                if content is None:
                     history.unread += 1
                 else:
-                    history.add(reader.again(*said), most)
+                    history.add(reader.again(*content), limit)
             yield _row(mapped, key, _judged(judging, history, effort))
 
 
-def _row(mapped: MappedModel, key: str, one: Judgement) -> Row:
+def _row(mapped: MappedModel, key: str, judgement: Judgement) -> Row:
     return (
         key,
-        "" if one.key is None else str(one.key),
-        one.verdict,
-        one.total,
-        one.read,
-        one.states,
-        one.tolerated,
-        list(one.cuts),
-        list(one.instead),
-        [(w.source, w.read, w.total, w.line and w.line.text) for w in one.waiting],
-        [(layer.ahead, layer.states, layer.ended) for layer in one.layers],
-        [one.taken[number] for number in range(len(mapped.model.actions))],
-        sorted(one.used),
-        sorted(one.seen),
-        sorted(one.marked),
-        zlib.compress(pickle.dumps(one, pickle.HIGHEST_PROTOCOL), 1),
+        "" if judgement.key is None else str(judgement.key),
+        judgement.verdict,
+        judgement.total,
+        judgement.read,
+        judgement.states,
+        judgement.tolerated,
+        list(judgement.cuts),
+        list(judgement.instead),
+        [(w.source, w.read, w.total, w.line and w.line.text) for w in judgement.waiting],
+        [(layer.ahead, layer.states, layer.ended) for layer in judgement.layers],
+        [judgement.taken[number] for number in range(len(mapped.model.actions))],
+        sorted(judgement.used),
+        sorted(judgement.seen),
+        sorted(judgement.marked),
+        zlib.compress(pickle.dumps(judgement, pickle.HIGHEST_PROTOCOL), 1),
     )
 
 
 def unpacked(data: bytes) -> Judgement:
-    """The verdict that a row holds."""
-    made: Judgement = pickle.loads(zlib.decompress(data))
-    return made
+    """The judgement in a row."""
+    judgement: Judgement = pickle.loads(zlib.decompress(data))
+    return judgement
 
 
 # ---------------------------------------------------------------- keys
@@ -221,7 +220,7 @@ _DIGITS = str.maketrans("0123456789", "9876543210")
 
 
 def written(key: Key) -> str:
-    """A key as a text; texts are ordered as the keys are: numbers, then texts."""
+    """A key as a text; the texts have the order of the keys: numbers, then texts."""
     if key is None:
         return ""
     if isinstance(key, str):
@@ -233,7 +232,7 @@ def written(key: Key) -> str:
 
 
 def read(text: str) -> Key:
-    """The key that is written so."""
+    """The key written as a text."""
     match text[:1]:
         case "":
             return None
