@@ -7,7 +7,7 @@ separate processes.
 Prints a Markdown table with, for each way to compare, the number of histories, wall time and
 processor time in seconds, and the peak memory; also the throughput of Spark relative to separate
 processes that share the histories. Exactly the damaged histories must be rejected, and no verdict
-may be unknown. On a machine that is not idle, only the processor seconds are meaningful.
+may be unknown. On a busy machine, only the processor seconds are meaningful.
 
 `--write` saves the measurements in `bench/results` and puts the table into docs/conformance.md.
 """

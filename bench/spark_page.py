@@ -19,14 +19,13 @@ HEAD = (
     "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
 HELD_OUT = (10, 8)
-"""The size and the partitions of the run through the shuffle that is held out from the fit."""
+"""The size and the partitions of the run through the shuffle held out from the fit."""
 LARGE = (10**9, 10**10, 10**12)
 EXECUTORS, CORES = 8, 4
 KEPT_BYTES = 12
 """Bytes of a state of one word in tables and RDDs, rounded up."""
 FANOUT, SENT = 13.0, 0.5
-"""Assumptions about large models: successors per state, and the part of them that is
-transferred.
+"""Assumptions about large models: successors per state, and their transferred part.
 """
 
 

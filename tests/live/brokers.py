@@ -169,7 +169,7 @@ class Broker:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.folder / "broker.log").read_text()[-3000:]
-        # A process that is being killed may still accept a connection without answering.
+        # A dying process may still accept a connection without answering.
         try:
             with closing(Connection(HOST, self.port)) as connection:
                 connection.ask(requests.features())
@@ -219,7 +219,7 @@ class Broker:
             self.kill()
 
     def connection(self) -> Connection:
-        """A connection that is closed when the broker stops."""
+        """A connection, closed when the broker stops."""
         self._connections.append(Connection(HOST, self.port))
         return self._connections[-1]
 

@@ -88,7 +88,7 @@ class Reader:
         return error, -1
 
     def commit(self, producer: Producer, topic: str, offset: int) -> Callable[[], str]:
-        """A TxnOffsetCommit of the transaction that is open now; calling the result sends it."""
+        """A TxnOffsetCommit of the open transaction; calling the result sends it."""
         request = group_requests.commit_offset(
             producer.name, producer.id, producer.epoch,
             self.group, self.member, self.generation, topic, offset, 3 if producer.old else 5,

@@ -71,7 +71,7 @@ def stable_or_not(event: Event) -> bool:
 
 
 def a_stranger(event: Event) -> bool:
-    """A committer that is not a member, but names a generation."""
+    """A committer without membership that names a generation."""
     if event["kind"] != "txn_offset_commit" or event["error"] != "NONE":
         return False
     event |= {"member": 2, "generation": 3}

@@ -639,7 +639,7 @@ def rewrite_agrees(text: str, rule: str, states: int = 400) -> str:
 
 
 def _wordless(seen: Observed, added: int = 0) -> Observed:
-    """The part that is independent of the wording, without the first `added` variables."""
+    """The part independent of the wording, without the first `added` variables."""
 
     def steps(trace: tuple[ObservedStep, ...] | None) -> tuple[ObservedStep, ...] | None:
         return trace and tuple(replace(s, state=s.state and s.state[added:]) for s in trace)

@@ -78,13 +78,13 @@ class Failure:
 def worked() -> float:
     """CPU seconds of this process and of its children that have ended.
 
-    Unlike elapsed time they do not depend on what else the machine does.
+    Unlike elapsed time they do not depend on other work of the machine.
     """
     return sum(os.times()[:4])
 
 
 def place_in(details: str) -> str:
-    """The innermost frame of a traceback that is in the package, and the exception's type."""
+    """The innermost frame of the package in a traceback, and the exception's type."""
     frames = list(FRAME.finditer(details))
     raised = re.findall(
         r"^(\w[\w.]*(?:Error|Exception|Interrupt|Iteration|Stopped))\b", details, re.M

@@ -63,7 +63,7 @@ def test_distinct_is_a_set_that_is_consumed() -> None:
     spec = SENDER.format(options="distinct")
     assert verdict(spec + "invariant I: len(got) < 2 or len(net) == 0\n") == "ok"
     assert verdict(spec + "invariant I: got != [B, A]\n") == "violated I"
-    # A message that is already present needs no room.
+    # A message already present needs no room.
     assert received("distinct capacity 2") == ("ok", 6, 6)
     assert received("distinct capacity 1")[0] == "error F907"
     assert received("distinct lossy(A) at most 1")[0] == "ok"
