@@ -277,7 +277,7 @@ class SuggestingGroup(click.Group):
 def usage_problem(error: click.UsageError) -> Problem:
     """Turns a usage error into a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
-    notes = ((None, f'"{help_}" lists them'),)
+    notes = ((None, f'"{help_}" lists the options'),)
     match error:
         case click.NoSuchOption():
             options: list[str] = []

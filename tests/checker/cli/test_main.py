@@ -259,7 +259,7 @@ def test_a_share_of_the_available_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     assert units.memory(" 100% ") == 1 << 30
     assert units.memory("12.5%") == 1 << 27
     monkeypatch.setattr(units, "memory_bytes", lambda: sys.maxsize)
-    with pytest.raises(ValueError, match="does not say what it has"):
+    with pytest.raises(ValueError, match="does not report its memory"):
         units.memory("80%")
 
 
@@ -296,7 +296,7 @@ def test_unsupported_specs_are_reported(fencepost_in: Fencepost, tmp_path: Path)
     assert 'error[F807]: the engine "local" cannot run this: it does not ' in ran.stderr
     assert "rows.fence:3:8\n" in ran.stderr
     assert 'note: "--engine interpreter" runs it\n' in ran.stderr
-    assert "report.txt is left as it was" in ran.stderr
+    assert "report.txt is unchanged" in ran.stderr
     # The other check still runs.
     ran = fencepost_in("check", "rows.fence", "--max-states", "9")
     assert ran.code == 150

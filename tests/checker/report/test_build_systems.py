@@ -363,7 +363,7 @@ def test_a_rejected_spec_is_in_the_reports_that_can_show_it(
     ran = fencepost_in("broken.fence", "--format", "junit=out.xml", "--format", "json=out.json")
     assert ran.code == 150
     assert (tmp_path / "out.json").read_text("utf-8") == "old"
-    assert "out.json is left as it was" in ran.stderr
+    assert "out.json is unchanged" in ran.stderr
     assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")
 
 

@@ -77,7 +77,7 @@ def test_goto_finds_the_nearest_state(explore: Explore) -> None:
     assert "3 steps, " in ran.stdout
     assert ran.stdout.endswith("true\nit holds here\n")
     assert explore("goto Client.told == 3 and net == []", "g lost").stdout.endswith(
-        "that can be reached from here\n"
+        "reachable from here\n"
     )
     words = ("--max-states", "5")
     assert "not within 5 states" in explore("g Client.told == 3", words=words).stdout
@@ -98,7 +98,7 @@ def test_effects_of_a_step_are_listed_before_it_is_taken(explore: Explore, tmp_p
     assert "outside a constraint" in ran.stdout
     assert "1  up (fails: " in ran.stdout
     assert "  4  up\n     this step fails\n" in ran.stdout
-    assert ran.stdout.endswith("  nothing can follow\nno step can be taken\n")
+    assert ran.stdout.endswith("  there is no successor\nno step can be taken\n")
     assert "in none of the 2 states" in explore("goto x == 2", spec="x.fence").stdout
 
 
@@ -139,7 +139,7 @@ def test_a_walk_with_detours_has_steps_to_spare(explore: Explore, tmp_path: Path
     explore("1", "2", "2", "1", "save w.json", spec="x.fence")
     ran = run("trace", "show", "w.json", folder=tmp_path)
     lines = ran.stdout.splitlines()
-    spare = [lines[n - 1] for n, line in enumerate(lines) if "does without this step" in line]
+    spare = [lines[n - 1] for n, line in enumerate(lines) if "does not need this step" in line]
     assert spare == ["  3  other", "  4  other"]
     page = run("trace", "show", "w.json", "--as", "html", folder=tmp_path).stdout
     assert re.findall(r'<li id="step-(\d+)" data-step="\d+" class="spare">', page) == ["2", "3"]
@@ -161,7 +161,7 @@ def test_a_failing_step_is_saved_too(explore: Explore, tmp_path: Path) -> None:
         ("0", "there are steps 1 to 1\n"),
         ("99999999999999999999", "there are steps 1 to 1\n"),
         ("pth", 'there is no command "pth"; did you mean "path"?; "help" lists the commands\n'),
-        ("\x1b[2J", 'there is no "?[2J" here; "help" lists them\n'),
+        ("\x1b[2J", 'there is no command "?[2J"; "help" lists the commands\n'),
         ("back x", '"back" takes a number of steps, or nothing\n'),
         ("is", "error[F021]: a condition is missing, as in: is x > 3\n"),
         ("goto", "error[F021]: a condition is missing, as in: is x > 3\n"),

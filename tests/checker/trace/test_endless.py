@@ -117,8 +117,12 @@ def test_sarif(surprise: Path) -> None:
 def test_replay_checks_the_present_fairness(traces: dict[str, Path]) -> None:
     trace = traces["round"]
     for words, code, says in (
-        ("fair action enter", 0, "is violated by what goes on forever, as it was"),
-        ("strongly fair action enter", 4, "any more: Process.enter would be put off"),
+        ("fair action enter", 0, "as when the trace was saved"),
+        (
+            "strongly fair action enter",
+            4,
+            "no longer allows this cycle: Process.enter would be postponed",
+        ),
     ):
         text = ENDLESS.replace("fair action enter", words)
         (trace.parent / "now.fence").write_text(text, encoding="utf-8")

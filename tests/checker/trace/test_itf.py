@@ -147,7 +147,7 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b"[]", "is not an ITF trace: the file is not an object"),
         (b"{}", 'is not an ITF trace: it has no list of "states"'),
         (b'{"states": [3]}', "is not an ITF trace: state 0 is not an object"),
-        (b'{"states": [{"x": {"#bigint": "3x"}}]}', '"#bigint" that is not a whole number'),
+        (b'{"states": [{"x": {"#bigint": "3x"}}]}', '"#bigint" that is not an integer'),
         (b'{"states": [{"x": {"#map": [[1]]}}]}', '"#map" that is not a list of pairs'),
         (b'{"states": [{"x": ' + b"9" * 5000 + b"}]}", "contains a number that is too long"),
         (b"[" * 100_000, "is nested too deeply"),
