@@ -21,7 +21,7 @@ V = TypeVar("V")
 C = TypeVar("C")
 
 Scope: TypeAlias = Mapping[int, V]
-"""What the slots bound so far stand for."""
+"""The values of the slots bound so far."""
 
 
 # ---------------------------------------------------------------- expressions
@@ -209,7 +209,7 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
 def _collected(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr, start: V, type: Type) -> V:
     """``start``, of ``type``, with the elements of a collection added in order.
 
-    What is gathered goes into the result at once, and no part is made by itself.
+    Gathered elements are added to the result directly, without building the parts.
     """
 
     def inside(slot: int, part: ir.Expr, element: V) -> V:

@@ -1,7 +1,7 @@
-"""The formatter: one way to lay out a spec, in which every comment and line break stays.
+"""The formatter: one layout for specs that keeps every comment and line break.
 
-It moves only what has no meaning: indentation, spaces between tokens, blank lines, the column of
-comments. It does not join or break lines, and it does not rewrite anything.
+It only changes what has no meaning: indentation, spaces between tokens, blank lines, and the
+columns of comments. It neither joins nor splits lines, nor rewrites anything.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ STEP = 4
 """Spaces per level of indentation."""
 
 COMMENT_GAP = 2
-"""Spaces between the end of a line and its comment, where no other comment is aligned to."""
+"""The spaces between the end of a line and its comment, if no comment nearby determines the
+column.
+"""
 
 
 def formatted(source: Source) -> str:
-    """The text of ``source`` in the one layout; raises `Rejected` on syntax errors.
+    """The text of ``source`` in the standard layout. Raises `Rejected` on syntax errors.
 
-    ``formatted`` changes neither the tree nor the comments, and formatting twice is the same as
-    formatting once.
+    Formatting changes neither the tree nor the comments, and is idempotent.
     """
     tree, problems = parse(source)
     if problems:
@@ -54,22 +55,22 @@ def formatted(source: Source) -> str:
 
 @dataclass(slots=True)
 class _Row:
-    """A line of the text: its tokens, its comment, and its layout as far as it is known."""
+    """A line of the text: its tokens, its comment, and the part of its layout computed so far."""
 
     start: int
-    """Where it begins in the text."""
+    """The start offset of the line."""
     tokens: list[Token]
     comment: Token | None
     column: int = 0
-    """How far it is indented."""
+    """The indentation."""
     text: str = ""
-    """Its tokens, with the spaces between them."""
+    """The tokens, with the spaces between them."""
     ends: list[int] = field(default_factory=list[int])
-    """Where in the text each token ends."""
+    """The end offset of each token in the text."""
     nested: bool = False
-    """Whether it stands in an indented block or in brackets."""
+    """Whether it is in an indented block or in brackets."""
     follows: bool = False
-    """Whether it is a comment that goes on below the comment of the row before."""
+    """Whether it is a comment that continues that of the previous row."""
 
     @property
     def blank(self) -> bool:
@@ -77,7 +78,7 @@ class _Row:
 
     @property
     def end(self) -> int:
-        """The column behind the last token."""
+        """The column after the last token."""
         _, line_break, last = self.text.rpartition("\n")
         return len(last) + (0 if line_break else self.column)
 
@@ -93,7 +94,7 @@ def _rows(text: str) -> list[_Row]:
             rows[-1].tokens.append(token)
     for before, row in pairwise(rows):
         if row.comment and not row.tokens and before.comment:
-            # Only a comment under a comment that has code to its left, or follows one that has.
+            # Only a comment below one with code to its left, or below such a continuation.
             same = row.comment.start - row.start == before.comment.start - before.start
             row.follows = same and bool(before.tokens or before.follows)
     return rows
@@ -101,10 +102,10 @@ def _rows(text: str) -> list[_Row]:
 
 @lru_cache(maxsize=2)
 def keyword_starts(text: str) -> frozenset[int]:
-    """Where the words are that the grammar takes as keywords. In a declaration that is wrong, those
-    in front of the mistake.
+    """The offsets of the words that the grammar treats as keywords; in an invalid declaration, only
+    those before the error.
 
-    The cache is for editors, which send several requests about one text.
+    The cache serves editors, which send several requests for one text.
     """
     places = (keyword_places(chunk) for chunk in chunks(lines(text)))
     return frozenset[int]().union(*places)
@@ -117,7 +118,9 @@ def _indented(rows: Sequence[_Row], keywords: frozenset[int]) -> list[_Row]:
     """Sets the column and the text of each row."""
     indents = [""]
     brackets: list[tuple[int, int]] = []
-    """For each open bracket the column of a row that begins with its closing one, and of others."""
+    """For each open bracket, the column of a row that begins with its closing bracket, and of other
+    rows.
+    """
     for number, row in enumerate(rows):
         _join(row, keywords)
         if row.blank:
@@ -147,9 +150,9 @@ def _indent(row: _Row) -> str:
 
 
 def _comment_level(row: _Row, indents: Sequence[str], rest: Sequence[_Row]) -> int:
-    """The level of a comment on a line of its own: that of the block it seems to belong to.
+    """The level of a comment on its own line: that of the block that it appears to belong to.
 
-    It is no deeper than the line before it or the one after it, and no less than the one after.
+    It is at most that of the line before or after it, and at least that of the line after it.
     """
     assert row.comment is not None
     column = row.comment.start - row.start
@@ -164,20 +167,22 @@ def _comment_level(row: _Row, indents: Sequence[str], rest: Sequence[_Row]) -> i
 def _follow_brackets(row: _Row, brackets: list[tuple[int, int]]) -> None:
     """Opens and closes the brackets of a row.
 
-    Behind a bracket that ends its row, the rows are one step deeper than that row; else they are
-    aligned to what stands behind the bracket.
+    After a bracket at the end of its row, rows are indented one step more than that row; otherwise
+    they are aligned with the text after the bracket.
     """
     for index, token in enumerate(row.tokens):
         if token.kind in OPENING:
-            behind = row.column + row.ends[index]
+            column_after = row.column + row.ends[index]
             last = index + 1 == len(row.tokens)
-            brackets.append((row.column, row.column + STEP) if last else (behind - 1, behind))
+            brackets.append(
+                (row.column, row.column + STEP) if last else (column_after - 1, column_after)
+            )
         elif token.kind in CLOSING:
             brackets.pop()
 
 
 def _join(row: _Row, keywords: frozenset[int]) -> None:
-    """Sets the text of a row, and where in it each token ends."""
+    """Sets the text of a row, and the end of each token in it."""
     width = 0
     parts: list[str] = []
     before = earlier = Token(END, "", 0, 0)
@@ -193,7 +198,7 @@ def _join(row: _Row, keywords: frozenset[int]) -> None:
 
 
 def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]) -> bool:
-    """Whether a space stands between ``before`` and ``token``; ``earlier`` is left of both."""
+    """Whether there is a space between ``before`` and ``token``; ``earlier`` precedes both."""
     if token.kind in {",", ";", ":", ".", "..", "?", "!", *CLOSING}:
         return False
     if before.kind in {".", "..", *OPENING}:
@@ -210,7 +215,7 @@ def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]
 
 
 def _ends_value(token: Token, keywords: frozenset[int]) -> bool:
-    """Whether an operator or a tail may follow: ``x``, ``3``, ``)``, ``true``, ``x!``, ``T?``."""
+    """Whether an operator or a suffix may follow: ``x``, ``3``, ``)``, ``true``, ``x!``, ``T?``."""
     if token.kind == NAME:
         return token.start not in keywords or token.text in ("true", "false", "none")
     return token.kind in {INTEGER, STRING, "!", "?", *CLOSING}
@@ -220,7 +225,9 @@ def _ends_value(token: Token, keywords: frozenset[int]) -> bool:
 
 
 def _spaced(rows: Sequence[_Row]) -> Iterator[_Row]:
-    """Drops superfluous blank rows: two are kept at the top level, one inside, none at the ends."""
+    """Drops superfluous blank rows: at most two remain at the top level, one inside blocks, and
+    none at the ends.
+    """
     blanks: list[_Row] = []
     first = True
     for row in rows:
@@ -234,7 +241,7 @@ def _spaced(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 
 def _aligned(rows: Iterator[_Row]) -> Iterator[str]:
-    """The final lines; the comments of consecutive lines begin in the same column."""
+    """The final lines; comments of consecutive lines are aligned."""
     group: list[_Row] = []
     for row in rows:
         if row.comment and (row.tokens or row.follows):

@@ -1,7 +1,7 @@
-"""The instances of modules: arguments, overridden constants, imported names.
+"""The instances of modules: arguments, overridden constants, and imported names.
 
-A file is read once for a program; an `Instance` is made for each model that is built, because
-constants (and with them types) differ between checks.
+A file is read once per program. Each model has its own `Instance`s, because constants, and thereby
+types, differ between checks.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import suggestion
 
 MAX_ARGUMENTS = 2_000
-"""How often modules are given arguments at most, in one model."""
+"""The maximal number of imports with arguments in one model."""
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
-"""A new value of a constant, and the instance in whose names it is written (None: the root)."""
+"""A new value of a constant, and the instance whose scope it is written in (None: the root)."""
 
 Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
 """New values of constants by path, the innermost name last."""
@@ -50,9 +50,9 @@ Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
 
 @dataclass(slots=True)
 class Modules:
-    """The instances of one model, by file and arguments: by the values that these have in the
-    module, and (``written``) where they are plain, by their values where they are written.
-    ``argued`` counts how often a module was given arguments.
+    """The instances of one model, by file and arguments: by the values that the arguments have in
+    the module, and for simple arguments (``written``) by their values in the importer. ``argued``
+    counts imports with arguments.
     """
 
     work: Elaboration
@@ -87,9 +87,10 @@ class Modules:
         return instance
 
     def _settle(self, instance: Instance) -> None:
-        """Everything about names that is known once the imports are."""
+        """Completes an instance after its imports are known."""
         refuse_hiding(self.work, instance)
-        # Now, so that long chains are followed from their beginnings, and unused ones checked.
+        # Here, so that long chains are resolved from their start, and unused declarations are
+        # checked.
         for entity in instance.names.values():
             if isinstance(entity, ConstEntity):
                 value_of(self.work, entity)
@@ -109,15 +110,16 @@ class Modules:
     def _imports(self, instance: Instance, overrides: Overrides) -> None:
         nodes = [n for n in instance.file.declarations if isinstance(n, syntax.Import)]
         changed = {path[0] for path in overrides}
-        # Equal imports are one instance, whichever of them an override names it by. The first of
-        # several overrides wins.
+        # Equal imports are one instance, whichever of them an override refers to. The first of
+        # several overrides wins. several overrides wins.
         alike: dict[object, dict[tuple[str, ...], Override]] = {}
         for node in reversed(nodes):
             shared = alike.setdefault(_target(node), {})
             shared.update(self._within(instance, node, overrides))
 
-        # What an override names comes first, so that a module which is reached twice is made
-        # with the new value; names keep the order of the file.
+        # Imports with overrides come first, so that a module that is reached twice gets the new
+        # value; names keep the order of the file. with the new value; names keep the order of the
+        # file.
         def changes(node: syntax.Import) -> bool:
             names = node.names or (node.alias or node.module[-1],)
             return any(name.text in changed for name in names)
@@ -125,8 +127,8 @@ class Modules:
         for node in sorted(nodes, key=lambda node: not changes(node)):
             own = dict(self._within(instance, node, overrides))
             self._import(instance, node, {**alike[_target(node)], **own})
-        made = [self.imported[id(node)] for node in nodes if id(node) in self.imported]
-        instance.modules = list(dict.fromkeys(made))
+        modules = [self.imported[id(node)] for node in nodes if id(node) in self.imported]
+        instance.modules = list(dict.fromkeys(modules))
 
     def _import(self, instance: Instance, node: syntax.Import, overrides: Overrides) -> None:
         path = self.files.imports.get((instance.path, tuple(part.text for part in node.module)))
@@ -146,7 +148,7 @@ class Modules:
     def _within(
         self, instance: Instance, node: syntax.Import, overrides: Overrides
     ) -> Iterator[tuple[tuple[str, ...], Override]]:
-        """The overrides that name something by an import, as its module would write them."""
+        """The overrides that refer to an import, with paths relative to its module."""
         alias = node.alias or node.module[-1]
         for target, (value, written) in overrides.items():
             home = written or instance
@@ -187,14 +189,14 @@ class Modules:
         Context(self.work, module, Position("constant")).meant(name, entity)
 
     def _members(self, source: Instance, target: Instance, entity: Entity | None) -> None:
-        """Makes the members of an enum or union known in another module."""
+        """Adds the members of an enum or union to another module."""
         if not isinstance(entity, TypeEntity):
             return
         for name in member_names(entity.decl):
             for member in [m for m in source.members[name.text] if m.owner is entity]:
-                known = target.members.setdefault(name.text, [])
-                if member not in known:
-                    known.append(member)
+                members_there = target.members.setdefault(name.text, [])
+                if member not in members_there:
+                    members_there.append(member)
 
     # ------------------------------------------------------------ instances
 
@@ -206,26 +208,27 @@ class Modules:
         node: syntax.Import,
         overrides: Overrides,
     ) -> Instance:
-        """The instance of a module for an import; equal arguments give the same one."""
+        """The instance of a module for an import; equal arguments give the same instance."""
         key: object = (path,)
         plain = self._plain_key(importer, path, node)
-        known = self.written.get(plain) if plain is not None else None
-        if known is not None:
-            self._compare(known, overrides)
+        existing = self.written.get(plain) if plain is not None else None
+        if existing is not None:
+            self._compare(existing, overrides)
             for argument in node.arguments:
-                self._meant(argument.name, known.names.get(argument.name.text), known)
-            return known
+                self._meant(argument.name, existing.names.get(argument.name.text), existing)
+            return existing
         problems = len(self.work.problems)
-        made = self._made(importer, path, alias, node, overrides, key)
+        instance = self._made(importer, path, alias, node, overrides, key)
         if plain is not None and len(self.work.problems) == problems:
-            self.written[plain] = made
-        return made
+            self.written[plain] = instance
+        return instance
 
     def _plain_key(self, importer: Instance, path: Path, node: syntax.Import) -> object:
-        """What is known of arguments before they are worked out in the module, which takes its
-        imports, and theirs; None where that is too little.
+        """A key for simple arguments, before they are evaluated in the module with all of its
+        imports; None if they are not simple.
 
-        Without it the work would double from file to file where modules hand on their arguments.
+        Without this shortcut, modules that pass on their arguments would double the work from file
+        to file.
         """
         key: dict[str, object] = {}
         for argument in node.arguments:
@@ -236,7 +239,9 @@ class Modules:
         return (path, frozenset(key.items())) if key else None
 
     def _plain(self, importer: Instance, value: syntax.Expr) -> object:
-        """The value of a number, of the name of a constant, type or channel, or of a sum."""
+        """The value of a number, of the name of a constant, type or channel, or of an arithmetic
+        operation.
+        """
         match value:
             case syntax.Integer(value=number):
                 return "value", Int(number, number), number
@@ -245,8 +250,8 @@ class Modules:
             case syntax.Name(text=text):
                 entity = Context(self.work, importer, Position("constant")).look_up(value)
                 if isinstance(entity, ConstEntity):
-                    known = value_of(self.work, entity)
-                    return None if known is None else ("value", *known)
+                    value_there = value_of(self.work, entity)
+                    return None if value_there is None else ("value", *value_there)
                 if isinstance(entity, ChannelEntity):
                     return "channel", id(entity)
                 if isinstance(entity, TypeEntity):
@@ -269,15 +274,16 @@ class Modules:
         key: object,
     ) -> Instance:
         if node.arguments:
-            # The arguments are worked out in a copy that is thrown away, because what they lead
-            # to is worked out anew once the instance has its own types and overridden constants.
+            # The arguments are evaluated in a temporary copy, because dependent values are
+            # evaluated again once the instance has its own types and overridden constants. to is
+            # worked out anew once the instance has its own types and overridden constants.
             copy = self._argued(importer, path, alias, "", node)
             self._imports(copy, overrides)
             key = self._key(copy)
-        made = self.instances.get(key)
-        if made is not None:
-            self._compare(made, overrides)
-            return made
+        existing = self.instances.get(key)
+        if existing is not None:
+            self._compare(existing, overrides)
+            return existing
         home = f"{path}#{len(self.instances)}"
         instance = self._argued(importer, path, alias, home, node)
         self.instances[key] = instance
@@ -288,28 +294,28 @@ class Modules:
         return instance
 
     def _carried(self, instance: Instance, node: syntax.Import) -> None:
-        """Reports (F607) channels that carry other messages than a module's parameters say."""
+        """Reports channels (F607) whose messages differ from those of the module's parameters."""
         arguments = {argument.name.text: argument for argument in node.arguments}
         context = Context(self.work, instance, Position("constant"))
         for decl in instance.file.declarations:
             if not isinstance(decl, syntax.Param) or decl.type is None:
                 continue
-            given = instance.names.get(decl.name.text)
-            if decl.kind != "channel" or not isinstance(given, ChannelEntity):
+            channel = instance.names.get(decl.name.text)
+            if decl.kind != "channel" or not isinstance(channel, ChannelEntity):
                 continue
-            wanted = context.resolve(decl.type)
-            found = Context(self.work, given.module, Position("constant")).resolve(
-                given.decl.message
+            expected = context.resolve(decl.type)
+            actual = Context(self.work, channel.module, Position("constant")).resolve(
+                channel.decl.message
             )
-            if wanted is not None and found is not None and wanted != found:
+            if expected is not None and actual is not None and expected != actual:
                 self.work.report(
                     "F607",
                     arguments[decl.name.text].value.span,
-                    f'"{decl.name.text}" carries {describe(wanted)}, and {given.name} carries'
-                    f" {describe(found)}",
+                    f'"{decl.name.text}" carries {describe(expected)}, and {channel.name} carries'
+                    f" {describe(actual)}",
                     (decl.span, "declared here"),
                 )
-                instance.names[decl.name.text] = BrokenEntity(given.name, decl.name.span)
+                instance.names[decl.name.text] = BrokenEntity(channel.name, decl.name.span)
 
     def _argued(
         self, importer: Instance, path: Path, alias: str, home: str, node: syntax.Import
@@ -333,10 +339,10 @@ class Modules:
                 key.append((name, id(entity)))
         return tuple(key)
 
-    def _compare(self, made: Instance, overrides: Overrides) -> None:
-        """Reports (F824) a constant that is one, and is given another value by another path."""
+    def _compare(self, instance: Instance, overrides: Overrides) -> None:
+        """Reports a constant (F824) that another path overrides with a different value."""
         for path, (value, _) in overrides.items():
-            entity = made.names.get(path[0]) if len(path) == 1 else None
+            entity = instance.names.get(path[0]) if len(path) == 1 else None
             if not isinstance(entity, ConstEntity):
                 continue
             if entity.override is None or entity.override[0] is not value:
@@ -349,7 +355,7 @@ class Modules:
                 )
 
     def _arguments(self, importer: Instance, instance: Instance, node: syntax.Import) -> None:
-        given: dict[str, syntax.ModuleArgument] = {}
+        arguments: dict[str, syntax.ModuleArgument] = {}
         open_to_change = {
             decl.name.text: decl
             for decl in instance.file.declarations
@@ -357,16 +363,16 @@ class Modules:
         }
         for argument in node.arguments:
             name = argument.name.text
-            if name in given:
-                note = (given[name].span, "first given here")
+            if name in arguments:
+                note = (arguments[name].span, "first given here")
                 self.work.report("F604", argument.span, f'"{name}" is given twice', note)
                 continue
-            given[name] = argument
+            arguments[name] = argument
             self._argument(importer, instance, argument, open_to_change)
         missing = [
             decl
             for decl in instance.file.declarations
-            if isinstance(decl, syntax.Param) and decl.name.text not in given
+            if isinstance(decl, syntax.Param) and decl.name.text not in arguments
         ]
         for decl in missing:
             self.work.report(
@@ -418,10 +424,10 @@ class Modules:
         if entity.type is None:
             instance.names[entity.name] = BrokenEntity(entity.name, entity.span)
             return
-        given = denoted(context, argument.value)
-        if isinstance(given, TypeEntity):
-            # The members of an enum or union that is given are known in the module too.
-            self._members(given.module, instance, given)
+        argument_entity = denoted(context, argument.value)
+        if isinstance(argument_entity, TypeEntity):
+            # The members of an enum or union argument are also visible in the module.
+            self._members(argument_entity.module, instance, argument_entity)
 
     def _channel_argument(
         self,
@@ -432,22 +438,26 @@ class Modules:
     ) -> None:
         name = decl.name.text
         context = Context(self.work, importer, Position("constant"))
-        given = denoted(context, argument.value)
-        if isinstance(given, ChannelEntity):
-            instance.names[name] = given
+        argument_entity = denoted(context, argument.value)
+        if isinstance(argument_entity, ChannelEntity):
+            instance.names[name] = argument_entity
             return
         instance.names[name] = BrokenEntity(name, decl.name.span)
-        if isinstance(given, BrokenEntity):
+        if isinstance(argument_entity, BrokenEntity):
             return
-        if given is None and isinstance(argument.value, syntax.Name):
+        if argument_entity is None and isinstance(argument.value, syntax.Name):
             context.unknown(argument.value, "channel", kinds=(ChannelEntity,))
             return
-        what = f', and "{given.name}" is {kind_of(given)}' if given else ""
+        hint = (
+            f', and "{argument_entity.name}" is {kind_of(argument_entity)}'
+            if argument_entity
+            else ""
+        )
         note = (decl.span, "declared here")
-        message = f'"{name}" is a channel: give it the name of one{what}'
+        message = f'"{name}" is a channel: give it the name of one{hint}'
         self.work.report("F607", argument.value.span, message, note)
 
 
 def _target(node: syntax.Import) -> object:
-    """The module and the arguments of an import; equal ones lead to the same instance."""
+    """The module and the arguments of an import; equal ones share an instance."""
     return node.module, node.arguments

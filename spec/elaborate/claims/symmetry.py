@@ -1,8 +1,8 @@
-"""What a model with symmetric types must not do, and what its quantifiers mean.
+"""Restrictions for models with symmetric types, and the meaning of their quantifiers.
 
-Whatever shows the order of values that hold some of a symmetric type is reported, with the cure.
-Whether a quantifier is defined must not depend on that order either: one whose body can fail is
-made to look at every element.
+Everything that exposes the order of values that contain symmetric ones is reported, with a fix.
+Whether a quantifier is defined must not depend on this order either, so a quantifier whose body can
+fail evaluates it for all elements.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ _ALIKE = "its values are interchangeable"
 
 
 def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
-    """The model, whose types may be symmetric, with quantifiers that look at every element where
-    they must; reported (F803, F846) is what depends on the order of a symmetric type.
+    """The model, which may have symmetric types, with quantifiers that evaluate all elements where
+    necessary. Reports (F803, F846) whatever depends on the order of a symmetric type.
     """
     bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
     bodies += [(action.body, action.span) for action in model.actions]
-    # What refines another model is searched in full, and compares names with names. Predicates of
-    # formulas are judged as written: a quantifier names no value, though it is expanded into all.
+    # A refinement is searched completely, and maps names to names. Predicates of formulas are
+    # checked as written: a quantifier does not name values, even though it is expanded into all of
+    # them. formulas are judged as written: a quantifier names no value, though it is expanded into
+    # all.
     bodies += [
-        (one.body, one.span)
-        for one in model.properties
-        if one.abstract is None and not one.kind.is_predicate
+        (prop.body, prop.span)
+        for prop in model.properties
+        if prop.abstract is None and not prop.kind.is_predicate
     ]
     bodies += [(expr, expr.span) for expr in work.quantified]
     # Without variables the initial statements are conditions, which have spans.
@@ -55,37 +57,39 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
 
 
 def of_all_elements(model: ir.Model) -> ir.Model:
-    """The model with quantifiers that are defined only where their bodies are for all elements, if
-    the order of these is that of a symmetric type.
+    """The model with quantifiers that are defined only if their bodies are defined for all
+    elements, if the elements are ordered by a symmetric type.
     """
     return replace(
         model,
         initial=of_every(model.initial),
-        actions=tuple(replace(one, body=of_every(one.body)) for one in model.actions),
-        properties=tuple(replace(one, body=of_every(one.body)) for one in model.properties),
+        actions=tuple(replace(part, body=of_every(part.body)) for part in model.actions),
+        properties=tuple(replace(part, body=of_every(part.body)) for part in model.properties),
     )
 
 
 def of_every(value: T) -> T:
-    """``value`` with quantifiers that are defined only where their bodies are for all elements."""
+    """``value`` with quantifiers that are defined only if their bodies are defined for all
+    elements.
+    """
     inside = rebuilt(value, of_every)
-    made = _quantified(inside)
-    return cast("T", inside if made is None else made)
+    replaced = _quantified(inside)
+    return cast("T", inside if replaced is None else replaced)
 
 
 def _quantified(value: object) -> ir.Expr | None:
-    """A quantifier that looks at all elements, where ``value`` is one that must."""
+    """The quantifier over all elements that replaces ``value``, or None."""
     match value:
         case ir.Quantified(every, slot, domain, body) if _unordered(domain) and may_fail(body):
             truths = ir.Collect(Set(Bool()), slot, domain, None, body, span=value.span)
-            found = ir.Contains(truths, ir.Literal(Bool(), not every), span=value.span)
-            return ir.Not(found, span=value.span) if every else found
+            contained = ir.Contains(truths, ir.Literal(Bool(), not every), span=value.span)
+            return ir.Not(contained, span=value.span) if every else contained
         case _:
             return None
 
 
 def _unordered(domain: ir.Expr) -> bool:
-    """Whether the order of the elements is that of a symmetric type."""
+    """Whether the elements are ordered by a symmetric type."""
     kind = as_collection(domain.type)
     return not isinstance(kind, Seq) and is_symmetric(kind)
 
@@ -94,7 +98,7 @@ EXAMINED = (
     ir.Literal, ir.Less, ir.Extreme, ir.Find, ir.Sum, ir.Size, ir.Occurrences, ir.Contains,
     ir.Collect, ir.Gather, ir.ForEach,
 )  # fmt: skip
-"""Nodes that may depend on the order of the values of a type."""
+"""Nodes that may depend on the order of values of a type."""
 INDIFFERENT = (
     ir.Add, ir.And, ir.Arithmetic, ir.Assert, ir.Assign, ir.At, ir.Bind, ir.Block, ir.Build,
     ir.BuildMap, ir.Conditional, ir.Content, ir.Convert, ir.Demand, ir.Enabled, ir.Ensure, ir.Equal,
@@ -104,21 +108,23 @@ INDIFFERENT = (
     ir.SetAlgebra, ir.Some, ir.Symbol, ir.Universe, ir.Variable, ir.WithField, ir.Witness,
     ir.FieldStep, ir.KeyStep, ir.IndexStep,
 )  # fmt: skip
-"""Nodes and steps whose meaning depends on no order. A test compares both lists with the core, and
-`EXAMINED` with the cases of `Look.at`, so no kind of node is accepted by default.
+"""Nodes and steps that never depend on an order. A test compares both lists with the core, and
+`EXAMINED` with the cases of `Look.at`, so that no kind of node is accepted by default.
 """
 
 
 class Look:
-    """One look at a part of a model. ``counted``: the sequences whose order does not matter."""
+    """An examination of a part of a model. ``counted`` are sequences whose order does not
+    matter.
+    """
 
     def __init__(self, work: Elaboration) -> None:
         self.work = work
         self.counted: set[int] = set()
 
     def at(self, node: Node, span: Span | None) -> None:
-        """Reports what depends on order in ``node``; ``span`` is where it stands if it has none.
-        The cases are those of `EXAMINED`.
+        """Reports dependence on order in ``node``; ``span`` is used if the node has none. The cases
+        are those of `EXAMINED`.
         """
         if isinstance(node, ir.Node) and node.span is not None:
             span = node.span
@@ -163,21 +169,21 @@ class Look:
         self.work.report(code, span, message)
 
     def _ordered(self, span: Span | None, kind: str, cure: str) -> None:
-        what = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
-        self._tell("F846", span, f"{what}; {cure}")
+        message = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
+        self._tell("F846", span, f"{message}; {cure}")
 
 
 def _is_fixed(literal: ir.Literal) -> bool:
-    """Whether every exchange of values of symmetric types leaves a value as it is."""
+    """Whether exchanges of values of symmetric types leave a value unchanged."""
     return all(
-        evaluate_constant(Exchanging((), 0, enum, place, place + 1).moved(literal)) == literal.value
+        evaluate_constant(Exchanging((), 0, enum, index, index + 1).moved(literal)) == literal.value
         for enum in symmetric_types([literal.type])
-        for place in range(len(enum.members) - 1)
+        for index in range(len(enum.members) - 1)
     )
 
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
-    """Why the order of the rounds of a loop may matter, as cures; nothing where it cannot."""
+    """The fixes for a loop whose rounds depend on their order; nothing if they do not."""
     labels = {node.label for node in statements(body) if isinstance(node, ir.Block)}
     exits = {"error"} if may_fail(body) else set[str]()
     for node in statements(body):
@@ -197,7 +203,7 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
                 ir.Sequence() | ir.Assign() | ir.Bind() | ir.If() | ir.ForEach() | ir.Block()
                 | ir.Mark()
             ):  # fmt: skip
-                # None of these ends a round. `_touches` examines what they read and assign.
+                # None of these ends a round. `_touches` examines their reads and assignments.
                 pass
             case _:
                 assert_never(node)
@@ -224,13 +230,13 @@ _GATHERED = (
 
 
 def _before_own_key(slot: int, node: ir.Assign) -> tuple[ir.Step, ...] | None:
-    """The steps to a map of which a round assigns only what is at the value of its own; None: it
-    assigns something else.
+    """The path to a map if a round assigns only the entry for its own value; None if it assigns
+    something else.
     """
-    for place, step in enumerate(node.path):
+    for index, step in enumerate(node.path):
         match step:
             case ir.KeyStep(ir.Local(slot=key)) if key == slot:
-                return node.path[:place]
+                return node.path[:index]
             case _:
                 pass
     return None
@@ -242,7 +248,7 @@ def _touches(
     written: frozenset[int],
     apart: Mapping[int, tuple[ir.Step, ...]],
 ) -> Iterator[str]:
-    """Where a round reads or writes what another one writes."""
+    """The reads and writes of a round that conflict with writes of another round."""
     read: list[Node] = []
     inner: tuple[ir.Statement, ...] = ()
     match node:
@@ -283,8 +289,8 @@ def _touches(
 def _reads_written(
     slot: int, node: Node, written: frozenset[int], apart: Mapping[int, tuple[ir.Step, ...]]
 ) -> bool:
-    """Whether an expression or step reads what another round may have assigned. Of a variable of
-    ``apart``, a round may read what is at its own value.
+    """Whether an expression or step reads what another round may have assigned. In a variable of
+    ``apart``, a round may read the entry for its own value.
     """
     match node:
         case ir.Get(_, map, ir.Local(slot=key)) if key == slot and any(
@@ -298,7 +304,7 @@ def _reads_written(
 
 
 def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr | None:
-    """The element that an assignment adds to a set or bag that stands in the variable."""
+    """The element that an assignment adds to a set or bag in the variable."""
     match value:
         case ir.Add(Set() | Bag(), collection, element) if _reads(variable, path, collection):
             return element
@@ -307,7 +313,7 @@ def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr 
 
 
 def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
-    """Whether an expression is what stands at a path in a variable."""
+    """Whether an expression is the value at a path in a variable."""
     for step in reversed(path):
         match step, expr:
             case ir.KeyStep(key), ir.Get(_, inner, other) if key == other:
@@ -320,9 +326,9 @@ def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
 
 
 def _is_room(condition: ir.Expr, gathered: frozenset[int]) -> bool:
-    """Whether a condition asks for room in a channel that rounds send to: how often it is false
-    does not depend on their order, as every message is sent after such a condition. A condition of
-    the spec has a coverage mark around it, and so is never taken for one.
+    """Whether a condition requires room in a channel that rounds send to: how often it is false
+    does not depend on their order, since every message is sent after such a condition. A condition
+    of the spec is inside a coverage mark, so it is never mistaken for one.
     """
     match condition:
         case ir.Less(ir.Size(_, inner), ir.Literal()):
