@@ -250,16 +250,18 @@ class Service:
         """The uses of the name at the cursor in this file."""
         view = await self._view(params.text_document.uri)
         meant = view.meant(view.text.offset(params.position))
-        spans = [one.span for one in meant if one.span.source is view.source]
+        spans = [
+            declaration.span for declaration in meant if declaration.span.source is view.source
+        ]
         spans += [
             span
             for span, several in view.references.uses.items()
-            if span.source is view.source and any(one in meant for one in several)
+            if span.source is view.source and any(declaration in meant for declaration in several)
         ]
         return [
-            lsp.DocumentHighlight(view.text.range(one.start, one.end))
-            for one in spans
-            if one.end > one.start
+            lsp.DocumentHighlight(view.text.range(declaration.start, declaration.end))
+            for declaration in spans
+            if declaration.end > declaration.start
         ]
 
     async def prepare_rename(self, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:

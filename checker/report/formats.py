@@ -82,7 +82,7 @@ def _text(whole: Whole, width: int, detail: Detail) -> str:
     parts: list[str] = []
     for spec in whole.specs:
         parts.append(report.head(spec.plan))
-        parts += [report.ended(one, spec.plan) for one in spec.done.ended]
+        parts += [report.ended(result, spec.plan) for result in spec.done.ended]
         parts.append(report.rest(spec.plan, [job.title for job in spec.done.left]))
     if whole.results:
         parts.append(report.end(whole, command_line(whole.request)))

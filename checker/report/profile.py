@@ -30,8 +30,8 @@ def write_profile(page: Page, result: CheckResult) -> None:
     page.words(("    states by level  ", "dim"), levels, 6, by=", ")
     _write_actions(page, result, profile)
     rows = [
-        (variable.name, f"{one.values:,}", "; ".join(_reached(one)))
-        for variable, one in zip(model.variables, profile.variables, strict=True)
+        (variable.name, f"{extent.values:,}", "; ".join(_reached(extent)))
+        for variable, extent in zip(model.variables, profile.variables, strict=True)
     ]
     _table(page, "variable", "values", rows)
     guards: list[tuple[str, str, str]] = []

@@ -180,7 +180,7 @@ class Crew:
     ) -> None:
         while id(job) not in self._answers:
             self.poll(PROGRESS_SECONDS)
-            own = next((one for one in self._working if one.job is job), None)
+            own = next((task for task in self._working if task.job is job), None)
             if own is not None and own.heard is not None:
                 progress(own.heard)
             late = until is not None and time.monotonic() > until

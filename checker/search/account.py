@@ -181,8 +181,10 @@ class Account:
         it to continue.
         """
         fatal = (Rank.ERROR, Rank.ASSERTION)
-        found = self.candidates
-        return bool(found) and (not self.keep_going or any(rank in fatal for rank, _ in found))
+        candidates = self.candidates
+        return bool(candidates) and (
+            not self.keep_going or any(rank in fatal for rank, _ in candidates)
+        )
 
     def passes(self, depth: int) -> bool:
         """Whether results from expanding level ``depth`` do not count, because the problem to

@@ -214,9 +214,9 @@ def still_good(level: int) -> str:
     return "no earlier save of this search exists"
 
 
-def not_read(place: str) -> Fact:
+def not_read(folder: str) -> Fact:
     """The note of a search that ended before its checkpoint was read."""
-    return Fact(f"The run ended before it had read the checkpoint {place}, which is unchanged.")
+    return Fact(f"The run ended before it had read the checkpoint {folder}, which is unchanged.")
 
 
 class Saver(Protocol):

@@ -50,7 +50,7 @@ def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) ->
     """The shortest path that only uses states of ``way``; the ``last`` steps are kept."""
     end = len(way) - 1 - last
     goal = way[end]
-    known = set(way[: end + 1])
+    on_path = set(way[: end + 1])
     reached: dict[State, State | None] = {way[0]: None}
     level = [way[0]]
     while level and goal not in reached and budget.left > 0:
@@ -59,7 +59,7 @@ def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) ->
             budget.left -= 1
             for step in runner.successors(state):
                 after = step.state
-                if after is not None and after in known and after not in reached:
+                if after is not None and after in on_path and after not in reached:
                     reached[after] = state
                     following.append(after)
         level = following
@@ -146,9 +146,9 @@ def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
     before = way[-2] if len(way) > 1 else None
     if properties[number].kind.of_steps and before is None:
         return False
-    place = properties[number].kind.place(before, last)
+    index = properties[number].kind.place(before, last)
     try:
-        return not runner.holds(number, *place) and problem.rank is not Rank.ERROR
+        return not runner.holds(number, *index) and problem.rank is not Rank.ERROR
     except EvaluationError as error:
         return problem.rank is Rank.ERROR and error.site == problem.site
 

@@ -85,9 +85,9 @@ class Spark:
         refuse_symbols(model)
         refuse_behaviours(model, request.properties)
         account = Account(request)
-        known = before_search(account)
-        if known is not None:
-            return known
+        early_outcome = before_search(account)
+        if early_outcome is not None:
+            return early_outcome
         layout = Layout(model)
         compilation, sizes = translated(model, layout, request.properties)
         spark = session.connect(self._cluster)
@@ -180,12 +180,14 @@ class Saver:
         if states is None:
             return False
         account, tally = states.account, worker_context.combined(states.sizes, states.tallies())
-        said = notes.written(account, states.layout, tally, account.candidates.values())
+        record = notes.written(account, states.layout, tally, account.candidates.values())
         try:
-            states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, said))
+            states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, record))
         except Rejected as rejected:
             note = (None, still_good(checkpoints.level))
-            noted = [replace(one, notes=(*one.notes, note)) for one in rejected.problems]
+            noted = [
+                replace(problem, notes=(*problem.notes, note)) for problem in rejected.problems
+            ]
             raise type(rejected)(noted) from None
         return True
 

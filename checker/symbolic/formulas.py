@@ -85,9 +85,9 @@ class Formulas:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.kinds = [variable.type for variable in model.variables]
-        made = [unknowns.fresh(symbol.type, symbol.path) for symbol in model.symbols]
-        self.symbols = tuple(tree for tree, _ in made)
-        self.facts = [fact for _, fact in made]
+        symbols = [unknowns.fresh(symbol.type, symbol.path) for symbol in model.symbols]
+        self.symbols = tuple(tree for tree, _ in symbols)
+        self.facts = [fact for _, fact in symbols]
         self.failures: list[Failure] = []
         for symbol in model.symbols:
             if symbol.condition is not None:
@@ -205,8 +205,8 @@ class Formulas:
 
     def enabled(self, level: Level, action: int, choices: Sequence[V]) -> Truth:
         """Whether some vector that begins with ``choices`` runs to its end, or fails."""
-        given = tuple(values.known(choice.tree) for choice in choices)
-        key = None if None in given else (action, given)
+        values_given = tuple(values.known(choice.tree) for choice in choices)
+        key = None if None in values_given else (action, values_given)
         if key in level.enabled:
             return level.enabled[key]
         conditions: list[Truth] = []
@@ -221,11 +221,11 @@ class Formulas:
         """The effect of an action forevery vector that begins with ``choices``."""
         body = self.model.actions[action].body
         picks = first_picks(body, len(choices))
-        given = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}
+        choice_values = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}
         odometer = Odometer()
         while True:
             domain = SymbolicDomain(
-                self.kinds, level.store, choices=odometer, given=given, symbols=self.symbols
+                self.kinds, level.store, choices=odometer, given=choice_values, symbols=self.symbols
             )
             execute(domain, {}, body)
             yield Step(domain.path, tuple(domain.store), tuple(domain.failures))

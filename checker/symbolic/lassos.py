@@ -150,10 +150,10 @@ class Lassos:
         for unit, choice_vectors in self._units.items():
             steps = steps_of[unit] = []
             for choices in choice_vectors:
-                given = [
+                choice_values = [
                     V(choice.type, values.tree_of(choice.type, choice.value)) for choice in choices
                 ]
-                for step in self.formulas.tried(level, unit.action, given):
+                for step in self.formulas.tried(level, unit.action, choice_values):
                     unseen = self.formulas.relation(self._unseen, level, step.store)
                     path = terms.both(step.path, terms.negation(unseen))
                     if path is not False:

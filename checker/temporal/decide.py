@@ -82,10 +82,10 @@ def graph(
     constraints = runner.model.searched(()).constraints
 
     def enters(state: State, level: int) -> bool:
-        known = (levels is None or level < levels) and (among is None or state in among)
-        return known and all(runner.holds(number, state) for number in constraints)
+        expanded = (levels is None or level < levels) and (among is None or state in among)
+        return expanded and all(runner.holds(number, state) for number in constraints)
 
-    initial = {one.state for one in runner.initial() if one.state is not None}
+    initial = {successor.state for successor in runner.initial() if successor.state is not None}
     result = Graph(runner, StateGraph(sorted(initial), enters), {})
     for state in result.reached.states:
         decision.look()

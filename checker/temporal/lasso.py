@@ -184,8 +184,8 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
     def first(part: Formula) -> int:
         """The first position at which a part does not hold."""
         later = [*range(position, length), *range(min(loop, position), position)]
-        found: int = next(at for at in later if not true(part, at))
-        return found
+        first: int = next(at for at in later if not true(part, at))
+        return first
 
     while True:
         match formula:

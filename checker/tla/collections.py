@@ -198,14 +198,14 @@ def _size(scope: Scope, collection: ir.Expr) -> Expr:
 
 def elements(scope: Scope, collection: ir.Expr) -> Expr:
     """The set of the elements of a collection."""
-    made = scope.value(collection)
+    value = scope.value(collection)
     match collection.type:
         case types.Seq():
-            return call("Range", made)
+            return call("Range", value)
         case types.Bag():
-            return call("BagToSet", made)
+            return call("BagToSet", value)
         case _:
-            return made
+            return value
 
 
 def _filtered(scope: Scope, name: str, domain: Expr, condition: Expr | None) -> Expr:
@@ -221,11 +221,11 @@ def _collect(scope: Scope, expr: ir.Collect) -> Expr:
             if expr.condition is not None:
                 condition = inner.value(expr.condition)
             other = scope.names.fresh(name) if condition is not None else name
-            made = inner.value(expr.element)
-            if condition is not None and made != Name(name):
-                made = substituted(made, {name: Name(other)})
+            written = inner.value(expr.element)
+            if condition is not None and written != Name(name):
+                written = substituted(written, {name: Name(other)})
             whole = _filtered(scope, name, domain, condition)
-            return whole if made == Name(name) else Image(made, other, whole)
+            return whole if written == Name(name) else Image(written, other, whole)
 
         return through(scope, expr.domain, expr.slot, "", as_set)
     both = isinstance(expr.type, types.Bag) and isinstance(expr.domain.type, types.Bag)
@@ -275,10 +275,10 @@ def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
 
 def ordered(scope: Scope, domain: ir.Expr) -> Expr:
     """The elements of a collection as a sequence, in the order of the language."""
-    made = scope.value(domain)
+    translated = scope.value(domain)
     match domain.type:
         case types.Seq():
-            return made
+            return translated
         case types.Set(element):
             if isinstance(domain, ir.Universe) and types.cardinality(element) <= 64:
                 every = [literal(v, element, scope.names) for v in types.values(element)]
@@ -287,9 +287,9 @@ def ordered(scope: Scope, domain: ir.Expr) -> Expr:
                 index = scope.names.fresh("i")
                 last = plus(scope.value(domain.high), 1)
                 return Function(index, Infix("..", Number(1), last), plus(Name(index), -1))
-            return call("Ordered", made, order(scope, element))
+            return call("Ordered", translated, order(scope, element))
         case types.Bag(element):
-            return call("Repeated", made, order(scope, element))
+            return call("Repeated", translated, order(scope, element))
         case _:
             raise AssertionError(domain.type)
 
@@ -298,9 +298,9 @@ def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
     """The order of a type's values as an operator of two."""
     if isinstance(kind, types.Integer):
         return Name(">" if greatest else "<")
-    one, other = scope.names.fresh("a"), scope.names.fresh("b")
-    pair = (Name(other), Name(one)) if greatest else (Name(one), Name(other))
-    return Lambda((one, other), values.before(*pair, kind, scope.names))
+    left, right = scope.names.fresh("a"), scope.names.fresh("b")
+    pair = (Name(right), Name(left)) if greatest else (Name(left), Name(right))
+    return Lambda((left, right), values.before(*pair, kind, scope.names))
 
 
 def _sum(scope: Scope, collection: ir.Expr) -> Expr:

@@ -54,19 +54,21 @@ class Definitions:
             return None if name is None or expr.next else Name(name)
         if inside:
             return None
-        found = next((one for one in self.declared if _within(span, one.body)), None)
-        return None if found is None else self._call(scope, found, expr)
+        enclosing = next(
+            (candidate for candidate in self.declared if _within(span, candidate.body)), None
+        )
+        return None if enclosing is None else self._call(scope, enclosing, expr)
 
     def _call(self, scope: Scope, declared: Declared, expr: ir.Expr) -> Expr:
         inside = replace(scope, inside=declared, parameters={})
-        given = self._parameters(declared, expr)
-        if given is None or not self._plain(scope, expr, given):
+        arguments = self._parameters(declared, expr)
+        if arguments is None or not self._plain(scope, expr, arguments):
             return expression(inside, expr)
         names = self.names.inner()
-        parameters = {text: names.fresh(text) for text in given}
+        parameters = {text: names.fresh(text) for text in arguments}
         slots: dict[int, Expr] = {}
         handed: dict[int, str] = {}
-        for text, leaf in given.items():
+        for text, leaf in arguments.items():
             if isinstance(leaf, ir.Local):
                 slots[leaf.slot] = Name(parameters[text])
             else:
@@ -81,7 +83,7 @@ class Definitions:
             self.made.append(Definition(name, tuple(parameters.values()), body, comment))
             if isinstance(expr.type, types.Bool) and not parts_ways(own, body):
                 scope.work.whole.add(name)
-        return call(self._known[key], *(expression(scope, leaf) for leaf in given.values()))
+        return call(self._known[key], *(expression(scope, leaf) for leaf in arguments.values()))
 
     def _parameters(
         self, declared: Declared, expr: ir.Expr
@@ -93,32 +95,33 @@ class Definitions:
         """
         slots = (bound(node) for node in walk(expr) if isinstance(node, ir.Expr))
         inside = {slot[0] for slot in slots if slot is not None}
-        found: dict[str, ir.Local | ir.Variable] = {}
+        locals_: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):
             if isinstance(leaf, ir.Local) and leaf.slot not in inside:
                 text = self.locals.get(leaf.slot, "")
-                if not text.isidentifier() or found.setdefault(text, leaf) != leaf:
+                if not text.isidentifier() or locals_.setdefault(text, leaf) != leaf:
                     return None
         for one in self._own(declared, expr):
             if not isinstance(one, ir.Variable) or one.next or one.span is None:
                 continue
             if not _within(one.span, declared.body):
-                found.setdefault(flat(self.variables[one.index]), one)
+                locals_.setdefault(flat(self.variables[one.index]), one)
         order = declared.parameters
-        missing = [text for text in declared.used if text not in found]
-        strange = [text for text in found if text not in order]
+        missing = [text for text in declared.used if text not in locals_]
+        strange = [text for text in locals_ if text not in order]
         if len(missing) == len(strange):
             # An argument that is a name already has been kept as it was called outside.
             for text, other in zip(strange, missing, strict=True):
-                found[other] = found.pop(text)
-        return dict(sorted(found.items(), key=lambda pair: _place(order, pair[0])))
+                locals_[other] = locals_.pop(text)
+        return dict(sorted(locals_.items(), key=lambda pair: _place(order, pair[0])))
 
     def _own(self, declared: Declared, expr: ir.Expr) -> Iterator[ir.Expr]:
         """The parts of a body that do not belong to the body of another definition."""
         for part in children(expr):
             span = getattr(part, "span", None)
             other = span is not None and any(
-                one is not declared and _within(span, one.body) for one in self.declared
+                candidate is not declared and _within(span, candidate.body)
+                for candidate in self.declared
             )
             if not other or isinstance(part, _LEAVES):
                 yield part  # type: ignore[misc]

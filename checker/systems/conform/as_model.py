@@ -104,7 +104,7 @@ class _Builder:
         self.ahead = self.event + 1
         self.most_ahead = max(MAX_AHEAD, recording.under_way or 0)
         of_events = Union("event", tuple(
-            Variant(f"{number}", tuple(Field(one.local, one.type) for one in event.fields))
+            Variant(f"{number}", tuple(Field(f.local, f.type) for f in event.fields))
             for number, event in enumerate(recording.events)
         ))  # fmt: skip
         variables.append(self._passing("event", of_events))
@@ -113,7 +113,9 @@ class _Builder:
         self.late = len(recording.guards)
         self.never = self.late + 1
         self.under_way = self._under_way()
-        self.constraints = [one for one in model.properties if one.kind.bounds_search]
+        self.constraints = [
+            declared for declared in model.properties if declared.kind.bounds_search
+        ]
         self.actions: list[ir.Action] = []
         self.taken: list[int] = []
 
@@ -122,29 +124,36 @@ class _Builder:
 
     def _read(self) -> set[int]:
         """The variables that rules of events read after a step."""
-        nodes = walk(tuple(one.body for one in self.recording.shows))
+        nodes = walk(tuple(rule.body for rule in self.recording.shows))
         return {node.index for node in nodes if isinstance(node, ir.Variable) and node.next}
 
     def _labels(self) -> set[tuple[int, str]]:
         """The choices that rules of events read."""
         return {
-            (one.action, label)
-            for one in self.recording.shows
-            for label, _ in one.choices
-            if one.action is not None
+            (rule.action, label)
+            for rule in self.recording.shows
+            for label, _ in rule.choices
+            if rule.action is not None
         }
 
     def _trees(self) -> list[object]:
-        found: list[object] = [action.body for action in self.model.actions]
-        found += [one.body for one in self.model.properties if one.kind.bounds_search]
-        for one in self.recording.inputs:
-            found += [one.condition, one.body, one.answer and one.answer.body, one.choices]
-        found += [one.body for one in self.recording.shows]
-        return [*found, *(one.condition for one in self.recording.tolerated)]
+        trees: list[object] = [action.body for action in self.model.actions]
+        trees += [
+            declared.body for declared in self.model.properties if declared.kind.bounds_search
+        ]
+        for declared in self.recording.inputs:
+            trees += [
+                declared.condition,
+                declared.body,
+                declared.answer and declared.answer.body,
+                declared.choices,
+            ]
+        trees += [declared.body for declared in self.recording.shows]
+        return [*trees, *(declared.condition for declared in self.recording.tolerated)]
 
     def combined(self) -> CombinedModel:
         model, recording = self.model, self.recording
-        entered = {one.action for one in recording.inputs}
+        entered = {declared.action for declared in recording.inputs}
         if self.constraints:
             # One action reports the constraint that is false; the others are then not enabled.
             named = range(self.never + 1, self.never + 1 + len(self.constraints))
@@ -155,22 +164,26 @@ class _Builder:
             if number not in entered:
                 self._add(ir.Sequence((*within, self._step(number, action.body))), number)
         own = len(self.actions)
-        inputs = tuple(self._add(self._input(one), one.action) for one in recording.inputs)
+        inputs = tuple(
+            self._add(self._input(declared), declared.action) for declared in recording.inputs
+        )
         answers = tuple(
-            None if one.answer is None
-            else self._add(self._of_event(one.event, one.fields, self._left(one.answer.body)))
-            for one in recording.inputs
+            None if declared.answer is None
+            else self._add(
+                self._of_event(declared.event, declared.fields, self._left(declared.answer.body))
+            )
+            for declared in recording.inputs
         )  # fmt: skip
         tolerated = tuple(
-            self._add(self._where(one.event, one.fields, one.condition))
-            for one in recording.tolerated
+            self._add(self._where(declared.event, declared.fields, declared.condition))
+            for declared in recording.tolerated
         )
         shows = self._with_copies(tuple(self._shown(rule) for rule in recording.shows))
         guards = [*recording.guards]
         # In this order their numbers are `late`, `never`, and those of the constraints.
         guards.append(ir.Guard("budget", recording.span, 0))
         guards.append(ir.Guard("require", recording.span, 0))
-        guards += [ir.Guard("budget", one.span, 0) for one in self.constraints]
+        guards += [ir.Guard("budget", declared.span, 0) for declared in self.constraints]
         combined = replace(
             model,
             variables=self.variables,
@@ -196,7 +209,8 @@ class _Builder:
             under_way=self.under_way,
             late=self.late,
             constraints={
-                number: one.span for number, one in enumerate(self.constraints, self.never + 1)
+                number: declared.span
+                for number, declared in enumerate(self.constraints, self.never + 1)
             },
         )
 
@@ -216,7 +230,9 @@ class _Builder:
         copies = {number: len(bodies) + n for n, number in enumerate(sorted(read))}
         if not copies:
             return shows
-        self.actions = [replace(one, body=_redirected(one.body, copies)) for one in self.actions]
+        self.actions = [
+            replace(action, body=_redirected(action.body, copies)) for action in self.actions
+        ]
         for number in copies:
             self._add(self.model.actions[number].body)
         return _redirected(shows, copies)
@@ -226,8 +242,8 @@ class _Builder:
     def _within(self, guards: Sequence[int]) -> list[ir.Statement]:
         """Requires the constraints, each with its guard; they set no coverage marks."""
         return [
-            ir.Require(_unmarked(one.body), guard)
-            for one, guard in zip(self.constraints, guards, strict=True)
+            ir.Require(_unmarked(prop.body), guard)
+            for prop, guard in zip(self.constraints, guards, strict=True)
         ]
 
     def _step(self, action: int, body: ir.Statement) -> ir.Statement:
@@ -244,7 +260,9 @@ class _Builder:
     def _drops(self, body: ir.Statement) -> list[ir.Statement]:
         """Nothing is dropped from where nothing was put."""
         changed = assigned(body)
-        return [self._drop(one) for one in self.recording.drops if one.variable in changed]
+        return [
+            self._drop(dropped) for dropped in self.recording.drops if dropped.variable in changed
+        ]
 
     def _drop(self, dropped: DroppedMessages) -> ir.Statement:
         content = self._variable(dropped.variable)
@@ -259,32 +277,32 @@ class _Builder:
         without = ir.Assign(dropped.variable, (), ir.Remove(content.type, content, message))
         return ir.ForEach(slot, content, ir.If(ir.Or(tested), without, ir.Sequence(())))
 
-    def _input(self, one: Input) -> ir.Statement:
-        parts = [self._where(one.event, one.fields, one.condition)]
-        if one.kind == "ahead":
+    def _input(self, declared: Input) -> ir.Statement:
+        parts = [self._where(declared.event, declared.fields, declared.condition)]
+        if declared.kind == "ahead":
             bound = self._variable(self.ahead)
             few = ir.Not(ir.Less(bound, self.under_way))
             parts.append(ir.Require(few, self.late))
-        body = self._taken(one) if one.body is None else self._left(one.body)
-        return ir.Sequence((*parts, self._of_event(one.event, one.fields, body)))
+        body = self._taken(declared) if declared.body is None else self._left(declared.body)
+        return ir.Sequence((*parts, self._of_event(declared.event, declared.fields, body)))
 
-    def _taken(self, one: Input) -> ir.Statement:
+    def _taken(self, declared: Input) -> ir.Statement:
         """The step that an input is, with its first choices."""
-        assert one.action is not None
-        body = self.model.actions[one.action].body
-        wanted = [(self._slot(), choice) for choice in one.choices]
+        assert declared.action is not None
+        body = self.model.actions[declared.action].body
+        wanted = [(self._slot(), choice) for choice in declared.choices]
         picks = first_picks(body, len(wanted))
-        given = {id(pick): slot for pick, (slot, _) in zip(picks, wanted, strict=False)}
-        body = self._step(one.action, _narrowed(body, given))
+        slots = {id(pick): slot for pick, (slot, _) in zip(picks, wanted, strict=False)}
+        body = self._step(declared.action, _narrowed(body, slots))
         for slot, choice in reversed(wanted):
             body = ir.Bind(slot, choice, body)
         return body
 
     def _of_event(self, event: int, fields: Sequence[int], body: ir.Statement) -> ir.Statement:
         """The statement for an event that comes in: ``fields`` are the slots of its fields."""
-        given = self._given(event, fields)
+        values_in = self._given(event, fields)
         used = {node.slot for node in walk(body) if isinstance(node, ir.Local)}
-        for slot, value in given.items():
+        for slot, value in values_in.items():
             if slot in used:
                 body = ir.Bind(slot, value, body)
         return body
@@ -300,7 +318,7 @@ class _Builder:
 
     def _given(self, event: int, fields: Sequence[int]) -> dict[int, ir.Expr]:
         """The fields of the event that comes in, by their slots."""
-        kinds = [one.type for one in self.recording.events[event].fields]
+        kinds = [declared.type for declared in self.recording.events[event].fields]
         source = self._variable(self.event)
         return {
             slot: ir.Payload(kind, source, event, index)
@@ -349,26 +367,26 @@ WIDE: Type = Int(0, MAX_MESSAGES)
 """The type of numbers of messages."""
 
 
-def _narrowed(node: N, given: Mapping[int, int]) -> N:
+def _narrowed(node: N, slots: Mapping[int, int]) -> N:
     """The same, where the picks (by identity) that are given a slot choose what that stands for."""
 
     def part(inner: object) -> object:
-        return _narrowed(inner, given)
+        return _narrowed(inner, slots)
 
-    made = rebuilt(node, part)
-    if isinstance(node, ir.Pick) and id(node) in given:
-        assert isinstance(made, ir.Pick)
+    copy = rebuilt(node, part)
+    if isinstance(node, ir.Pick) and id(node) in slots:
+        assert isinstance(copy, ir.Pick)
         kind = as_collection(node.domain.type).element
-        same = ir.Equal(ir.Local(kind, node.slot), ir.Local(kind, given[id(node)]))
-        both = (same,) if made.condition is None else (made.condition, same)
-        made = replace(made, condition=ir.And(both))
-    return made
+        same = ir.Equal(ir.Local(kind, node.slot), ir.Local(kind, slots[id(node)]))
+        both = (same,) if copy.condition is None else (copy.condition, same)
+        copy = replace(copy, condition=ir.And(both))
+    return copy
 
 
 def _choice(body: ir.Statement, label: str) -> ir.Pick:
     """The choice of an action's head. Others that have the same label are made after it."""
-    picks = (one for one in statements(body) if isinstance(one, ir.Pick))
-    return next(one for one in picks if one.label == label)
+    picks = (pick for pick in statements(body) if isinstance(pick, ir.Pick))
+    return next(pick for pick in picks if pick.label == label)
 
 
 def _noted(node: N, pick: ir.Pick, variable: int) -> N:

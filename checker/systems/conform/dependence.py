@@ -21,7 +21,9 @@ class Tags(dict[int, frozenset[int]]):
 
     def __missing__(self, variable: int) -> frozenset[int]:
         messages = cast("tuple[tuple[int, ...] | int, ...]", self._state[variable])
-        tags = frozenset(one[0] if isinstance(one, tuple) else one for one in messages)
+        tags = frozenset(
+            message[0] if isinstance(message, tuple) else message for message in messages
+        )
         self[variable] = tags
         return tags
 
@@ -30,13 +32,13 @@ def read_by_shown(bodies: Sequence[ir.Expr], model: ir.Model) -> set[int]:
     """The variables of the combined model that bodies of rules of events read; those of the state
     after a step are numbered after those of the state before it.
     """
-    found: set[int] = set()
+    variables: set[int] = set()
     for node in walk(tuple(bodies)):
         if isinstance(node, ir.Enabled):
-            found |= variables_read(model.actions[node.action].body)
+            variables |= variables_read(model.actions[node.action].body)
         elif isinstance(node, ir.Variable):
-            found.add(node.index + (len(model.variables) if node.next else 0))
-    return found
+            variables.add(node.index + (len(model.variables) if node.next else 0))
+    return variables
 
 
 def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
@@ -45,13 +47,13 @@ def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
     """
     if condition is None:
         return []
-    found: list[ir.Condition] = []
+    parts: list[ir.Condition] = []
     for part in condition.parts if isinstance(condition, ir.And) else (condition,):
         if not any(isinstance(node, ir.Variable | ir.Enabled) for node in walk(part)):
-            found.append(part)
+            parts.append(part)
         if may_fail(part):
             break
-    return found
+    return parts
 
 
 def received(body: ir.Statement) -> tuple[int, int] | None:

@@ -59,8 +59,8 @@ def _possible() -> bool:
 
 def in_machine_code(mapped: MappedModel) -> Judge:
     """What judges histories by the engine `local`, which is there. Raises `Unsupported`."""
-    made: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
-    return made
+    judge: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
+    return judge
 
 
 def every(
@@ -85,8 +85,8 @@ def _every(judged: partial[Judgement], count: int, workers: int) -> Iterator[Jud
         with deferred(), warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
-            found = crew.map(_next, range(count), chunksize=BATCH)
-        yield from found
+            results = crew.map(_next, range(count), chunksize=BATCH)
+        yield from results
     except BrokenProcessPool:
         # The pool waits for its processes in a thread: of two that wait, one gets no exit code.
         crew.shutdown(cancel_futures=True)

@@ -112,12 +112,12 @@ class MappedModel:
         self._by_action = [self._rules(action) for action in combined.actions]
         domain = ConcreteDomain(kinds[: self._count])
         self._early = [
-            [_Rule(domain, part, one.fields) for part in early_parts(one.condition)]
-            for one in recording.inputs
+            [_Rule(domain, part, declared.fields) for part in early_parts(declared.condition)]
+            for declared in recording.inputs
         ]
         self._contents = [
-            None if one.answer is None else _Rule(domain, one.answer.content)
-            for one in recording.inputs
+            None if declared.answer is None else _Rule(domain, declared.answer.content)
+            for declared in recording.inputs
         ]
         self._under_way = _Rule(domain, combined.under_way)
         events = range(len(recording.events))
@@ -143,12 +143,12 @@ class MappedModel:
 
     def expansion(self, state: State) -> Expansion:
         """The steps from a state, by actions and choices; those that only events take left out."""
-        known = self._expansions.get(state)
-        if known is None:
+        cached = self._expansions.get(state)
+        if cached is None:
             if len(self._expansions) >= MAX_STATES:
                 self._expansions.clear()
-            known = self._expansions[state] = self._expanded(state)
-        return known
+            cached = self._expansions[state] = self._expanded(state)
+        return cached
 
     def _expanded(self, state: State) -> Expansion:
         cuts: set[Cut] = set()
@@ -236,8 +236,8 @@ class MappedModel:
         """What an event may bring in in some state, as far as its fields tell: without answers, and
         without requests unless ``asks``.
         """
-        known = self._entries.get((event, values, asks))
-        if known is None:
+        cached = self._entries.get((event, values, asks))
+        if cached is None:
             if len(self._entries) >= MAX_EVENTS:
                 self._entries.clear()
             entries = [self.tolerated(number, values) for number in self._tolerated[event]]
@@ -245,8 +245,8 @@ class MappedModel:
                 allowed = asks or self.recording.inputs[number].kind != "answers"
                 if allowed and self._possible(number, values):
                     entries.append(self.input(number, values))
-            known = self._entries[event, values, asks] = tuple(entries)
-        return known
+            cached = self._entries[event, values, asks] = tuple(entries)
+        return cached
 
     def _possible(self, number: int, values: tuple[Value, ...]) -> bool:
         """Whether an input may come in in some state, as far as the fields of the event tell."""
@@ -326,15 +326,15 @@ class _Rule:
         reserved = [domain.reserved() for _ in slots]
         scope = {slot: code for slot, (_, code) in zip(slots, reserved, strict=True)}
         self._code: Code = evaluate(domain, scope, expr)
-        self._places = [place for place, _ in reserved]
+        self._places = [position for position, _ in reserved]
         self._frame: Frame = [*[None] * domain.width, Run()]
 
     def value(self, state: State, values: Sequence[Value] = ()) -> Any:
         """The value in a state; an empty state will do for an expression that reads none."""
         frame = self._frame
         frame[: len(state)] = state
-        for place, value in zip(self._places, values, strict=True):
-            frame[place] = value
+        for position, value in zip(self._places, values, strict=True):
+            frame[position] = value
         return self._code(frame)
 
 

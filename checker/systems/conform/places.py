@@ -121,10 +121,14 @@ class Positions:
             for read in line.fields
             if read.__class__ is not KnownValue
         }
-        called = (one for read in said.values() for one in names_in(read))
+        called = (number_of_source for read in said.values() for number_of_source in names_in(read))
         self.names = Names(recording.bindings, chain(called, history.called))
         self.by_event = [
-            [number for number, (one, _, _, _) in enumerate(ordered) if one in event.sources]
+            [
+                number
+                for number, (number_of_source, _, _, _) in enumerate(ordered)
+                if number_of_source in event.sources
+            ]
             for event in recording.events
         ]
         self._under: dict[Bound, BoundPositions] = {}

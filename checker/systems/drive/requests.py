@@ -50,7 +50,7 @@ class Kind:
 
     @property
     def answered(self) -> tuple[EventField, ...]:
-        return tuple(one for one in self.event.fields if one not in self.asked)
+        return tuple(declared for declared in self.event.fields if declared not in self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Request:
     @property
     def fields(self) -> dict[str, Json]:
         pairs = zip(self.kind.asked, self.given, strict=True)
-        return {one.name: in_line(value, one.type) for one, value in pairs}
+        return {declared.name: in_line(value, declared.type) for declared, value in pairs}
 
 
 def kinds(recording: Recording, path: str) -> list[Kind]:

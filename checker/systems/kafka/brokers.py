@@ -89,8 +89,8 @@ class Brokers:
     ) -> None:
         with plainly():
             if find_spec("kafka") is None:
-                what = "a broker is asked by kafka-python; pip install 'fencepost[kafka]'"
-                raise Unreachable(what)
+                message = "a broker is asked by kafka-python; pip install 'fencepost[kafka]'"
+                raise Unreachable(message)
             self._outages = Outages(kill, start, second, pause, resume, levels, outages, moves)
             self._grouped = yes("groups", groups)
             self._first_epoch = whole("first_epoch", first_epoch)
@@ -111,7 +111,7 @@ class Brokers:
             self._group = Group(self._nodes, self._name, topic)
             try:
                 answer = self._nodes.greeting
-                newest = {one.api_key: one.max_version for one in answer.api_keys}
+                newest = {version.api_key: version.max_version for version in answer.api_keys}
                 self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
                 self._level = self._protocol = _transaction_version(answer)
                 self._begin()
@@ -532,7 +532,9 @@ def _pair(request: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | Non
 
 def _transaction_version(answer: Any) -> int:
     """The broker's level of the feature. Raises `Unreachable`."""
-    levels = {one.name: one.max_version_level for one in answer.finalized_features or ()}
+    levels = {
+        feature.name: feature.max_version_level for feature in answer.finalized_features or ()
+    }
     level = int(levels.get(_FEATURE, 0))
     if level not in LEVELS.values():
         raise Unreachable(f"{_FEATURE} is {level}; there are mappings for 1 and 2")

@@ -94,7 +94,9 @@ class Group:
             # An error of the group has no partitions.
             return {"error": error, "offset": -1}
         every = (group.topics for group in answer.groups)
-        offsets = [one for topics in every for topic in topics for one in topic.partitions]
+        offsets = [
+            partition for topics in every for topic in topics for partition in topic.partitions
+        ]
         if len(offsets) != 1:
             count = len(offsets)
             message = f"OffsetFetch: {count} offsets of {self.name} are in the answer, and not 1"

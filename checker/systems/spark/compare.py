@@ -348,7 +348,7 @@ class _Comparison:
         for number, why in lines:
             yield unreadable(f"{file.label}:{number}", why)
         if not file.is_table:
-            read, size = (sum(one[n] for one in blocks.values()) for n in (0, 1))
+            read, size = (sum(block[n] for block in blocks.values()) for n in (0, 1))
             problem = files.unread(self._spark, file, read, size)
             if problem is not None:
                 yield problem
@@ -357,17 +357,24 @@ class _Comparison:
 
     # ------------------------------------------------------------ tables
 
-    def save(self, place: Place) -> None:
+    def save(self, target: Place) -> None:
         """Writes the verdicts and the coverage as tables."""
-        self._verdicts.select(*KEPT).write.parquet(place.at("histories"))
+        self._verdicts.select(*KEPT).write.parquet(target.at("histories"))
         totals, model, recording = self._totals(), self._model, self._recording
-        rows = [("action", one.name, totals.taken[n]) for n, one in enumerate(model.actions)]
-        rows += [
-            ("event", one.name, int(n in totals.seen)) for n, one in enumerate(recording.events)
+        rows = [
+            ("action", declared.name, totals.taken[n]) for n, declared in enumerate(model.actions)
         ]
         rows += [
-            (one.kind, f"{recording.events[one.event].name} ({one.span})", int(n in totals.used))
-            for n, one in enumerate(recording.inputs)
+            ("event", declared.name, int(n in totals.seen))
+            for n, declared in enumerate(recording.events)
+        ]
+        rows += [
+            (
+                declared.kind,
+                f"{recording.events[declared.event].name} ({declared.span})",
+                int(n in totals.used),
+            )
+            for n, declared in enumerate(recording.inputs)
         ]
         rows += [
             (mark.kind, f"{model.actions[mark.owner].name} ({mark.span})", int(n in totals.marked))
@@ -375,7 +382,7 @@ class _Comparison:
             if mark.kind != "antecedent"
         ]
         coverage = self._session.createDataFrame(rows, COVERAGE).coalesce(1)
-        coverage.write.parquet(place.at("coverage"))
+        coverage.write.parquet(target.at("coverage"))
 
 
 def _given(text: Column) -> Column:
@@ -391,9 +398,9 @@ def _numbers(name: str) -> Column:
     return F.transform(name, lambda n: _covered(name, n, F.lit(1)))
 
 
-def _covered(what: str, n: Column, times: Column) -> Column:
+def _covered(kind: str, n: Column, times: Column) -> Column:
     return F.struct(
-        F.lit(what).alias("what"), n.cast("int").alias("n"), times.cast("long").alias("times")
+        F.lit(kind).alias("what"), n.cast("int").alias("n"), times.cast("long").alias("times")
     )
 
 
