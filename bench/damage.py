@@ -10,7 +10,7 @@ shortened by an element. Fields that give the order of lines (`rising`, `not fal
 most damage alone, so they are left out first; damaged histories that are then allowed are judged
 once more with them.
 
-Prints a Markdown table with, forevery kind of damage, the number of trials, how many were allowed
+Prints a Markdown table with, for every kind of damage, the number of trials, how many were allowed
 without and with these fields, how many were unknown, how many left events that belong to no
 history, and the first lines with any of these results. `--part N` tries one damage in N, chosen by
 a seed. Fields that the mapping does not name are not tried, since nothing reads them.

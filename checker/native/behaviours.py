@@ -25,7 +25,7 @@ from fencepost.spec.core.ir import Model
 
 
 def units_of(model: Model) -> Units:
-    """The fairness units of a model, numbered as in machine code; with `each` a unit forevery
+    """The fairness units of a model, numbered as in machine code; with `each` a unit for every
     value.
     """
     first: list[int] = []

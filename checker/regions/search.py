@@ -1,4 +1,4 @@
-"""A check forevery value of a symbolic constant: one search for each region of its values.
+"""A check for every value of a symbolic constant: one search for each region of its values.
 
 A value outside the regions found so far is searched twice: as a constant, which gives the verdict,
 counts and trace; and with terms, which shows the other values with the same outcome. Both must
@@ -106,7 +106,7 @@ def least(kind: Type) -> int:
 
 
 def search(engine: Engine, request: Request) -> Outcome:
-    """The outcome forevery value of the one symbolic constant, with the regions. ``engine`` visits
+    """The outcome for every value of the one symbolic constant, with the regions. ``engine`` visits
     states.
 
     Raises `Rejected` for parts that, during the search, turn out to prevent a search for all values

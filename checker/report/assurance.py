@@ -138,7 +138,7 @@ def symbolic(symbol: SymbolicConstant) -> str:
 
 def _symbolic(model: Model) -> Iterator[Remark]:
     for symbol in model.symbols:
-        yield Remark("forevery", symbolic(symbol), routine=True)
+        yield Remark("for every", symbolic(symbol), routine=True)
 
 
 def _searched(result: CheckResult) -> Iterator[Remark]:
@@ -177,7 +177,7 @@ def _proofs(result: CheckResult) -> Iterator[Remark]:
     proved = [proof.subject for proof in proofs if proof.reason is None]
     if proved:
         every = " and every value of the symbolic constants" if result.job.model.symbols else ""
-        message = f"forevery depth{every}: {', '.join(proved)}"
+        message = f"for every depth{every}: {', '.join(proved)}"
         yield Remark("proved", message, routine=True, listed=True)
     for proof in proofs:
         if proof.reason is not None:
@@ -208,7 +208,7 @@ def _for_all(result: CheckResult) -> str:
         return ""
     symbol = result.job.model.symbols[0]
     where = "" if symbol.condition is None else " that meets its condition"
-    return f" forevery value of {symbol.path}{where}; the regions provably cover all of them"
+    return f" for every value of {symbol.path}{where}; the regions provably cover all of them"
 
 
 def searched_whole(result: CheckResult) -> bool:

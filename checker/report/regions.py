@@ -31,7 +31,7 @@ def alike(result: CheckResult, finding: Finding) -> str:
     value = finding.constants[0].value
     for region in result.outcome.regions:
         if region.value == value and _size(region) > 1:
-            return f", and the same forevery other value of {shown_ranges(region, kind)}"
+            return f", and the same for every other value of {shown_ranges(region, kind)}"
     return ""
 
 

@@ -40,7 +40,7 @@ class Orbits:
         ]
 
     def images(self, state: State) -> Sequence[State]:
-        """The images of a state under all permutations, in the same order forevery state."""
+        """The images of a state under all permutations, in the same order for every state."""
         images = [state]
         # A permutation of the values up to `last` is one of the values before it, followed by an
         # exchange of `last` with one of them, or by none.

@@ -218,7 +218,7 @@ class Formulas:
         return result
 
     def tried(self, level: Level, action: int, choices: Sequence[V]) -> Iterator[Step]:
-        """The effect of an action forevery vector that begins with ``choices``."""
+        """The effect of an action for every vector that begins with ``choices``."""
         body = self.model.actions[action].body
         picks = first_picks(body, len(choices))
         choice_values = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}

@@ -280,7 +280,7 @@ def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> N
 
 
 def _exact(operator: Operator, left: Number, right: Number) -> Number:
-    """``left operator right`` in enough bits forevery result."""
+    """``left operator right`` in enough bits for every result."""
     return arithmetic(
         operator, left, right, width_of(*result_range(operator, _range(left), _range(right)))
     )

@@ -192,7 +192,7 @@ class Arithmetic(Typed):
 
     `Int`: mathematical, and the result lies in the type by construction. `Machine`: + - * wrap in
     two's complement, and so does the quotient of the minimum and -1; ``//`` and ``%`` are floor
-    operations forevery integer. A divisor is never zero here.
+    operations for every integer. A divisor is never zero here.
     """
 
     operator: Operator
@@ -432,7 +432,7 @@ class BuildMap(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Quantified(Test):
-    """Whether ``body`` holds forevery (``every``) or some element of ``domain``.
+    """Whether ``body`` holds for every (``every``) or some element of ``domain``.
 
     Elements in order; evaluation stops at the element that decides. ``name`` is the element's name
     in the spec, for reports of a failing instance; "" hides it.

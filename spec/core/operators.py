@@ -24,7 +24,7 @@ Apply: TypeAlias = Callable[["Operator", Any, Any], Any]
 class Operator(Enum):
     """Arithmetic on two integers. The value is the sign, in specs and in Python alike.
 
-    ``//`` and ``%`` are floor division and its remainder, as in Python, forevery integer.
+    ``//`` and ``%`` are floor division and its remainder, as in Python, for every integer.
     """
 
     ADD = "+"

@@ -196,7 +196,7 @@ class SearchedProperties:
 
     ``invariants`` and ``step_invariants`` must hold in every state and on every step (lemmas count
     as invariants), and some state must make each of the ``reachables`` true. ``constraints`` and
-    ``terminals`` are all those of the model. ``behaviours`` must hold forevery fair behaviour, and
+    ``terminals`` are all those of the model. ``behaviours`` must hold for every fair behaviour, and
     ``predicates`` are their parts.
     """
 

@@ -1,4 +1,4 @@
-"""The spelling of values: one traversal forevery notation, and the notation of the language."""
+"""The spelling of values: one traversal for every notation, and the notation of the language."""
 
 from __future__ import annotations
 

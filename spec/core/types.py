@@ -190,7 +190,7 @@ class Bag(Viewable):
 
 @dataclass(frozen=True, slots=True)
 class Map(Viewable):
-    """``map[K, V]``: one value of V forevery value of K (a finite type)."""
+    """``map[K, V]``: one value of V for every value of K (a finite type)."""
 
     key: Type
     value: Type

@@ -170,7 +170,7 @@ def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value, .
     # An evaluated step is not taken, so it leaves no marks.
     start = Course(Place(model, state))
     return any(
-        # A step that fails before it has made all these choices fails forevery choice.
+        # A step that fails before it has made all these choices fails for every choice.
         reached.disabled is None
         and all(
             choice == wanted for (_, choice, _), wanted in zip(reached.chosen, first, strict=False)

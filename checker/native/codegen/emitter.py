@@ -175,7 +175,7 @@ NULL = ir.Constant(PTR, None)
 
 def known(value: LLVM) -> int | None:
     """The number (unsigned) or truth of a constant; None for anything else."""
-    # Called forevery operand; most are not constants, so the tests are in this order.
+    # Called for every operand; most are not constants, so the tests are in this order.
     if type(value) is not ir.Constant or not isinstance(value.constant, int):
         return None
     return value.constant & (MASK if value.type is I64 or value.type != I1 else 1)

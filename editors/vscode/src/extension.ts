@@ -1,5 +1,5 @@
 // The extension: it starts `fencepost lsp`, saves a spec before a check of it is run, and shows the
-// page of a trace beside the text. Everything else the server does, forevery editor alike.
+// page of a trace beside the text. Everything else the server does, for every editor alike.
 
 import * as fs from "node:fs/promises";
 import * as vscode from "vscode";

@@ -27,7 +27,7 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
         context.report(
             "F706",
             span,
-            f"a map holds a value forevery key, at most {MAX_KEYS} of them, and"
+            f"a map holds a value for every key, at most {MAX_KEYS} of them, and"
             f" {describe(key)} has more values",
         )
         return None

@@ -55,7 +55,7 @@ def survey(
 
     ``unsaved`` are texts that replace files, by path; ``engines`` are as for `load`; ``kept`` holds
     data from earlier surveys. Anything hidden by a mistake is unknown; everything else is known.
-    The spec is built for its first check, and forevery other check that gives a constant a value
+    The spec is built for its first check, and for every other check that gives a constant a value
     by name. Scenarios are built along, with their own constants if they give some. Raises Rejected
     only if the root file cannot be read.
     """

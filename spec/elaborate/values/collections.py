@@ -132,7 +132,7 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
     else:
         message = f"{describe(expected)} is required here, and this is an empty collection"
         if isinstance(expected, Map):
-            message += f"; a map has a value forevery key: [e for k in {describe(expected.key)}]"
+            message += f"; a map has a value for every key: [e for k in {describe(expected.key)}]"
     context.report("F307", node.span, message)
     return None
 
@@ -296,7 +296,7 @@ def _mapping(
     single = len(node.binders) == 1 and node.condition is None
     if not isinstance(domain.expr, ir.Universe) or not single:
         context.report(
-            "F312", node.span, "a map has a value forevery key: [e for k in K], where K is a type"
+            "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
         )
         return None
     if isinstance(expected, Map) and expected.key != kind and context.position.convert is None:
@@ -427,7 +427,7 @@ def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: s
     if missing:
         rest = len(missing) - FEW
         named = missing if rest <= 0 else [*missing[:FEW], f"{rest} more"]
-        message = f"a map has a value forevery key, and this has none for {listing(named, 'and')}"
+        message = f"a map has a value for every key, and this has none for {listing(named, 'and')}"
         context.report("F312", node.span, message)
     return not missing
 

@@ -99,7 +99,7 @@ def test_epoch_arithmetic_value_by_value() -> None:
 
 @pytest.mark.parametrize("name", ["unverified_s1t", "unchecked_s1t", "unverified_rest"])
 def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
-    """One region: the race is found at the same depth forevery epoch."""
+    """One region: the race is found at the same depth for every epoch."""
     outcome = regions_agree(run_of(race(), name), values=[0, 1, 20_047, LAST])
     assert ranges(outcome) == [((0, LAST),)]
 

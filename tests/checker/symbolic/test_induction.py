@@ -206,7 +206,7 @@ def test_the_report(tmp_path: Path) -> None:
     ran = command("check", "token.fence", "--engine", "induction", folder=tmp_path)
     assert ran.code == 0, ran.stdout
     words = " ".join(ran.stdout.split())
-    assert "proved forevery depth: invariant Mutex, no evaluation error, no deadlock" in words
+    assert "proved for every depth: invariant Mutex, no evaluation error, no deadlock" in words
     assert "lemmas found" in words
     (tmp_path / "n.fence").write_text(f"{BAG}reachable R: 9 in at\n", encoding="utf-8")
     ran = command("check", "n.fence", "--engine", "induction", folder=tmp_path)
