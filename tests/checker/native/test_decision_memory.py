@@ -93,8 +93,9 @@ def test_all_memory_is_announced(
 
         monkeypatch.setattr(owner, name, call)
 
-    for module in (graph, product, lassos):
-        monkeypatch.setattr(module, "AT_ONCE", BATCH)
+    monkeypatch.setattr(graph, "STEP_BATCH", BATCH)
+    for module in (product, lassos):
+        monkeypatch.setattr(module, "BATCH", BATCH)
     observed(Memory, "afford", ledger.grant)
     observed(Explorer, "pause", lambda: ledger.grant(0))
     observed(Decision, "enter", ledger.enter)

@@ -224,10 +224,10 @@ def test_the_command(tmp_path: Path) -> None:
         (("--resume", "saved", "--depth", "3"), "it is 6 steps deep, and --depth allows 3"),
         (("--resume", "saved", "--max-states", "9"), "and --max-states allows 9"),
         (("--resume", "saved", "--const", "N=4"), "made with N = 5, and now it is 4"),
-        (("--resume", "saved", "--continue"), "and goes on behind problems"),
-        (("--checkpoint", "hdfs://a/b"), "saves a search in a folder of this machine"),
+        (("--resume", "saved", "--continue"), "and continues after problems"),
+        (("--checkpoint", "hdfs://a/b"), "saves a search in a local folder"),
         (("--checkpoint", "saved", "--resume", "saved"), "leave out --checkpoint"),
-        (("--checkpoint", "a", "--engine", "interpreter"), "means nothing to the engine"),
+        (("--checkpoint", "a", "--engine", "interpreter"), "has no meaning for the engine"),
     ):
         refused = run(*words, *extra, folder=tmp_path)
         assert refused.code == 151
@@ -350,13 +350,13 @@ FORGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a length beyond the file": (head(more=1 << 30), "is shorter than it was"),
     "a free bit": (
         lambda data: rewritten(data, lambda block: block[:-1] + bytes([block[-1] ^ 64])),
-        "is no state of this spec",
+        "is not a state of this spec",
     ),
     "a pickle": (
         lambda data: rewritten(
             data, lambda block: pickle.dumps(Path)[: len(block)].ljust(len(block), b".")
         ),
-        "is no state of this spec",
+        "is not a state of this spec",
     ),
 }
 

@@ -142,7 +142,7 @@ def test_options_that_are_refused(tmp_path: Path) -> None:
     for extra, code, message in (
         (("--spill", "."), "F855", "add --memory 80%, for example"),
         (("--spill", "nowhere", "--memory", "1G"), "F856", "No such file or directory"),
-        (("--spill", ".", "--engine", "interpreter"), "F032", "--spill means nothing to"),
+        (("--spill", ".", "--engine", "interpreter"), "F032", "--spill has no meaning for"),
     ):
         ran = run(*words, *extra, folder=tmp_path)
         assert ran.code == 151

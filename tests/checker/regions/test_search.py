@@ -428,7 +428,7 @@ def test_too_many_values_with_an_undefined_condition() -> None:
     outcome = regions_of(run_of(text))
     assert outcome.verdict is Verdict.ERROR
     assert outcome.findings[0].constants[0].value == -96
-    assert any("has no value for more values than are listed" in note for note in outcome.notes)
+    assert any("is undefined for more values than are listed" in note for note in outcome.notes)
 
 
 def test_a_false_assumption_is_reported_before_any_region() -> None:
