@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import may_fail, variables_read, walk
+from fencepost.spec.core.traverse import assigned, may_fail, variables_read, walk
 from fencepost.spec.core.types import State
 
 
@@ -29,13 +29,15 @@ class Tags(dict[int, frozenset[int]]):
 
 
 def read_by_shown(bodies: Sequence[ir.Expr], model: ir.Model) -> set[int]:
-    """The variables of the combined model that bodies of rules of events read; those of the state
-    after a step are numbered after those of the state before it.
+    """The variables of the combined model that bodies of rules of events need, including those
+    that actions under `enabled` assign. Those of the state after a step are numbered after those of
+    the state before it.
     """
     variables: set[int] = set()
     for node in walk(tuple(bodies)):
         if isinstance(node, ir.Enabled):
-            variables |= variables_read(model.actions[node.action].body)
+            body = model.actions[node.action].body
+            variables |= variables_read(body) | assigned(body)
         elif isinstance(node, ir.Variable):
             variables.add(node.index + (len(model.variables) if node.next else 0))
     return variables
