@@ -85,10 +85,9 @@ class _Builder:
     def __init__(self, model: ir.Model, recording: Recording) -> None:
         self.model = model
         self.recording = recording
-        self.slots = 1 + max(
-            (slot for node in walk((model.initial, *self._trees())) for slot in _slots(node)),
-            default=0,
-        )
+        nodes = [*walk((model.initial, *self._trees()))]
+        self.slots = 1 + max((slot for node in nodes for slot in _slots(node)), default=0)
+        self.asked = sorted({node.action for node in nodes if isinstance(node, ir.Enabled)})
         variables = list(model.variables)
         self.kept: dict[int, int] = {}
         for number in sorted(self._read()):
@@ -225,9 +224,7 @@ class _Builder:
         """Adds copies of the original actions whose enabledness conditions and rules of events
         read, and makes all of them, and ``shows``, refer to the copies.
         """
-        bodies = tuple(action.body for action in self.actions)
-        read = {node.action for node in walk((bodies, shows)) if isinstance(node, ir.Enabled)}
-        copies = {number: len(bodies) + n for n, number in enumerate(sorted(read))}
+        copies = {number: len(self.actions) + n for n, number in enumerate(self.asked)}
         if not copies:
             return shows
         self.actions = [

@@ -7,12 +7,13 @@ the order in which states are visited.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from fencepost.checker.systems.conform.as_model import MAX_MESSAGES, combine
 from fencepost.checker.systems.conform.cuts import Cut
-from fencepost.checker.systems.conform.dependence import Tags, early_parts, received
+from fencepost.checker.systems.conform.dependence import Tags, early_parts, read_by_shown, received
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Input, Recording, Toleration
 from fencepost.spec.core.spelling import show
@@ -109,6 +110,7 @@ class MappedModel:
             for rule, body in zip(recording.shows, combined.shows, strict=True)
         ]
         self._frame: Frame = [*[None] * steps.width, Run()]
+        self._known: dict[Any, tuple[ShownEvent, ...] | Cut] = {}
         self._by_action = [self._rules(action) for action in combined.actions]
         domain = ConcreteDomain(kinds[: self._count])
         self._early = [
@@ -127,12 +129,15 @@ class MappedModel:
         self._entries: dict[tuple[int, tuple[Value, ...], bool], tuple[Entry, ...]] = {}
         self._expansions: dict[State, Expansion] = {}
 
-    def _rules(self, action: int) -> tuple[int, ...]:
-        """The rules of events that apply to the steps of an action of the model."""
-        if action < 0 or action in self.recording.hidden:
-            return ()
-        shows = enumerate(self.recording.shows)
-        return tuple([number for number, rule in shows if rule.action in (None, action)])
+    def _rules(self, action: int) -> tuple[tuple[int, ...], Callable[[State], Any]]:
+        """The rules of events that apply to the steps of an action of the model, and a function
+        that selects what they read of the variables before and after a step.
+        """
+        shown = action >= 0 and action not in self.recording.hidden
+        rules = [n for n, one in enumerate(self.recording.shows) if one.action in (None, action)]
+        bodies = [self.combined.shows[number] for number in rules]
+        read = read_by_shown(bodies, self.combined.model)
+        return tuple(rules if shown else ()), itemgetter(0, *sorted(read))
 
     # ------------------------------------------------------------ steps of the model
 
@@ -199,11 +204,21 @@ class MappedModel:
         """The events that a step of an action of the combined model shows. Variables that no rule
         reads may have any value.
         """
-        rules = self._by_action[action]
+        rules, read = self._by_action[action]
         if not rules:
             return ()
-        frame, width = self._frame, len(before)
-        frame[:width], frame[width : 2 * width] = before, after
+        both = before + after
+        key = rules, read(both)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MAX_STATES:
+                self._known.clear()
+            known = self._known[key] = self._evaluated(rules, both)
+        return known
+
+    def _evaluated(self, rules: tuple[int, ...], both: State) -> tuple[ShownEvent, ...] | Cut:
+        frame = self._frame
+        frame[: len(both)] = both
         events: list[ShownEvent] = []
         try:
             for number in rules:
