@@ -26,7 +26,7 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MAX_STATES = 5_000
-"""Limit on the states whose steps are cached."""
+"""Limit on the states whose steps are cached, and on cached results of rules of events."""
 MAX_EVENTS = 50_000
 """Limit on the events, with their fields, whose possible inputs are cached."""
 

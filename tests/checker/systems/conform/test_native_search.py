@@ -240,7 +240,7 @@ def sent(*keys: int) -> list[Event]:
         pytest.param(
             f"var l: seq[0..9, 3] = [1]\n{COUNTING}    if n == 2: l = []\n"
             "constraint small: l[0] < 2\n", f"{SHOWN}\n", shown("e", 1, 2, 3),
-            2, "the index lies outside", id="constraint without a value",
+            2, "the index is outside", id="constraint without a value",
         ),
         pytest.param(
             f"{COUNTING}constraint small: n < 2\n", "input e(n: 0..9) from s: m.up\n",
