@@ -294,7 +294,10 @@ def test_the_next_word_is_not_an_engine(folder: Path) -> None:
 def test_explicit_engines_count_the_same(folder: Path) -> None:
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     words = ("check", "two.fence", "--cross-check=interpreter")
-    assert "Cross-check: interpreter agrees, with the same counts." in run(*words, folder=folder).stdout
+    assert (
+        "Cross-check: interpreter agrees, with the same counts."
+        in run(*words, folder=folder).stdout
+    )
     taken = mock.patch("fencepost.checker.search.account.Account.outcome", autospec=True)
     usual = Account.outcome
     with taken as outcome:
