@@ -146,9 +146,9 @@ def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
     before = way[-2] if len(way) > 1 else None
     if properties[number].kind.of_steps and before is None:
         return False
-    index = properties[number].kind.place(before, last)
+    states = properties[number].kind.place(before, last)
     try:
-        return not runner.holds(number, *index) and problem.rank is not Rank.ERROR
+        return not runner.holds(number, *states) and problem.rank is not Rank.ERROR
     except EvaluationError as error:
         return problem.rank is Rank.ERROR and error.site == problem.site
 

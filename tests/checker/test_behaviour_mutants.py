@@ -131,7 +131,7 @@ SYMBOLIC = [
     Mutant("seen", "if not has_ghost(kind):", "if True:", "a ghost field that only grows"),
     Mutant("lassos", "terms.both(step.path, terms.negation(unseen))", "step.path",
            "who idles beside it"),
-    Mutant("lassos", "self.formulas.tried(level, unit.action, given)",
+    Mutant("lassos", "self.formulas.tried(level, unit.action, choice_values)",
            "self.formulas.tried(level, unit.action, ())", "a unit of each process"),
     Mutant("lassos", "                self._same(levels[loop], levels[last]),", "",
            "an edge to a state that ends what is owed"),
