@@ -1,0 +1,74 @@
+"""A ratchet: the code lines of each package, as `bench.code_lines` counts them.
+
+They may fall. A package that grows beyond its row needs a new row, which a reviewer sees.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bench.code_lines import lines
+from tests.support.paths import ROOT
+
+ROWS: dict[str, int] = {
+    "bench": 5_750,
+    "bench/engine_mutants": 900,
+    "checker": 1_650,
+    "checker/cli": 3_450,
+    "checker/lsp": 2_350,
+    "checker/native": 11_050,
+    "checker/printing": 200,
+    "checker/reference": 100,
+    "checker/regions": 1_750,
+    "checker/report": 3_800,
+    "checker/run": 1_550,
+    "checker/search": 1_500,
+    "checker/simulate": 600,
+    "checker/spark": 2_650,
+    "checker/symbolic": 2_900,
+    "checker/systems": 6_200,
+    "checker/temporal": 1_450,
+    "checker/tla": 3_100,
+    "checker/tools": 1_500,
+    "checker/trace": 1_800,
+    "checker/web": 300,
+    "spec": 200,
+    "spec/core": 2_200,
+    "spec/elaborate": 10_000,
+    "spec/mutation": 550,
+    "spec/semantics": 1_250,
+    "spec/syntax": 2_700,
+    "spec/text": 450,
+    "tests": 800,
+    "tests/bench": 1_100,
+    "tests/checker": 19_300,
+    "tests/docs": 400,
+    "tests/live": 900,
+    "tests/models": 1_650,
+    "tests/naive": 1_250,
+    "tests/random": 450,
+    "tests/spark": 1_250,
+    "tests/spec": 4_150,
+    "tests/strategies": 3_100,
+    "tests/support": 6_250,
+}  # fmt: skip
+"""The maximal code lines of the Python files in a folder and below it."""
+
+
+def counted() -> Counter[str]:
+    """The code lines of each package: a folder directly below one of four, or one of those."""
+    counts = Counter[str]()
+    for top in ("spec", "checker", "tests", "bench"):
+        for path in (ROOT / top).rglob("*.py"):
+            folders = path.relative_to(ROOT).parts[:-1]
+            counts["/".join(folders[:2])] += lines(path)[0]
+    return counts
+
+
+def test_code_lines_of_packages() -> None:
+    grown = [
+        f'"{package}": {-(-count // 50) * 50:_},  # has {count:,}; the row is {ROWS.get(package)}'
+        for package, count in sorted(counted().items())
+        if count > ROWS.get(package, 0)
+    ]
+    assert not grown, "\n".join(["new rows, if the growth is intended:", *grown])
