@@ -269,7 +269,7 @@ def test_without_a_usable_key(copy: Path, tmp_path: Path) -> None:
     words = (*CHECK, "--depth", "9", "--resume", "saved", "--resume-unsigned")
     ran = run(*words, folder=copy, environment=variables)
     assert check_of(ran)["resumed"]["signed"] is False
-    assert any("down to level 10, unsigned: no usable key" in n for n in check_of(ran)["notes"])
+    assert any("up to level 10, unsigned: no usable key" in n for n in check_of(ran)["notes"])
     assert "mac" not in outer(copy)
     assert_refused(resumed, copy, "it is not signed")
 
@@ -277,7 +277,7 @@ def test_without_a_usable_key(copy: Path, tmp_path: Path) -> None:
 def test_the_python_interface(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(copy)
     older(copy)
-    with pytest.raises(Rejected, match=r"F035.*older format"):
+    with pytest.raises(Rejected, match=r"F035.*older, unsigned format"):
         api.check("spec.fence", workers=1, resume="saved")
     result = api.check("spec.fence", workers=1, resume="saved", resume_unsigned=True)
     assert result.resumed is not None
