@@ -83,7 +83,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "digits": (b'{"file": 1' + b"0" * 5000 + b"}\n", "the line is not JSON: Exceeds the limit"),
     "NaN": (b'{"file": NaN}\n', "NaN is not a JSON value"),
     "long": (b'{"file": "' + b"x" * (1 << 20) + b'"}\n', "the line is longer than 1,048,576 bytes"),
-    "no key": (b'{"source": "server"}\n', 'no field "file" says to which history'),
+    "no key": (b'{"source": "server"}\n', 'no field "file" tells which history'),
     "a list for a key": (b'{"file": [1]}\n', 'the field "file" names a history'),
     "half a character": (b'{"file": "\\ud800"}\n', 'the field "file" names a history'),
     "no source": (b'{"file": "x"}\n', 'there is no field "source"'),
@@ -100,7 +100,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     ),
     "a field of another type": (
         b'{"file": "x", "source": "server", "event": "granted", "client": "a", "token": "1"}\n',
-        'the field "token" of granted: a whole number is required here',
+        'the field "token" of granted: an integer is required here',
     ),
     "a key twice": (
         b'{"file": "x", "source": "server", "file": "f"}\n',

@@ -114,8 +114,8 @@ def test_ids_that_name_each_other(tmp_path: Path) -> None:
     assert verdicts(ran) == {"f": ("allowed", 2), "g": ("allowed", 2)}
     assert json.loads(ran.stdout)["strays"] == 2
     assert ran.stderr.splitlines()[0] == (
-        'error[F047]: r.jsonl:4: session "x" belongs to the histories f and g: lines that name'
-        " nothing else belong to neither"
+        'error[F047]: r.jsonl:4: session "x" belongs to the histories f and g: lines'
+        " without another hint belong to neither"
     )
     assert (ran.code, ran.stderr.count("error[")) == (151, 1)
 

@@ -191,8 +191,8 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
         ("Named", ("--option", "nam=x"), 'Named has no option nam; did you mean "name"?'),
         ("NOTHING", (), "NOTHING of "),
         ("Desc", (), 'has no Desc; did you mean "Desk"?'),
-        ("Desk", ("--follow", "nothing.jsonl"), "has nothing that is a request of"),
-        ("Desk", ("--follow", "bad.jsonl"), "bad.jsonl:1: the line is no JSON"),
+        ("Desk", ("--follow", "nothing.jsonl"), "has no request of the spec"),
+        ("Desk", ("--follow", "bad.jsonl"), "bad.jsonl:1: the line is not JSON"),
         ("Desk", ("--follow", "missing.jsonl"), "missing.jsonl"),
         ("Desk", ("--option", "x"), '"x" is not of the form NAME=VALUE'),
     ],
@@ -232,7 +232,7 @@ def test_unknown_systems_are_refused(
 MAPPINGS = {
     "binds names": "    bind client: m.Client\nevent asked(client: client) from requests\nshows "
     "asked(client) on m.Desk.on_ask(client)\n",
-    "is guessed": "event asked(client: m.Client) from requests\nahead asked:\n    send Ask(client)"
+    "guesses": "event asked(client: m.Client) from requests\nahead asked:\n    send Ask(client)"
     " to m.net\n",
     "nothing to send": "event asked(client: m.Client) from requests\nshows asked(client) on "
     "m.Desk.on_ask(client)\n",
