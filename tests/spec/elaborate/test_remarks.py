@@ -28,7 +28,7 @@ def test_a_comment_that_is_an_operand(text: str, operand: str) -> None:
         operand != "nothing"
     )
     for warning in reported:
-        assert warning.message.endswith(f"nothing is compared with {operand} here")
+        assert warning.message.endswith(f"this does not compare with {operand}")
         assert warning.span is not None
         assert warning.span.text == "#"
 
@@ -51,9 +51,7 @@ def test_the_warning_accompanies_errors(text: str, codes: list[str]) -> None:
 def test_a_swallowed_operand_is_a_note_of_syntax_errors(text: str, code: str) -> None:
     (problem,) = problems(f"{STATE}{text}\n")
     assert problem.code == code
-    assert any(
-        'behind "#" is a comment; "not equal" is "!="' in text_ for _, text_ in problem.notes
-    )
+    assert any('"#" begins a comment; "not equal" is "!="' in text_ for _, text_ in problem.notes)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +59,4 @@ def test_a_swallowed_operand_is_a_note_of_syntax_errors(text: str, code: str) ->
 )
 def test_a_remark_is_not_blamed(text: str) -> None:
     (problem,) = problems(f"{STATE}{text}\n")
-    assert not any("is a comment" in text_ for _, text_ in problem.notes)
+    assert not any("begins a comment" in text_ for _, text_ in problem.notes)

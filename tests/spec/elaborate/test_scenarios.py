@@ -33,7 +33,7 @@ def test_checks_and_scenarios_have_names_of_one_kind() -> None:
     ["invariant I: f(...) == 1\n", "action act: x = f(...)\n", "def g(): int = f(...)\n"],
 )
 def test_dots_are_arguments_in_scenarios_only(text: str) -> None:
-    refused(SPEC + text, "F849", "in the steps of a scenario, and nowhere else")
+    refused(SPEC + text, "F849", "is allowed in the steps of a scenario only")
 
 
 def test_an_editor_sees_scenarios(tmp_path: Path) -> None:
