@@ -113,33 +113,32 @@ LONG = "Long runs (docs/large-models.md)"
 SPARK = "Spark (docs/spark.md)"
 
 OPTIONS = (
-    Option("--check", "checks", "checks", "Only this check.", "NAME", several=True, stored=tuple),
+    Option(
+        "--check", "checks", "checks", "Use only this check.", "NAME", several=True, stored=tuple,
+    ),
     Option(
         "--const", "const", "settings.overrides", "Set a constant.", "K=V", constant, several=True,
         stored=dict, words=lambda values: _pairs(values.items()),
     ),
     Option(
-        "--invariant", "invariants", "settings.invariants", "Only this property.", "I",
+        "--invariant", "invariants", "settings.invariants", "Check only this property.", "I",
         several=True, stored=tuple, no_scenario=True,
     ),
-    Option("--path", "path", "search", "Also look for modules here.", "DIR", several=True),
-    Option("--engine", "engine", "settings.engine", "local (the default), spark, bmc, ...", "NAME"),
-    Option("--slow", "slow", "slow", "Run slow checks too."),
-    Option("--strict", "strict", "settings.strict", "Fail on remarks, too (exit code 4)."),
+    Option("--path", "path", "search", "Also find modules in this folder.", "DIR", several=True),
+    Option("--engine", "engine", "settings.engine", "Engine: local (default), spark, ...", "NAME"),
+    Option("--slow", "slow", "slow", "Include slow checks."),
+    Option("--strict", "strict", "settings.strict", "Fail on remarks (exit code 4)."),
     Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
     Option(
-        "--profile", "profile", "settings.profile", (
-            "Show value ranges of variables, and blocking "
-            "guards."
-        ),
+        "--profile", "profile", "settings.profile", "Show value ranges and blocking guards.",
         one_search=True, no_scenario=True,
     ),
     Option(
         "--no-symmetry", "no_symmetry", "settings.symmetry",
-        "Visit every state, not one per orbit.", stored=lambda value: not value,
+        "Visit all states, not one per orbit.", stored=lambda value: not value,
     ),
     Option(
-        "--depth", "depth", "settings.limits.depth", "Allow D steps.", "D", number(0), low=0,
+        "--depth", "depth", "settings.limits.depth", "Search up to D steps.", "D", number(0), low=0,
     ),
     Option(
         "--max-states", "max_states", "settings.limits.max_states", "Stop after N states.", "N",
@@ -150,11 +149,11 @@ OPTIONS = (
         units.duration, words=_seconds, low=0, high=math.inf,
     ),
     Option(
-        "--workers", "workers", "settings.limits.workers", "Threads (default: all cores).", "N",
+        "--workers", "workers", "settings.limits.workers", "Threads (default: one per core).", "N",
         number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
     ),
     Option(
-        "--jobs", "jobs", "jobs", "Run N checks side by side.", "N",
+        "--jobs", "jobs", "jobs", "Run N checks in parallel.", "N",
         number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
     ),
     Option(
@@ -163,7 +162,7 @@ OPTIONS = (
     ),
     Option(
         "--cross-check", "cross_check", "settings.cross_check",
-        "Compare with engines E (bmc, local).", "[=E,...]", names,
+        "Compare with engines E (default: bmc or local).", "[=E,...]", names,
     ),
     Option("--k", "k", "settings.limits.solving.k", "", "K", number(1), low=1, topic=SYMBOLIC),
     Option(

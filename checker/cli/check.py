@@ -78,21 +78,21 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 )
 @SPECS
 @request_options
-@click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
+@click.option("--list", "listed", is_flag=True, help="List the checks without running them.")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every check in full, with its trace.")
-@click.option("-q", "--quiet", is_flag=True, help="Show unexpected results only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check in full, with traces.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only unexpected results.")
 @click.option(
     "--trace-style",
     type=click.Choice(["full", "steps"]),
     default="full",
-    help="Traces in full, or one line per step.",
+    help="Show full traces, or one line per step.",
 )
-@click.option("--summary", is_flag=True, help="Show the slowest, largest and least covered checks.")
-@click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
-@click.option("--watch", "watching", is_flag=True, help="Rerun changed specs until Ctrl-C.")
+@click.option("--summary", is_flag=True, help="List slowest, largest, least covered checks.")
+@click.option("--no-progress", "silent", is_flag=True, help="Hide progress on stderr.")
+@click.option("--watch", "watching", is_flag=True, help="Rerun specs when they change.")
 def check(
     specs: tuple[Path, ...],
     listed: bool,
@@ -107,7 +107,7 @@ def check(
     watching: bool,
     **values: Any,
 ) -> int:
-    """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
+    """Run the checks of each SPEC (a *.fence file or a folder of them)."""
     request = request_of(specs, checked(values))
     smt2: Path | None = values["smt2"]
     profile = request.settings.profile

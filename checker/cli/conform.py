@@ -76,38 +76,37 @@ HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--resul
 
 
 @click.command(
-    short_help="Compare recordings of a real system with a spec.",
+    short_help="Check recordings of a real system against a spec.",
     epilog="""\b
 Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master, --partitions,
 --spark-conf, --ship-package
 \b
 Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
-Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 150 as for
-`fencepost check`, 151 a line cannot be read, or fewer histories were read than --histories
-requires.""",
+Exit code: 0 all histories allowed, 15 a history not allowed, 3 inconclusive, 150 error in a spec,
+151 invalid line, or fewer histories than --histories.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)
-@one_check("The check whose constants hold.")
+@one_check("Use the constants of this check.")
 @CONSTANTS
 @PATHS
 @click.option(
     "--engine",
     type=click.Choice(["interpreter", "local", "spark"]),
-    help="The engine (local for many events).",
+    help="Default: interpreter, or local for many events.",
 )
 @click.option(
     "--max-states",
     metavar="N",
     type=at_least(1),
     default=str(DEFAULT_STATES),
-    help="Product states for each history (100_000).",
+    help="Maximum product states per history (100_000).",
 )
 @click.option(
     "--ahead",
     metavar="N",
     type=at_least(0, 100),
-    help="Messages in flight if one is sent ahead (2, or the spec's number).",
+    help="Maximum messages sent ahead (2, or the spec's number).",
 )
 @click.option(
     "--histories",
@@ -115,14 +114,14 @@ requires.""",
     metavar="N",
     type=at_least(1),
     default="1",
-    help="At least N histories must be read (1).",
+    help="Require at least N histories (1).",
 )
-@shared_option("--workers", help="Processes that judge histories (default: one per processor).")
+@shared_option("--workers", help="Number of processes (default: one per core).")
 @click.option(
     "--trace",
     metavar="FILE",
     type=FILE,
-    help="Save the trace (ITF JSON) of the first incomplete run.",
+    help="Save a trace of the first history that is not allowed (ITF JSON).",
 )
 @click.option(
     "--format",
@@ -130,10 +129,12 @@ requires.""",
     metavar="FORM[=FILE]",
     type=report_form(FORMS),
     multiple=True,
-    help="text, json, junit, sarif; several.",
+    help="text, json, junit or sarif; repeatable.",
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("--results", metavar="DIR", help="Save verdicts and coverage as Parquet (spark).")
+@click.option(
+    "--results", metavar="DIR", help="Save verdicts and coverage as Parquet (engine spark)."
+)
 @cluster_options
 def conform(
     cluster: Cluster | None,
@@ -152,8 +153,8 @@ def conform(
     output: Path | None,
     results: str | None,
 ) -> int:
-    """Read recordings (FILE: JSON lines, plain or gz, or a folder of them), and say of each history
-    in them whether SPEC allows it: whether some run of the model shows exactly its events."""
+    """Check each history in the recordings against SPEC: a history is allowed if a run of the model
+    shows exactly its events. FILE is a JSON Lines file, plain or gzip, or a folder of them."""
     for file in files:
         refuse_exchanged("conform", spec, file, spec_first=True)
         if file.endswith(SUFFIX) and is_file(Path(file)):

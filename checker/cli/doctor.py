@@ -17,13 +17,13 @@ VARIABLE = "_FENCEPOST_COMPLETE"
 
 
 @click.command(
-    short_help="Show what works on this machine.",
+    short_help="Check the installation.",
     epilog="""\b
 Example:  fencepost doctor
-Exit code: 0 what is needed works, 151 it does not; the other engines may be missing.""",
+Exit code: 0 all required parts work, 151 one of them fails; other engines may be missing.""",
 )
 def doctor() -> int:
-    """Look at Python, processors and memory, and run each engine on a small spec."""
+    """Check Python, processors and memory, and run each engine on a small spec."""
     code = Exit.OK
     for finding in findings():
         page = new_page()
@@ -36,14 +36,14 @@ def doctor() -> int:
 
 
 @click.command(
-    short_help="Print completions for a shell.",
+    short_help="Print the completion script for a shell.",
     epilog="""\b
 Example:  fencepost completion bash >> ~/.bashrc
           fencepost completion fish > ~/.config/fish/completions/fencepost.fish""",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    """Print the lines that complete commands, options and files in SHELL."""
+    """Print a script for SHELL that completes commands, options and files."""
     completion_class = get_completion_class(shell)
     assert completion_class is not None, shell
     root = click.get_current_context().find_root().command

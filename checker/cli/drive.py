@@ -58,15 +58,19 @@ MAX_SEED = (1 << 63) - 1
 
 
 @click.command(
-    short_help="Drive a real system by its spec.",
+    short_help="Test a real system with requests from its spec.",
     epilog="""\b
 Example:  fencepost drive desk.fence --system server.py:Desk --requests 200
-Exit code: 0 every answer is allowed, 15 one is not, 3 of one it is not known, 151 the system
-cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods of a system.""",
+Exit code: 0 all answers allowed, 15 an answer not allowed, 3 inconclusive, 150 error in a spec,
+151 the system cannot be driven. docs/conformance.md describes the interface of a system.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option(
-    "--system", "where", metavar="WHERE", required=True, help="FILE.py:NAME, MODULE:NAME, or kafka."
+    "--system",
+    "where",
+    metavar="WHERE",
+    required=True,
+    help="System: FILE.py:NAME, MODULE:NAME or kafka.",
 )
 @click.option(
     "--option",
@@ -74,9 +78,9 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     metavar="N=V",
     type=value(constant),
     multiple=True,
-    help="For the system.",
+    help="Set an option of the system.",
 )
-@click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
+@click.option("--check", "name", metavar="NAME", help="Use the constants of this check.")
 @CONSTANTS
 @PATHS
 @click.option(
@@ -84,7 +88,7 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     metavar="N",
     type=at_least(1),
     default=str(DEFAULT_REQUESTS),
-    help="Send N requests (1_000).",
+    help="Number of requests (1_000).",
 )
 @click.option(
     "--length",
@@ -93,7 +97,9 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     default=str(DEFAULT_LENGTH),
     help="Maximum requests per history (50).",
 )
-@click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), default="1", help="Others (1).")
+@click.option(
+    "--seed", metavar="S", type=at_least(0, MAX_SEED), default="1", help="Random seed (1)."
+)
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h.")
 @click.option(
     "--follow",
@@ -101,12 +107,16 @@ cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods 
     metavar="FILE",
     type=FILE,
     multiple=True,
-    help="Send the requests of a trace or recording, without walks.",
+    help="Send the requests of a trace or recording instead of random ones.",
 )
 @click.option("--record", "recording", metavar="FILE", type=FILE, help="Save all histories.")
 @click.option("--trace", metavar="FILE", type=FILE, help="Save the first disagreement (ITF JSON).")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Format of the report.",
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
 def drive(
@@ -126,9 +136,8 @@ def drive(
     form: str,
     output: Path | None,
 ) -> int:
-    """Send requests to a real system, chosen by the model of SPEC, and compare each answer with
-    what the model allows. Where one is not allowed, a short history that shows it is looked
-    for."""
+    """Send a real system requests chosen by the model of SPEC, and check that the model allows each
+    answer. If it does not allow an answer, search for a short history that shows this."""
     for path in (output, trace, recording):
         if path is not None:
             check_writable(path)

@@ -38,7 +38,7 @@ from fencepost.spec.text.problem import Problem, Rejected
     short_help="Evaluate an expression in a state.",
     epilog="""\b
 Example:  fencepost eval race.fence "len(Leader.log)" --trace race.itf.json --step 7
-Exit code: 0 it has a value, 75 evaluation fails.""",
+Exit code: 0 the expression has a value, 75 evaluation error.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("expression", metavar="EXPRESSION")
@@ -47,7 +47,7 @@ Exit code: 0 it has a value, 75 evaluation fails.""",
 @PATHS
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Use a state of this trace.")
 @click.option(
-    "--step", metavar="N", type=at_least(1), help="The number of the state (default: the last)."
+    "--step", metavar="N", type=at_least(1), help="Number of the step (default: the last)."
 )
 def eval(
     spec: Path,
@@ -58,8 +58,8 @@ def eval(
     trace: Path | None,
     step: int | None,
 ) -> int:
-    """Print the value of EXPRESSION, as it could stand in a property of SPEC, in initial states,
-    or in a state of a saved trace."""
+    """Print the value of EXPRESSION in the initial states of SPEC, or in a state of a saved trace.
+    EXPRESSION may use everything that a property may use."""
     refuse_exchanged("eval", spec, expression, spec_first=True)
     if step is not None and trace is None:
         notes = ((None, "--trace FILE names a trace that `fencepost check --trace` has saved"),)

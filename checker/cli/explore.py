@@ -50,20 +50,22 @@ WORDS = {
 
 
 @click.command(
-    short_help="Step through a model by hand.",
+    short_help="Step through a model interactively.",
     epilog="""\b
 Example:  fencepost explore race.fence --check race
           fencepost explore race.fence --check race --web
-Then:     a number takes a step; "goto len(Leader.log) > 1" goes on to such a state; "help"
-          lists the words.""",
+Commands: a number takes a step, "goto len(Leader.log) > 1" continues to such a state, "help"
+          lists all commands.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @one_check()
 @CONSTANTS
 @PATHS
-@shared_option("--max-states", help="Let goto visit N states.")
-@click.option("--web", is_flag=True, help="In a browser: print the address of a page.")
-@click.option("--port", metavar="N", type=at_least(1), help="The port of that page (a free one).")
+@shared_option("--max-states", help="Maximum states that goto visits.")
+@click.option("--web", is_flag=True, help="Serve a web page and print its address.")
+@click.option(
+    "--port", metavar="N", type=at_least(1), help="Port of the page (default: a free port)."
+)
 def explore(
     spec: Path,
     name: str | None,
@@ -73,9 +75,9 @@ def explore(
     web: bool,
     port: int | None,
 ) -> int:
-    """Step through SPEC in the terminal: what can happen in a state, with parameters and messages,
-    one step taken after the other, and back; or go on to a state that meets a condition.
-    With --web the same on a page, with a diagram that grows."""
+    """Step through SPEC in the terminal: list the possible steps with parameters and messages, take
+    steps and undo them, or continue to a state that satisfies a condition. With --web, do the same
+    on a web page with a growing diagram."""
     if port is not None and not web:
         raise Rejected([Problem("F021", None, "--port is that of the page, and needs --web")])
     program = loaded(spec, search)

@@ -21,16 +21,20 @@ from fencepost.spec.text.problem import Problem, Rejected, printable
 
 
 @click.command(
-    short_help="Write the checks of a spec as TLA+.",
+    short_help="Export the checks of a spec to TLA+.",
     epilog="\b\nExample:  fencepost export race.fence --to tla --check fixed --output tla/",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="The language.")
+@click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="Target language.")
 @CHECKS
 @CONSTANTS
 @PATHS
 @click.option(
-    "--output", metavar="DIR", type=FILE, default=Path("."), help="The folder (default: this one)."
+    "--output",
+    metavar="DIR",
+    type=FILE,
+    default=Path("."),
+    help="Output folder (default: the current folder).",
 )
 def export(
     spec: Path,
@@ -40,8 +44,8 @@ def export(
     search: tuple[Path, ...],
     output: Path,
 ) -> int:
-    """Write a TLA+ module and a configuration for each check of SPEC, for TLC to run: it visits the
-    same states. A check that cannot be written is told, and the others are written."""
+    """Write a TLA+ module and a configuration for each check of SPEC. TLC then visits the same
+    states. Checks that cannot be exported are reported, and the others are exported."""
     program = loaded(spec, search)
     unknown = list(unknown_checks(Request((spec,), checks), (program,)))
     if unknown:

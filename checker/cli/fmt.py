@@ -24,14 +24,14 @@ UNFORMATTED = 1
     short_help="Format specs.",
     epilog="""\b
 Example:  fencepost fmt models/ --check
-Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""",
+Exit code: 0 success, 1 with --check if a spec would change.""",
 )
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
 @click.option(
     "--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would change."
 )
 def fmt(specs: tuple[Path, ...], only_check: bool) -> int:
-    """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""
+    """Format each SPEC (a *.fence file or a folder of them) in the standard layout."""
     paths = [p for spec in specs for p in (specs_below(spec) if is_folder(spec) else [spec])]
     problems: list[Problem] = []
     changed = 0

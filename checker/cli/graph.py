@@ -31,16 +31,18 @@ FIRST = ((None, "this happens in an initial state, so there is no graph"),)
 
 
 @click.command(
-    short_help="Draw the states of a small spec.",
+    short_help="Draw the state graph of a small spec.",
     epilog="\b\nExample:  fencepost graph jugs.fence --as html --output jugs.html",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="The form.")
+@click.option(
+    "--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="Output format."
+)
 @one_check()
 @CONSTANTS
 @PATHS
-@shared_option("--max-states", type=at_least(1, MAX_DRAWN), help="Draw N states (500).")
-@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+@shared_option("--max-states", type=at_least(1, MAX_DRAWN), help="Maximum number of states (500).")
+@click.option("--output", metavar="FILE", type=FILE, help="Write the graph to a file.")
 def graph(
     spec: Path,
     form: str,
@@ -50,8 +52,8 @@ def graph(
     max_states: int | None,
     output: Path | None,
 ) -> int:
-    """Draw every reachable state of SPEC and the steps between them, level by level, with states
-    marked that violate an invariant, deadlock, or have a step that fails."""
+    """Draw all reachable states of SPEC and the steps between them, level by level. Mark states
+    that violate an invariant, deadlock, or have a step that fails."""
     if output is not None:
         check_writable(output)
     program = loaded(spec, search)

@@ -26,7 +26,7 @@ from fencepost.spec.text.problem import Rejected
 
 
 @click.command(
-    short_help="Show the parts and sizes of a spec.",
+    short_help="Show the declarations and sizes of a spec.",
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
@@ -36,9 +36,8 @@ from fencepost.spec.text.problem import Rejected
 def info(
     spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: tuple[Path, ...]
 ) -> int:
-    """Show the variables of SPEC with their bits, how large a state and the machine code are, its
-    actions, properties and constants, and how many states there are, as far as a short search can
-    tell."""
+    """Show the variables of SPEC and their bits, the sizes of a state and of the machine code, the
+    actions, properties and constants, and the number of states, estimated by a short search."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)

@@ -15,15 +15,15 @@ NEEDED = ("pygls", "lsprotocol")
 
 
 @click.command(
-    short_help="Answer an editor's questions about specs.",
+    short_help="Start the language server for editors.",
     epilog="""\b
 Example:  fencepost lsp
-An editor starts it; docs/editor.md says how, for each.""",
+Editors start this command; docs/editor.md describes the setup for each editor.""",
 )
 @click.option("--stdio", is_flag=True, help="Accepted for editors that pass it; has no effect.")
 def lsp(stdio: bool) -> int:
-    """Speak the Language Server Protocol on standard input and output, for an editor: what is wrong
-    with a spec while it is typed, what a name means, where it is used, and how to go on."""
+    """Serve the Language Server Protocol on standard input and output. Editors use it for
+    diagnostics, hover, navigation and completion."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         message = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"

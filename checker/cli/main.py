@@ -155,8 +155,8 @@ def _ending_on_request() -> Generator[None]:
 @click.version_option(__version__, prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Fencepost checks protocols: it searches every reachable state of a spec for a violated
-    property, and shows the shortest way there."""
+    """Fencepost checks protocols: it searches all reachable states of a spec for a violation of a
+    property, and shows a shortest trace to it."""
     if context.invoked_subcommand is None:
         say(context.get_help() + "\n")
     if context.invoked_subcommand in KEYED:

@@ -50,33 +50,41 @@ PROGRESS_SECONDS = 5.0
 
 
 @click.command(
-    short_help="Weaken a spec, one change at a time: does a check notice?",
+    short_help="Find changes of a spec that no check detects.",
     epilog="""\b
 Example:  fencepost mutate race.fence --check fixed --sample 50
-Exit code: 0 every change is noticed or changes nothing, 3 not decided, 4 a change is not noticed;
-that of `fencepost check` where a check is not as expected to begin with.""",
+Exit code: 0 all changes detected or without effect, 3 inconclusive, 4 a change not detected; that
+of `fencepost check` if a check of the unchanged spec is not as expected.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @CHECKS
 @click.option(
-    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these changes."
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Try only changes of this kind.",
 )
-@click.option("--sample", metavar="N", type=at_least(1), help="N changes, evenly spread.")
+@click.option("--sample", metavar="N", type=at_least(1), help="Try N evenly spaced changes.")
 @CONSTANTS
 @PATHS
-@shared_option("--engine", help="The engine: local (the default), interpreter.")
-@shared_option("--slow", help="With slow checks too.")
-@shared_option("--timeout", help="Cut a check of a mutant after T.")
-@click.option("--total", metavar="T", type=duration, help="Begin no mutant after 90s, 5m, 1h.")
+@shared_option("--engine", help="Engine: local (default), interpreter.")
+@shared_option("--slow", help="Include slow checks.")
+@shared_option("--timeout", help="Stop each check of a mutant after T.")
+@click.option("--total", metavar="T", type=duration, help="Start no mutant after 90s, 5m, 1h.")
 @shared_option("--workers")
-@shared_option("--memory", help="Cut a check at 4G, 512M, 80% of memory.")
-@click.option("--list", "listed", is_flag=True, help="List the changes, try none.")
-@click.option("--all", "everything", is_flag=True, help="Also list the changes that are noticed.")
+@shared_option("--memory", help="Stop a check at 4G, 512M, 80% of memory.")
+@click.option("--list", "listed", is_flag=True, help="List the changes without trying them.")
+@click.option("--all", "everything", is_flag=True, help="Also list the detected changes.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Format of the report.",
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--no-progress", "quiet", is_flag=True, help="Hide progress on stderr.")
 def mutate(
     spec: Path,
     checks: tuple[str, ...],
@@ -96,8 +104,8 @@ def mutate(
     output: Path | None,
     quiet: bool,
 ) -> int:
-    """Change the protocol of SPEC in one place at a time, so that it is weaker, and run its checks.
-    A change that no check notices is a part of the spec that no property speaks of."""
+    """Weaken the protocol of SPEC by one change at a time, and run its checks on each mutant. A
+    change that no check detects shows a part of the spec that no property covers."""
     limits = Limits(None, None, timeout, memory, workers)
     settings = Settings(dict(constants), (), engine, limits)
     if output is not None:

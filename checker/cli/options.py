@@ -158,7 +158,7 @@ FORMATS = click.option(
     type=report_form(FORMS),
     multiple=True,
     shell_complete=completing.one_of(FORMS),
-    help="text, json, junit, sarif, github, html; several.",
+    help="text, json, junit, sarif, github or html; repeatable.",
 )
 FILE = click.Path(path_type=Path, readable=False)
 """A path that a shell completes, and that need not exist."""
@@ -201,7 +201,7 @@ PATHS = shared_option("--path", "search")
 CONSTANTS = shared_option("--const", "constants")
 
 
-def one_check(help: str = "With the constants of this check.") -> Callable[[_Command], _Command]:
+def one_check(help: str = "Use the constants of this check.") -> Callable[[_Command], _Command]:
     """The option that names a check."""
     return click.option(
         "--check", "name", metavar="NAME", shell_complete=completing.checks, help=help

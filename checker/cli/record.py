@@ -32,8 +32,7 @@ MAX_NAMED = 5
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Record a real system.")
 @click.pass_context
 def record(context: click.Context) -> None:
-    """Make a recording, which `fencepost conform` compares with a spec, from what a real system
-    has logged."""
+    """Create a recording from the logs of a real system, as input for `fencepost conform`."""
     if context.invoked_subcommand is None:
         say(context.get_help() + "\n")
 
@@ -43,7 +42,7 @@ def record(context: click.Context) -> None:
     epilog="""\b
 Example:  fencepost record kafka --bootstrap localhost:9092 --topics payments --out recording
           fencepost conform kafka/conform_v2 --check r4_4_0 recording
-Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recording.""",
+Exit code: 0 recorded, 151 not recorded. docs/kafka/recordings.md describes the contents.""",
 )
 @click.option("--bootstrap", metavar="HOST:PORT,...", help="Brokers of a running cluster.")
 @click.option(
@@ -51,21 +50,21 @@ Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recor
     "segment_folder",
     metavar="DIR",
     type=FILE,
-    help="log.dirs of a broker that is stopped.",
+    help="The log.dirs folder of a stopped broker.",
 )
 @click.option(
-    "--topics", metavar="T,...", default="", help="The topics that transactions write to."
+    "--topics", metavar="T,...", default="", help="Topics that the transactions write to."
 )
 @click.option(
-    "--out", metavar="DIR", type=FILE, required=True, help="A new folder for the recording."
+    "--out", metavar="DIR", type=FILE, required=True, help="New folder for the recording."
 )
-@click.option("--config", metavar="FILE", type=FILE, help="Settings of the client, NAME=VALUE.")
+@click.option("--config", metavar="FILE", type=FILE, help="File with client settings, NAME=VALUE.")
 @click.option(
     "--rounds",
     metavar="N",
     type=at_least(1, 1000),
     default=str(DEFAULT_ROUNDS),
-    help="Try N times to find a moment when an id is quiet (20).",
+    help="Maximum attempts to find an id inactive (20).",
 )
 def kafka(
     bootstrap: str | None,
@@ -75,9 +74,9 @@ def kafka(
     config: Path | None,
     rounds: int,
 ) -> int:
-    """Read the log of transaction coordinators and the partitions of topics, as any client may or
-    from the files of a broker that is stopped, and write what `fencepost conform` reads. Nothing
-    is written to the cluster, and no payload to the recording."""
+    """Read the transaction log and the partitions of topics, from a running cluster as a client or
+    from the files of a stopped broker, and write a recording for `fencepost conform`. Nothing is
+    written to the cluster, and the recording contains no payloads."""
     if (bootstrap is None) == (segment_folder is None):
         message = "one of --bootstrap and --segments says where the logs are"
         raise Rejected([Problem("F021", None, message)])

@@ -74,8 +74,8 @@ violation.
 )
 @click.argument("word", metavar="[WORD]", required=False)
 def models(word: str | None) -> int:
-    """List the models that come with Fencepost, each with its first words: those that have WORD
-    in their name. `fencepost check NAME` runs the checks of one."""
+    """List the models that come with Fencepost, with the start of their descriptions; with WORD,
+    only models with WORD in their name. `fencepost check NAME` runs the checks of a model."""
     matching = {name: path for name, path in shipped_models().items() if (word or "") in name}
     if not matching:
         raise Rejected(
@@ -97,12 +97,12 @@ def _first_sentence(path: Path) -> str:
 
 
 @click.command(
-    short_help="Begin a spec from a template.",
+    short_help="Create a spec from a template.",
     epilog="\b\nExample:  fencepost new lease",
 )
 @click.argument("name", metavar="NAME")
 def new(name: str) -> int:
-    """Write NAME.fence: a small spec that holds, with one of each thing to change."""
+    """Create NAME.fence, a small correct spec to modify."""
     path = Path(name if name.endswith(SUFFIX) else name + SUFFIX)
     if path.exists():
         raise Rejected([Problem("F021", None, f"{path} already exists")])

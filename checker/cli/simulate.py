@@ -75,18 +75,18 @@ _RUNS = "fencepost.checker.simulate.simulation"
 
 
 @click.command(
-    short_help="Follow random runs of a spec.",
+    short_help="Check random runs of a spec.",
     epilog="""\b
 Example:  fencepost simulate race.fence --check race --runs 10_000
-Exit code: 3 no problem was found (there may be one), 10 assumption, 11 deadlock, 12 invariant,
+Exit code: 3 no violation found (one may exist), 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@one_check("The check to simulate.")
+@one_check("Simulate this check.")
 @CONSTANTS
 @INVARIANTS
 @PATHS
-@click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), help="Other runs (1).")
+@click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), help="Random seed (1).")
 @shared_option("--depth", type=at_least(1, MAX_DEPTH), help="Maximum steps per run (100).")
 @click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
 @shared_option("--timeout", help="Stop after 90s, 5m, 1h (10s without --runs).")
@@ -94,21 +94,30 @@ Exit code: 3 no problem was found (there may be one), 10 assumption, 11 deadlock
     "--choose",
     type=click.Choice(CHOOSING),
     default=CHOOSING[0],
-    help="A random action first, a random step, or a rare action first.",
+    help="Choose a random action, then a step of it; a random step; or prefer rare actions.",
 )
 @click.option(
-    "--weight", "weights", metavar="A=W", multiple=True, type=weight, help="Of an action (16)."
+    "--weight",
+    "weights",
+    metavar="A=W",
+    multiple=True,
+    type=weight,
+    help="Set the weight of an action (16).",
 )
 @shared_option("--workers")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @click.option(
-    "--record", metavar="FILE", type=FILE, help="Write runs as a recording, without checking."
+    "--record", metavar="FILE", type=FILE, help="Save the runs as a recording, without checking."
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Format of the report.",
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--no-progress", "quiet", is_flag=True, help="Hide progress on stderr.")
 def simulate(
     spec: Path,
     name: str | None,
@@ -128,8 +137,8 @@ def simulate(
     output: Path | None,
     quiet: bool,
 ) -> int:
-    """Follow random runs of SPEC, and look at every state that lies one step beside them, until a
-    property is violated. What is found is real; that nothing is found proves nothing."""
+    """Follow random runs of SPEC and check every successor of their states until a property is
+    violated. Violations are real, but their absence proves nothing."""
     for path in (output, trace, record):
         if path is not None:
             check_writable(path)

@@ -53,26 +53,30 @@ Values = Mapping[str, str]
 
 
 @click.command(
-    short_help="Run a check for many values of a constant.",
+    short_help="Run a check for several values of constants.",
     epilog="""\b
 Example:  fencepost sweep race.fence --check fixed --const Transactions=1..4
-Exit code: that of `fencepost check`, for all rows together.""",
+Exit code: as for `fencepost check`, over all rows.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@one_check("The check to run.")
+@one_check("Run this check.")
 @CONSTANTS
 @PATHS
-@shared_option("--engine", help="local (the default), interpreter, bmc, ...")
+@shared_option("--engine", help="Engine: local (default), interpreter, bmc, ...")
 @shared_option("--depth")
 @shared_option("--max-states", help="Stop a row after N states.")
 @shared_option("--timeout", help="Stop a row after 90s, 5m, 1h.")
 @shared_option("--workers")
 @shared_option("--memory", help="Stop a row at 4G, 512M, 80% of memory.")
 @click.option(
-    "--format", "form", type=click.Choice(get_args(Form)), default="text", help="Of rows."
+    "--format",
+    "form",
+    type=click.Choice(get_args(Form)),
+    default="text",
+    help="Format of the table.",
 )
-@click.option("--output", metavar="FILE", type=FILE, help="Write the rows to a file.")
-@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write the table to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="Hide progress on stderr.")
 def sweep(
     spec: Path,
     name: str | None,
@@ -88,8 +92,8 @@ def sweep(
     output: Path | None,
     quiet: bool,
 ) -> int:
-    """Run one check of SPEC once for each value: `--const N=3..8` is six values, `--const N=1,5,9`
-    three; of several such constants every combination is tried."""
+    """Run one check of SPEC for each value of a constant: `--const N=3..8` gives six values,
+    `--const N=1,5,9` three. With several such constants, every combination is run."""
     if output is not None:
         check_writable(output)
     rows = _rows(constants)

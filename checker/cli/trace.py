@@ -49,25 +49,31 @@ Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scen
 """The formats of a printed trace."""
 
 
-@click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
+@click.group(
+    cls=SuggestingGroup,
+    invoke_without_command=True,
+    short_help="Show, replay or compare saved traces.",
+)
 @click.pass_context
 def trace(context: click.Context) -> None:
-    """Look at traces saved by `fencepost check --trace FILE`."""
+    """Show, replay or compare traces saved by `fencepost check --trace FILE`."""
     if context.invoked_subcommand is None:
         say(context.get_help() + "\n")
 
 
 @trace.command(
-    short_help="Print a trace file.",
+    short_help="Print or convert a trace.",
     epilog="\b\nExample:  fencepost trace show race.itf.json --as html --output race.html",
 )
 @click.argument("file", metavar="FILE", type=FILE)
-@click.option("--as", "form", type=click.Choice(get_args(Form)), default="text", help="The form.")
-@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+@click.option(
+    "--as", "form", type=click.Choice(get_args(Form)), default="text", help="Output format."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the output to a file.")
 def show(file: Path, form: Form, output: Path | None) -> int:
-    """Print a trace in Apalache's Informal Trace Format: as text, the way `check` prints its own,
-    as a sequence diagram (html, mermaid, dot), as data (itf, json), or as a scenario that the spec
-    may keep."""
+    """Print a trace in Apalache's Informal Trace Format: as text in the form of `fencepost check`,
+    as a sequence diagram (html, mermaid, dot), as data (itf, json), or as a scenario for the
+    spec."""
     if output is not None:
         check_writable(output)
     data = content(file)
@@ -82,7 +88,7 @@ def show(file: Path, form: Form, output: Path | None) -> int:
 
 @trace.command(
     "replay",
-    short_help="Run a trace file again on a spec.",
+    short_help="Replay a trace on a spec.",
     epilog="""\b
 Example:  fencepost trace replay race.itf.json race.fence
 Exit code: 0 the trace fits the spec, 4 it does not.""",
@@ -99,9 +105,9 @@ def replay_command(
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
 ) -> int:
-    """Take the steps of FILE again, one after the other, on SPEC as it is now; where the trace
-    stops fitting, say at which step and which guard is false there. The constants are those of
-    the check that the trace is of, unless told otherwise."""
+    """Replay the steps of FILE on the current SPEC. If a step is not possible, report it and the
+    guard that is false. The constants are those of the check in the trace unless --check or --const
+    is given."""
     refuse_exchanged("trace replay", spec, file, spec_first=False)
     data = content(file)
     document = itf.read(data, str(file))
@@ -131,18 +137,20 @@ def replay_command(
 
 
 @trace.command(
-    short_help="Show the first difference of two traces.",
+    short_help="Show the first difference between two traces.",
     epilog="""\b
 Example:  fencepost trace diff before.itf.json after.itf.json
 Exit code: 0 the traces agree, 4 they differ.""",
 )
 @click.argument("first", metavar="A", type=FILE)
 @click.argument("second", metavar="B", type=FILE)
-@click.option("--as", "form", type=click.Choice(("text", "json")), default="text", help="The form.")
-@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+@click.option(
+    "--as", "form", type=click.Choice(("text", "json")), default="text", help="Output format."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the output to a file.")
 def diff(first: Path, second: Path, form: str, output: Path | None) -> int:
-    """Compare two traces of one spec, step by step: the first step at which they differ, by its
-    action, its choices or the state that it leads to, how each goes on, and what each led to."""
+    """Compare two traces of one spec, and show the first step that differs in its action, its
+    choices or its resulting state, the following steps of each trace, and their results."""
     if output is not None:
         check_writable(output)
     left, right = (itf.read(content(file), str(file)) for file in (first, second))
