@@ -131,7 +131,7 @@ def models(results: Sequence[Results]) -> str:
         ]
         for model in results
     ]
-    return table(["model", "what it is", "checks", "most states", "seconds in all"], rows)
+    return table(["model", "description", "checks", "maximum states", "total seconds"], rows)
 
 
 def counts(results: Sequence[Results]) -> str:
@@ -148,7 +148,7 @@ def counts(results: Sequence[Results]) -> str:
         for model in results
         for row in model.rows
     ]
-    head = ["check", "found", "distinct states", "generated", "depth", "seconds"]
+    head = ["check", "result", "distinct states", "generated", "depth", "seconds"]
     return f"{table(head, rows)}\n\n{_measured(results)}"
 
 
@@ -176,7 +176,7 @@ def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True)
                     _seconds(row.seconds),
                 ]
             )
-    head = ["model", "bug", "rule", "switch", "check", "finds", "steps", "states", "seconds"]
+    head = ["model", "bug", "rule", "switch", "check", "result", "steps", "states", "seconds"]
     if not named:
         head, rows = head[1:], [row[1:] for row in rows]
     return f"{table(head, rows)}\n\n{_measured(results)}"
@@ -192,7 +192,7 @@ def never(results: Sequence[Results]) -> str:
         ]
         for model in results
     ]
-    return table(["model", "actions never taken", "properties that hold in vain"], rows)
+    return table(["model", "actions never taken", "vacuous implications"], rows)
 
 
 def traces(model: Results) -> str:
@@ -201,17 +201,17 @@ def traces(model: Results) -> str:
         f"# Traces of {model.model}\n",
         f"The shortest trace of each check of [{model.model}](../{model.model}.md) that finds a "
         "problem, step by step.\n"
-        "The command above the steps prints what each of them changes, too, and `--trace FILE` "
-        "saves the trace [to be drawn](../../traces.md).\n",
+        "The command above a trace also prints the changes of each step; `--trace FILE` saves the "
+        "trace [for diagrams](../../traces.md).\n",
     ]
     for row in model.rows:
         if row.steps is None:
             continue
         parts.append(f"## {row.check}\n")
         parts += [f"{_sentence(row.remark)}\n"] if row.remark else []
-        parts += [f"`{s.name} = {s.value}`: {s.comment or 'no remark'}\n" for s in row.switches]
+        parts += [f"`{s.name} = {s.value}`: {s.comment or 'no comment'}\n" for s in row.switches]
         parts.append(
-            f"Finds: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
+            f"Result: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
         )
         command = f"fencepost check models/kafka/{model.model}.fence --check {row.check}"
         parts.append("\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"]))
@@ -239,8 +239,8 @@ def _measured(results: Sequence[Results]) -> str:
     places = sorted({model.machine for model in results})
     most = max((model.load for model in results), default=0.0)
     return (
-        f"Measured on {'; '.join(places)}; the load average there was {most:.1f} at most. "
-        "Seconds include the compiling of the model."
+        f"Measured on {'; '.join(places)}; load average at most {most:.1f}. "
+        "Times include the compilation of the model."
     )
 
 

@@ -35,7 +35,7 @@ def files(results: Results) -> dict[str, str]:
             {search.case: _times(search) for search in watched},
         )
         files["performance-memory.svg"] = curves(
-            f"Bytes per distinct state and word, the most in each level, {most} workers",
+            f"Bytes per distinct state and word, maximum of each level, {most} workers",
             "distinct states",
             {search.case: _bytes(search) for search in watched},
             limit=30,
@@ -81,7 +81,7 @@ def _bytes_aims(results: Results) -> Iterator[Aim]:
             if bound:
                 value = None if search is None else search.growing_most
                 yield (
-                    "the same, the most past 4 million states",
+                    "the same, maximum past 4 million states",
                     f"{bound}",
                     value,
                     partial(ge, bound),
@@ -111,25 +111,25 @@ def _aims(results: Results) -> str:
     ]
     race = results.row("models", RACE, OURS, 2)
     aims: list[Aim] = [
-        (f"{LARGEST}, 2 workers: times as fast as SPIN", "12", fast(2), lambda v: v >= 12),
-        (f"{LARGEST}, 1 worker: times as fast as SPIN", "8", fast(1), lambda v: v >= 8),
+        (f"{LARGEST}, 2 workers: speed relative to SPIN", "12", fast(2), lambda v: v >= 12),
+        (f"{LARGEST}, 1 worker: speed relative to SPIN", "8", fast(1), lambda v: v >= 8),
         (
-            "a violation in the last level: times the plain run",
+            "violation in the last level: time relative to the plain run",
             "2",
             _last(results),
             lambda v: v <= 2,
         ),
-        (f"most bytes per state, {LARGEST}", "30", most(largest), lambda v: v <= 30),
-        ("most bytes per state and word, any search", "30", most(usual), lambda v: v <= 30),
+        (f"maximum bytes per state, {LARGEST}", "30", most(largest), lambda v: v <= 30),
+        ("maximum bytes per state and word, all searches", "30", most(usual), lambda v: v <= 30),
         *_bytes_aims(results),
         (
-            "ten lines from cold Python, seconds",
+            "ten lines, cold start, seconds",
             "0.6",
             wall(results.row("start", "ten lines", OURS, 2)),
             lambda v: v <= 0.6,
         ),
         (
-            "first run of a fresh installation, seconds",
+            "first run after installation, seconds",
             "0.9",
             wall(results.row("install", "first run", OURS, 2)),
             lambda v: v <= 0.9,
@@ -141,25 +141,25 @@ def _aims(results: Results) -> str:
             lambda v: v >= 1e6,
         ),
         (
-            f"ns per successor, {LARGEST} over {SMALLEST}",
+            f"ns per successor, ratio of {LARGEST} to {SMALLEST}",
             "1.6",
             _growth(results),
             lambda v: v <= 1.6,
         ),
         (
-            f"speed-up by the second worker, {LARGEST}",
+            f"speed-up with a second worker, {LARGEST}",
             "1.8",
             max((tables.speedup(results, search) for search in largest), default=None),
             lambda v: v >= 1.8,
         ),
         (
-            "the same, the least of searches of over 5 s",
+            "the same, minimum of searches over 5 s",
             "1.6",
             min(long, default=None),
             lambda v: v >= 1.6,
         ),
     ]
-    lines = ["| what | aim | measured | |", "| --- | ---: | ---: | --- |"]
+    lines = ["| quantity | target | measured | result |", "| --- | ---: | ---: | --- |"]
     for title, aim, value, reached in aims:
         if value is None:
             lines.append(f"| {title} | {aim} | | not measured |")
@@ -213,7 +213,7 @@ def _remarks(results: Results) -> str:
         f"For {LARGEST} with {search.workers} workers, a generated state costs a worker "
         f"{cost(whole)} ns: "
         f"{costs}, "
-        f"{cost(rest)} outside of these functions.\n"
+        f"{cost(rest)} outside these functions.\n"
         f"One in {search.generated / search.distinct:.1f} generated states is new."
     )
 

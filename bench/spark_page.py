@@ -14,7 +14,7 @@ from bench.places import line
 from bench.spark_costs import Costs
 
 HEAD = (
-    "N", "states", "partitions", "tasks", "successors by", "local", "spark", "ratio",
+    "N", "states", "partitions", "tasks", "successors via", "local", "spark", "ratio",
     "processor time", "ratio", "jobs", "expand", "merge", "shuffle", "transfer", "scheduling",
     "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
@@ -167,7 +167,7 @@ def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
         for row in rows
         if row.costs.jobs and row.partitions == 2 and not row.shuffled
     ]
-    head = ("on 2 partitions", "words", "states", "bytes a state in tables", "in RDDs")
+    head = ("on 2 partitions", "words", "states", "bytes per state in tables", "in RDDs")
     lines += ["", line((*head, "local", "spark")), line(["---"] * (len(head) + 2))]
     lines += [line(run.cells) for run in (*small, *kept)]
     model = fit([row for row in rows if (row.size, row.partitions) != HELD_OUT])
@@ -178,28 +178,28 @@ def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
 
 def _prediction(model: Fit, rows: Sequence[Row]) -> Iterator[str]:
     yield (
-        f"The model, in seconds of a slot: {model.task:.3f} for each task, "
-        f"{1e9 * model.successor:.0f} ns for each successor (expanding), "
-        f"{1e9 * model.state:.0f} ns for each new state (merging), and "
-        f"{1e9 * model.sent:.0f} ns for each successor that is sent."
+        f"The model of the time of a slot: {model.task:.3f} s per task, "
+        f"{1e9 * model.successor:.0f} ns per successor (expanding), "
+        f"{1e9 * model.state:.0f} ns per new state (merging), and "
+        f"{1e9 * model.sent:.0f} ns per sent successor."
     )
     for row in rows:
         if (row.size, row.partitions) == HELD_OUT and row.shuffled:
             yield (
-                f"For N = {row.size} on {row.partitions} partitions, which it was not fitted to, "
-                f"it gives {model.seconds(row):.0f} s; {row.seconds:.0f} s were measured."
+                f"For N = {row.size} on {row.partitions} partitions, which is not part of the fit, "
+                f"it predicts {model.seconds(row):.0f} s; {row.seconds:.0f} s were measured."
             )
     a_state = FANOUT * model.successor + model.state + FANOUT * SENT * model.sent
     slots = EXECUTORS * CORES
     yield (
-        f"With {FANOUT:.0f} successors a state, {100 * SENT:.0f} % of them sent, "
-        f"{1e6 * a_state:.1f} µs of a slot for each state follow, and with {2 * slots} partitions "
-        f"{4 * model.task:.1f} s for each level, whose two stages have a task for each partition:"
+        f"With {FANOUT:.0f} successors per state, {100 * SENT:.0f} % of them sent, each state "
+        f"takes {1e6 * a_state:.1f} µs of a slot. With {2 * slots} partitions, each level takes "
+        f"{4 * model.task:.1f} s for its two stages, which have one task per partition:"
     )
     yield ""
     head = (
-        "states", f"on {EXECUTORS} executors of {CORES} cores",
-        "successors sent, per word of a state", f"tables and RDDs, at {KEPT_BYTES} bytes a state",
+        "states", f"on {EXECUTORS} executors with {CORES} cores",
+        "successors sent, per word of a state", f"tables and RDDs, at {KEPT_BYTES} bytes per state",
     )  # fmt: skip
     yield line(head)
     yield line(["---"] * len(head))

@@ -176,7 +176,7 @@ def proved(case: Proof, patience: float) -> list[ProofTime]:
     step = StepCase(model, chosen, False, 1, solver)
     assumed = terms.both(*(obligation.assumed for obligation in step.obligations))
     seconds = [time.process_time() - began]
-    reasons = ["it does not hold at first" if first.findings else ""]
+    reasons = ["violated in an initial state" if first.findings else ""]
     for obligation in step.obligations:
         began = time.process_time()
         try:
@@ -187,7 +187,7 @@ def proved(case: Proof, patience: float) -> list[ProofTime]:
         seconds.append(time.process_time() - began)
     names = ["formulas, initial states", *(obligation.subject for obligation in step.obligations)]
     otherwise = "if the others hold" if any(reasons) else ""
-    reasons[0] = reasons[0] or "all hold at first"
+    reasons[0] = reasons[0] or "all hold in initial states"
     return [
         ProofTime(case.spec, case.check, name, reason or otherwise, round(spent, 2))
         for name, reason, spent in zip(names, reasons, seconds, strict=True)
@@ -236,12 +236,12 @@ def _kept_row(row: dict[str, Any]) -> SearchTimes:
 def tables(measurements: Measurements) -> dict[str, str]:
     """The tables, in Markdown, by name."""
     most = max((len(row.seconds) for row in measurements.searched), default=0)
-    head = ["spec", "check", "found", *(str(depth) for depth in range(most))]
+    head = ["spec", "check", "result", *(str(depth) for depth in range(most))]
     rows = [
         [
             row.spec,
             row.check,
-            row.found or row.cut or "nothing",
+            row.found or row.cut or "no problem",
             *(f"{seconds:.1f}" for seconds in row.seconds),
             *([""] * (most - len(row.seconds))),
         ]
@@ -252,7 +252,7 @@ def tables(measurements: Measurements) -> dict[str, str]:
         for row in measurements.proved
     ]
     line = (
-        f"Seconds of the processor on {measurements.machine}, {measurements.solver},"
+        f"Processor time in seconds on {measurements.machine}, {measurements.solver},"
         f" load {measurements.load[0]:.1f} before and {measurements.load[1]:.1f} after.\n"
     )
     return {
@@ -279,10 +279,10 @@ def main() -> int:
     parser = _parser()
     options = parser.parse_args()
     if options.specs and (options.write or options.pages):
-        parser.error("what is kept is measured together: --write takes no SPEC")
+        parser.error("--write and --pages apply to all cases and take no SPEC")
     measurements = read(KEPT) if options.pages else measured(options.specs, options.patience)
     if measurements is None or not (measurements.searched or measurements.proved):
-        print("there is nothing to tell of", file=sys.stderr)
+        print("there are no results", file=sys.stderr)
         return 2
     print("\n".join(tables(measurements).values()))
     if options.write:

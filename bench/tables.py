@@ -39,14 +39,14 @@ NAMES = (
 def tables(results: Results) -> list[Table]:
     """All tables with measurements."""
     built = [
-        _rows(results, "two-phase", "Two-phase commit beside SPIN and TLC", _beside_spin),
+        _rows(results, "two-phase", "Two-phase commit with SPIN and TLC", _beside_spin),
         _rows(results, "last-level", "A violation in the last level", _plain),
         _rows(results, "models", "Other models", _plain),
-        _rows(results, "before", "Beside the version before", _beside_before),
-        _rows(results, "at-once", "What a second processor gives", _at_once),
-        _rows(results, "memory", "Too little memory", _limited),
+        _rows(results, "before", "Comparison with the earlier version", _beside_before),
+        _rows(results, "at-once", "Effect of a second processor", _at_once),
+        _rows(results, "memory", "Insufficient memory", _limited),
         _rows(results, "start", "Ten lines, cold start", _plain),
-        _rows(results, "install", "The first run of a fresh installation", _plain),
+        _rows(results, "install", "The first run after installation", _plain),
         _searches(results),
         _compressed(results),
         _phases(results),
@@ -132,7 +132,7 @@ def _common(row: Row) -> list[tuple[str, str]]:
         ("generated", f"{row.generated:,}"),
         ("runs", str(row.runs)),
         ("wall", seconds(row.wall)),
-        ("least to most", f"{seconds(row.wall_least)} to {seconds(row.wall_most)}"),
+        ("range", f"{seconds(row.wall_least)} to {seconds(row.wall_most)}"),
         ("user", seconds(row.user)),
         ("system", seconds(row.system)),
         ("peak", f"{row.peak / 1e6:,.0f} MB"),
@@ -145,7 +145,7 @@ def _plain(results: Results, row: Row) -> list[tuple[str, str]]:
 
 def _limited(results: Results, row: Row) -> list[tuple[str, str]]:
     limit = float(row.note.partition("=")[2].rstrip("M")) * (1 << 20)
-    return [*_common(row), ("of the limit", f"{row.peak / limit:.1%}")]
+    return [*_common(row), ("share of limit", f"{row.peak / limit:.1%}")]
 
 
 def _at_once(results: Results, row: Row) -> list[tuple[str, str]]:
@@ -158,7 +158,7 @@ def _at_once(results: Results, row: Row) -> list[tuple[str, str]]:
     two = row.note != ""
     return [
         *_common(row),
-        ("times as fast", "" if two else f"{times:.2f}"),
+        ("speed-up", "" if two else f"{times:.2f}"),
         ("at most", f"{2 * times:.2f}" if two else ""),
     ]
 
@@ -178,9 +178,9 @@ def _beside_before(results: Results, row: Row) -> list[tuple[str, str]]:
     took = row.user + row.system
     cells = [*_common(row), ("processor", seconds(took))]
     if row is not first or not others:
-        return [*cells, ("of the other", "")]
+        return [*cells, ("relative to other", "")]
     (other,) = others
-    return [*cells, ("of the other", f"{took / (other.user + other.system):.2f}")]
+    return [*cells, ("relative to other", f"{took / (other.user + other.system):.2f}")]
 
 
 # ------------------------------------------------------------------------------------ searches
@@ -194,7 +194,7 @@ def speedup(results: Results, search: Search) -> float:
 
 def _searches(results: Results) -> Table:
     head = ["case", "workers", "words", "distinct", "search", "ns/successor", "speed-up"]
-    head += ["B/state", "most B/state past 1 M", "the same per word"]
+    head += ["B/state", "max B/state past 1 M", "max per word"]
     rows = [
         [
             search.case,
@@ -215,7 +215,7 @@ def _searches(results: Results) -> Table:
 
 
 def _compressed(results: Results) -> Table:
-    head = ["case", "words", "distinct", "B/state", "most", "on disk: B/state", "most"]
+    head = ["case", "words", "distinct", "B/state", "max", "on disk: B/state", "max"]
     rows: list[list[str]] = []
     for search in results.searches:
         alone = search.workers == max(s.workers for s in results.searches if s.case == search.case)

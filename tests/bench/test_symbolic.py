@@ -48,7 +48,7 @@ def test_constants_are_named() -> None:
 
 def test_each_property_is_proved() -> None:
     rows = symbolic.proved(Proof("classics/transaction_commit", "three"), 60.0)
-    assert [row.open for row in rows] == ["all hold at first", "", ""]
+    assert [row.open for row in rows] == ["all hold in initial states", "", ""]
     assert [row.property for row in rows[1:]] == ["invariant Consistent", "no evaluation error"]
 
 
@@ -67,7 +67,7 @@ def test_saved_results_are_read_again(tmp_path: Path) -> None:
 def test_tables_go_to_their_places() -> None:
     page = symbolic.filled(PAGE, MEASUREMENTS)
     assert "| a | b | I after 1 step | 0.1 | 2.0 |" in page
-    assert "| c | d | nothing | 0.2 |  |" in page
+    assert "| c | d | no problem | 0.2 |  |" in page
     assert "| a | b | J | not inductive | 0.50 |" in page
     assert "old" not in page
     assert symbolic.filled(page, MEASUREMENTS) == page
