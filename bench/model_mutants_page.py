@@ -201,7 +201,7 @@ def explained(model: str, docs: Path = DOCS) -> set[str]:
 def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
     """The results of runs for the changes with a reason found by reading."""
     classes = ("noticed", "never matters", "same graph", "unseen", "different")
-    yield f"| explained by reading | changes | {' | '.join(classes)} | other |"
+    yield f"| reasons for | changes | {' | '.join(classes)} | other |"
     yield f"| --- |{' ---: |' * 7}"
     noticed = noticed_by(results)
     for name in READ:
@@ -236,7 +236,7 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
     for file, changes in sorted(open_.items()):
         yield f"### {file}"
         yield ""
-        yield "| in | change | models | where the graphs part | read |"
+        yield "| declaration | change | models | first difference | reason |"
         yield "| --- | --- | --- | --- | --- |"
         for models in sorted(changes.values(), key=_position):
             first = models[0][1]
@@ -258,7 +258,7 @@ def unseen(results: Sequence[Results]) -> Iterator[str]:
                 rows[key] = row
                 models = hidden_by.setdefault(key, {})
                 models[result.model] = row["hidden"]
-    yield "| in | change | but for | models |"
+    yield "| declaration | change | part | models |"
     yield "| --- | --- | --- | --- |"
     for key, row in sorted(rows.items(), key=lambda item: (item[1]["file"], item[1]["line"])):
         parts = dict.fromkeys(part for hidden in hidden_by[key].values() for part in hidden)
@@ -274,7 +274,7 @@ def _position(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
 
 
 def _parted(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """The point where the graphs part, in the first model that records it."""
+    """The first difference of the graphs, in the first model that records it."""
     for model, row in rows:
         parting = row["parting"]
         if parting is not None:
@@ -283,8 +283,8 @@ def _parted(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
             last = f", the last `{way[-1]}`" if way else ""
             return f"`{model}` `{parting['check']}`, after {steps}{last}: {_difference(parting)}"
     if all(row["kind"] == "fairness" for _, row in rows):
-        return "the states and steps are the same ones, and what is owed is other"
-    return "only the counts were compared: it is further on than 20,000 steps"
+        return "same states and steps, different fairness"
+    return "only counts were compared: more than 20,000 steps"
 
 
 def _difference(parting: Mapping[str, Sequence[str]]) -> str:
