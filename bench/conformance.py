@@ -123,7 +123,7 @@ class Measurements:
         """The results in Markdown."""
         lines = [
             f"{self.histories:,} histories, {self.events:,} events.",
-            f"Of {self.damaged} damaged ones all are not allowed; all others are, none is unknown.",
+            f"The {self.damaged} damaged histories are not allowed; all others are allowed.",
             f"{self.machine.cores} cores of {self.machine.processor}; {self.when}; "
             f"load average {self.load:.1f} before.",
             "",
@@ -134,14 +134,14 @@ class Measurements:
         if last is not apart:
             wall = last.histories / last.wall / (apart.histories / apart.wall)
             used = apart.processors / apart.histories / (last.processors / last.histories)
-            summary = f"Spark reaches {wall:.2f} of the {self.processes} commands"
-            lines += ["", f"{summary}; by seconds of processors {used:.2f}."]
+            summary = f"Spark has {wall:.2f} times the throughput of the {self.processes} commands"
+            lines += ["", f"{summary}, and {used:.2f} times per second of processor time."]
         return "\n".join(lines) + "\n"
 
 
 HEAD = """\
-| | histories | seconds | of processors | ms for a history | histories a second \
-| most memory of a process, MiB |
+| | histories | wall clock, s | processor time, s | ms per history | histories per second \
+| peak memory of a process, MiB |
 | --- | --- | --- | --- | --- | --- | --- |"""
 
 
@@ -186,7 +186,7 @@ def main() -> None:
         count = options.processes
         day = make(folder / "day", options.histories, options.seed, count)
         print(
-            f"made in {time.monotonic() - began:.0f} s, with {day.seconds:.0f} s of processors; "
+            f"made in {time.monotonic() - began:.0f} s, {day.seconds:.0f} s of processor time; "
             f"load {os.getloadavg()[0]:.1f}",
             file=sys.stderr,
         )
@@ -196,7 +196,7 @@ def main() -> None:
         alone = ("--workers", "1")
         rows = [
             compared(
-                f"{count} commands, a part each", folder, sample,
+                f"{count} commands, one part each", folder, sample,
                 *([*named(part), *alone] for part in parts if part.portions),
             ),
         ]  # fmt: skip

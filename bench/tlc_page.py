@@ -23,7 +23,7 @@ def table(results: Sequence[Compared], most: int) -> str:
     lines = [
         f"Of {len(results)} shipped checks, {large} have more than {most:,} distinct states, "
         f"and {len(refused)} are not exported.",
-        f"TLC agrees on {len(same)} of the {len(compared)} others.",
+        f"TLC agrees on {len(same)} of the other {len(compared)}.",
         "",
         line(HEAD),
         line(["---", "---", "---", "---:", "---:", "---:", "---", "---"]),

@@ -366,7 +366,7 @@ def test_the_table(tmp_path: Path) -> None:
     text = table(results, 9)
     assert text.splitlines() == [
         "Of 4 shipped checks, 1 have more than 9 distinct states, and 1 are not exported.",
-        "TLC agrees on 1 of the 2 others.",
+        "TLC agrees on 1 of the other 2.",
         "",
         "| model | check | verdict | distinct | generated | depth | TLC | agree |",
         "| --- | --- | --- | ---: | ---: | ---: | --- | --- |",
