@@ -1,8 +1,8 @@
-"""Kernels that build the graph of a finished search: `number`, `find`, `label`, `edges`.
+"""Kernels that build the graph of a finished search: `number`, `find`, `label` and `edges`.
 
-States have numbers, stored parallel to the slots of the visited sets. A step takes four or eight
-bytes: the number of its target, and in the higher bits the unit of fairness that it counts for.
-Lookups are batched, so that cache misses overlap.
+Every state has a number, which is stored in an array parallel to the slots of the visited set. A
+step takes four or eight bytes: the low bits hold the number of its target, and the high bits hold
+the fairness unit that the step counts for. Lookups are batched so that cache misses overlap.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from fencepost.checker.native.codegen.packed import (
 )
 
 BATCH = 32
-"""The number of states looked up together."""
+"""The number of states that are looked up together."""
 
 
 def seek_words(words: int) -> int:
-    """The number of words for looking up one state of a batch."""
+    """Returns the number of words needed to look up one state of a batch."""
     return Seek.STATE + words
 
 
@@ -53,8 +53,10 @@ def declare(unit: Unit) -> None:
 
 
 def define(unit: Unit, words: int, ghosts: bool) -> None:
-    """Adds the kernels for states of ``words`` words. ``ghosts``: the model has ghosts, so
-    ``changes`` decides whether a step counts.
+    """Adds the kernels for states of ``words`` words.
+
+    ``ghosts`` means that the model has ghosts, so the kernels call ``changes`` to decide whether a
+    step counts.
     """
     _seek(Emitter(unit, unit.function("seek", VOID, [PTR, PTR, PTR], aliasing=True)), words)
     _probe(Emitter(unit, unit.function("probe_number", PTR, [PTR], aliasing=True)), words)
@@ -68,8 +70,9 @@ def define(unit: Unit, words: int, ghosts: bool) -> None:
 
 
 def _least(e: Emitter, words: int) -> None:
-    """least(ctx, states, best, first, count): sets DONE to the index of the least state, in the
-    order of the language, among ``best`` and the ``count`` states from ``first``.
+    """least(ctx, states, best, first, count): finds the least state, in the order of the language,
+    among state ``best`` and the ``count`` states that start at ``first``. Stores the index of the
+    least state in DONE.
     """
     ctx, states, best, first, count = e.arguments
     e.put(ctx, Word.DONE, best)
@@ -88,12 +91,14 @@ def _least(e: Emitter, words: int) -> None:
 
 
 def _entry(e: Emitter, ctx: LLVM, number: LLVM, words: int) -> LLVM:
-    """The buffer for looking up one state of a batch."""
+    """Returns the buffer for looking up state ``number`` of a batch."""
     return e.index(e.pointer(ctx, Word.PENDING), e.mul(number, word(seek_words(words))))
 
 
 def _seek(e: Emitter, words: int) -> None:
-    """seek(ctx, state, entry): prefetches the memory for finding a state's number."""
+    """seek(ctx, state, entry): prefetches the memory that `probe_number` will read to find the
+    number of ``state``.
+    """
     ctx, state, entry = e.arguments
     hash_ = hashed(e, words, state)
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
@@ -116,8 +121,8 @@ def _seek(e: Emitter, words: int) -> None:
 
 
 def _probe(e: Emitter, words: int) -> None:
-    """probe_number(entry): returns the address of the number of the sought state, or null if the
-    state was not visited.
+    """probe_number(entry): returns the address of the number of the state in ``entry``, or null if
+    the state was not visited.
     """
     (entry,) = e.arguments
     state = e.index(entry, Seek.STATE)
@@ -142,7 +147,7 @@ def _probe(e: Emitter, words: int) -> None:
 
 
 def _number(e: Emitter, words: int) -> None:
-    """number(ctx, states, count, numbers): stores the numbers of states, plus one."""
+    """number(ctx, states, count, numbers): stores the given number plus one for each state."""
     ctx, states, count, numbers = e.arguments
     done, head, body, end = e.cell(), e.block("head"), e.block("batch"), e.block("behind")
     e.store(word(0), done)
@@ -168,7 +173,9 @@ def _number(e: Emitter, words: int) -> None:
 
 
 def _find(e: Emitter, words: int) -> None:
-    """find(ctx, states, count, numbers): the numbers of states, 0 if they have none."""
+    """find(ctx, states, count, numbers): writes the stored number of each state to ``numbers``, or
+    0 if the state has none.
+    """
     ctx, states, count, numbers = e.arguments
     with each(e, count) as number:
         entry = _entry(e, ctx, word(0), words)
@@ -184,8 +191,8 @@ def _find(e: Emitter, words: int) -> None:
 
 
 def _label(e: Emitter, words: int) -> None:
-    """label(ctx, states, count, labels, width): evaluates predicates, one bit each, in ``width``
-    words per state; DONE is the number of states examined.
+    """label(ctx, states, count, labels, width): evaluates all predicates in each state and stores
+    one bit per predicate, in ``width`` words per state. DONE is the number of states examined.
     """
     ctx, states, count, labels, width = e.arguments
     e.put(ctx, Word.DONE, word(0))
@@ -202,9 +209,11 @@ def _label(e: Emitter, words: int) -> None:
 
 
 def _edges(e: Emitter, words: int) -> None:
-    """edges(ctx, states, count, numbers, possible, width): records the steps from states with these
-    numbers. ``possible`` has ``width`` words per state number, one bit per unit. DONE is the number
-    of states processed.
+    """edges(ctx, states, count, numbers, possible, width): records the steps from the given states,
+    whose numbers are in ``numbers``.
+
+    ``possible`` has ``width`` words for each state number, with one bit per unit. DONE is the
+    number of states processed.
     """
     ctx, states, count, numbers, possible, width = e.arguments
     e.put(ctx, Word.DONE, word(0))
@@ -223,7 +232,7 @@ def _edges(e: Emitter, words: int) -> None:
 
 
 def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
-    """emit_edge(ctx, action, successor): queues a step from CURRENT."""
+    """emit_edge(ctx, action, successor): adds a step from CURRENT to the queue."""
     ctx, action, successor = e.arguments
     current = e.pointer(ctx, Word.CURRENT)
     with when(e, same(e, words, successor, current)):
@@ -234,7 +243,7 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
     with when(e, e.as_flag(e.load(unit))):
         e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), unit)
         if ghosts:
-            # Not in modes where every step counts for its action.
+            # In the other modes, every step counts for its action.
             with when(e, e.eq(e.get(ctx, Word.COLLECTS), word(COLLECT_FAIR))):
                 changes = call(e, "changes", ctx, current, successor)
                 with when(e, e.eq(changes, word(0))):

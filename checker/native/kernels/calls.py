@@ -1,6 +1,8 @@
-"""The functions that generated code calls for successors: `emit`, `report`, `fail`, `see`.
+"""The functions that generated code calls for each successor and problem: `emit`, `report`, `fail`
+and `see`.
 
-They count, keep the least problem of each kind, and put successors into the blocks of their owners.
+These functions count steps, keep the least problem of each kind, and copy successors to the blocks
+of their owners.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ from fencepost.checker.native.codegen.packed import (
 )
 
 RECENT_SHIFT = 16
-"""The bit of a hash from which the index into the cache of recent states is taken."""
+"""The index into the cache of recent states is taken from the hash bits starting at this one."""
 
 
 def declare(unit: Unit) -> None:
-    """Declares the functions for generated code."""
+    """Declares the functions that generated code calls."""
     unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
     unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
     unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
@@ -60,9 +62,9 @@ def define(
 ) -> None:
     """Defines the functions for states of ``words`` words.
 
-    ``steps``: there are step invariants. ``recent_bytes``: the size of the cache of recent states.
-    ``behaviours``: steps can be collected. ``refined``: some step invariants also apply to initial
-    states. ``symmetric``: a state represents its orbit.
+    ``steps`` means that there are step invariants, and ``refined`` that some of them also apply to
+    initial states. ``recent_bytes`` is the size of the cache of recent states. With ``behaviours``,
+    steps can be collected for the state graph. With ``symmetric``, each state represents its orbit.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
     if not symmetric:
@@ -76,15 +78,15 @@ def define(
 
 
 def define_reports(unit: Unit, words: int, symmetric: bool = False) -> None:
-    """Defines all functions but `emit`."""
+    """Defines `report`, `fail` and `see`."""
     _report(Emitter(unit, named(unit, "report")), words, symmetric)
     _fail(Emitter(unit, named(unit, "fail")))
     _see(Emitter(unit, named(unit, "see")))
 
 
 def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> None:
-    """Copies a state to its owner's block. Returns from the function if the search is being stopped
-    and the block is full.
+    """Copies a state to its owner's block. If the block is full and cannot be emptied because the
+    search is being stopped, the emitted code returns from the function.
     """
     block = _block(e, ctx, hash_)
     with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
@@ -96,13 +98,13 @@ def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> Non
 
 
 def _block(e: Emitter, ctx: LLVM, hash_: LLVM) -> LLVM:
-    """The two words that describe the block of a state's owner."""
+    """Returns the address of the two words that describe the block of a state's owner."""
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
     return e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
 
 
 def _append(e: Emitter, words: int, block: LLVM, state: LLVM) -> None:
-    """Copies a state to a block that is not full."""
+    """Copies a state to a block that has room for it."""
     end = e.pointer(block, 0)
     copy(e, words, end, state)
     e.store(e.index(end, words), block)
@@ -111,7 +113,9 @@ def _append(e: Emitter, words: int, block: LLVM, state: LLVM) -> None:
 def _emit(
     e: Emitter, words: int, steps: bool, recent_count: int, refined: bool, symmetric: bool
 ) -> None:
-    """emit(ctx, action, progressing, successor)"""
+    """emit(ctx, action, progressing, successor): counts a step, checks the step invariants, and
+    copies the successor to its owner's block unless the successor was seen recently.
+    """
     ctx, action, progressing, successor = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
         call(e, "emit_target", ctx, action, successor)
@@ -133,7 +137,7 @@ def _emit(
     e.put(ctx, Word.MOVES, e.either(e.get(ctx, Word.MOVES), progressing))
     e.goto(new)
 
-    # Most successors are duplicates, many of them recent.
+    # Most successors are duplicates, and many of those were generated recently.
     e.at(new)
     hash_ = hashed(e, words, successor)
     recent = e.index(
@@ -148,7 +152,7 @@ def _emit(
         to_owner(e, words, ctx, hashed(e, words, least), least)
     else:
         block = _block(e, ctx, hash_)
-        # As a tail call, it need not save registers.
+        # A tail call does not need to save registers.
         with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
             call(e, "emit_late", ctx, hash_, successor)
             e.ret()
@@ -158,15 +162,15 @@ def _emit(
 
 
 def _emit_late(e: Emitter, words: int) -> None:
-    """emit_late(ctx, hash, successor): the part of `emit` for a full block."""
+    """emit_late(ctx, hash, successor): completes `emit` if the owner's block is full."""
     ctx, hash_, successor = e.arguments
     to_owner(e, words, ctx, hash_, successor)
     e.ret()
 
 
 def _emit_target(e: Emitter, words: int, behaviours: bool, symmetric: bool) -> None:
-    """emit_target(ctx, action, successor): keeps the least predecessor of each target, or records
-    the step if steps are collected (``behaviours``).
+    """emit_target(ctx, action, successor): updates the least predecessor of each target, or records
+    the step if steps are being collected (only with ``behaviours``).
     """
     ctx, action, successor = e.arguments
     if behaviours:
@@ -184,7 +188,7 @@ def _emit_target(e: Emitter, words: int, behaviours: bool, symmetric: bool) -> N
 
 
 def _lead(e: Emitter, words: int, current: LLVM, successor: LLVM, target: LLVM) -> None:
-    """Keeps the least predecessor of a target, which is stored after it."""
+    """Updates the least predecessor of a target, which is stored after the target itself."""
     with when(e, same(e, words, target, successor)):
         best, better = e.index(target, words), e.block()
         with when(e, e.eq(e.load(best), word(0))):
@@ -200,14 +204,14 @@ def _lead(e: Emitter, words: int, current: LLVM, successor: LLVM, target: LLVM) 
 
 
 def _report(e: Emitter, words: int, symmetric: bool) -> None:
-    """report(ctx, slot, site, state, before): keeps the problem with the least state, then the
-    least predecessor.
+    """report(ctx, slot, site, state, before): keeps the problem with the least state in ``slot``.
+    If two problems have the same state, keeps the one with the least predecessor.
     """
     ctx, slot, site, state, before = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
         e.ret()
     if symmetric:
-        # The report must equal that of a search of all states.
+        # The report must equal that of a search without symmetry reduction.
         shown, first, ready = e.cell(PTR), e.cell(PTR), e.block("found")
         least, least_before = e.words(words), e.words(words)
         e.store(state, shown)
@@ -250,7 +254,7 @@ def _report(e: Emitter, words: int, symmetric: bool) -> None:
 
 
 def _fail(e: Emitter) -> None:
-    """fail(ctx, slot, site): reports a failing step of CURRENT."""
+    """fail(ctx, slot, site): reports that a step from CURRENT fails."""
     ctx, slot, site = e.arguments
     call(e, "report", ctx, slot, site, e.pointer(ctx, Word.CURRENT), NULL)
     e.put(ctx, Word.MOVES, word(1))
@@ -258,8 +262,8 @@ def _fail(e: Emitter) -> None:
 
 
 def _see(e: Emitter) -> None:
-    """see(ctx, kind, values): forwards an observation, unless it was forwarded recently; returns
-    whether the search is being stopped.
+    """see(ctx, kind, values): forwards an observation unless the same one was forwarded recently.
+    Returns whether the search is being stopped.
     """
     ctx, *seen = e.arguments
     with when(e, e.eq(e.pointer(ctx, Word.SEEN), NULL)):

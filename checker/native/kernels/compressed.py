@@ -1,8 +1,9 @@
-"""The kernels of compressed visited sets: `add`, `decode` and those that enlarge them.
+"""The kernels of compressed visited sets: `add`, `decode`, and the kernels that enlarge a set.
 
-They do not depend on the model. A state of several words is a tree of pairs, whose root (two 32-bit
-numbers) is stored in a quotient table; a state of one word is stored there by its halves. New roots
-are appended to the store in order of discovery.
+These kernels do not depend on the model. A state of several words is stored as a tree of pairs; the
+root of the tree consists of two 32-bit numbers, which are stored in a quotient table. For a state
+of one word, the two halves of the word are stored in the table instead. New roots are appended to
+the store in order of discovery.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ LOW = 0xFFFFFFFF
 
 
 class Set(IntEnum):
-    """The words of a set's header, before the descriptors of its tables and nodes."""
+    """The words of a set's header, which precedes the descriptors of its tables and nodes."""
 
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
         return count
 
-    WORDS = auto()  # of a state
-    NODES = auto()  # the number of pair nodes; 0 if a state is a word
-    LEFT = auto()  # the nodes of the root's halves
+    WORDS = auto()  # the number of words in a state
+    NODES = auto()  # the number of pair nodes; 0 if a state is a single word
+    LEFT = auto()  # the node of each half of the root
     RIGHT = auto()
-    ROWS = auto()  # a buffer of `BATCH` numbers per node, at least two
-    MASK = auto()  # the bits of a root that vary, and those that are constant
+    ROWS = auto()  # a buffer of `BATCH` numbers for each node, and at least two such buffers
+    MASK = auto()  # the bits of a root that vary, and the bits that are constant
     ALWAYS = auto()
-    LEFT_SEEN = auto()  # the bits seen in halves of roots that did not fit
+    LEFT_SEEN = auto()  # the union of the halves of all roots that did not fit
     RIGHT_SEEN = auto()
-    MIX = auto()  # the first of the mixing factors, see `quotient.Factor`
+    MIX = auto()  # the first of the mixing factors (see `quotient.Factor`)
 
 
 TABLES = Set.MIX + len(Factor)
 NODES = TABLES + QUOTIENT_WORDS * TABLE_COUNT
-"""The offsets of the descriptors of tables and of nodes."""
+"""The offsets of the first table descriptor and of the first node descriptor."""
 
 
 @cache
 def text() -> str:
-    """The LLVM text."""
+    """Returns the LLVM text of these kernels."""
     unit = Unit("compressed")
     tree.define(unit)
     _add(exported(unit, "add", [PTR, PTR, PTR, I64]))
@@ -70,8 +71,10 @@ def _halves(e: Emitter, root: LLVM) -> tuple[LLVM, LLVM]:
 
 
 def _add(e: Emitter) -> None:
-    """add(ctx, set, block, count): like `search_kernels.merge` for this kind of set. FULL_TABLE is
-    the number of a table, or, counted after these, of a node.
+    """add(ctx, set, block, count): does the same as `search_kernels.merge` for a compressed set.
+
+    FULL_TABLE is the number of the table that is full. If a node is full instead, FULL_TABLE is the
+    number of the node plus the number of tables.
     """
     ctx, set_, block, count = e.arguments
     words, rows = e.get(set_, Set.WORDS), e.pointer(set_, Set.ROWS)
@@ -167,7 +170,7 @@ def _add(e: Emitter) -> None:
 def _decode(e: Emitter) -> None:
     """decode(set, roots, count, out, rows): decodes states of several words.
 
-    It only writes to ``out`` and ``rows``, so other workers may use the set meanwhile.
+    Decoding writes only to ``out`` and ``rows``, so other workers may use the set at the same time.
     """
     set_, roots, count, out, rows = e.arguments
     words = e.get(set_, Set.WORDS)

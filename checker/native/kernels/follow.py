@@ -15,8 +15,11 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The layout of rows: ``marks`` words of coverage marks, then the bits of ``masks`` in separate
-    words (``aside``), then the first ``words`` words of the state without those bits.
+    """The layout of a row.
+
+    A row contains ``marks`` words of coverage marks, then the bits selected by ``masks`` in
+    separate words (see `aside`), and then the first ``words`` words of the state without those
+    bits.
     """
 
     marks: int
@@ -25,18 +28,19 @@ class Rows:
 
     @property
     def aside(self) -> tuple[int, ...]:
-        """The words with separate bits."""
+        """The indices of the words whose masked bits are stored separately."""
         return tuple(number for number, mask in enumerate(self.masks) if mask)
 
     @property
     def size(self) -> int:
-        """The number of words per row."""
+        """The number of words in a row."""
         return Row.REST + self.marks + self.words + len(self.aside)
 
 
 def define(unit: Unit, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
-    """Adds the kernels for a model with states of ``words`` words. The first ``own`` of its actions
-    are its own, and the ``called`` ones are called by number.
+    """Adds the kernels for a model with states of ``words`` words. The first ``own`` actions are
+    the model's own; the actions in ``called`` are run only by calls, which give the action's
+    number.
     """
     _nothing(Emitter(unit, named(unit, "report")))
     Emitter(unit, named(unit, "see")).ret(flag(False))
@@ -51,7 +55,9 @@ def _nothing(e: Emitter) -> None:
 
 
 def _row(e: Emitter, ctx: LLVM, rows: Rows) -> LLVM:
-    """Allocates the next row, or returns from the function."""
+    """Allocates the next row. If the buffer is full, the emitted code counts the missing row and
+    returns from the function.
+    """
     follow = e.pointer(ctx, Word.FOLLOW)
     row = e.pointer(follow, Follow.NEXT)
     end = e.index(row, rows.size)
@@ -64,7 +70,7 @@ def _row(e: Emitter, ctx: LLVM, rows: Rows) -> LLVM:
 
 
 def _emit(e: Emitter, rows: Rows) -> None:
-    """emit(ctx, action, progressing, successor)"""
+    """emit(ctx, action, progressing, successor): writes a step as a row."""
     ctx, action, _, successor = e.arguments
     row = _row(e, ctx, rows)
     e.put(row, Row.ACTION, action)
@@ -84,7 +90,7 @@ def _emit(e: Emitter, rows: Rows) -> None:
 
 
 def _fail(e: Emitter, rows: Rows) -> None:
-    """fail(ctx, slot, site): records a failing step or a false guard."""
+    """fail(ctx, slot, site): writes a row for a failing step or a false guard."""
     ctx, slot, site = e.arguments
     row = _row(e, ctx, rows)
     e.put(row, Row.ACTION, e.sub(word(-1), slot))
@@ -93,15 +99,17 @@ def _fail(e: Emitter, rows: Rows) -> None:
 
 
 def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
-    """follow(ctx, state, calls, count): records the steps from a state, then those of calls. A call
-    consists of the number of an action, the number of changes, and the changes: a word's index, and
-    bits to set.
+    """follow(ctx, state, calls, count): records the steps from ``state``, then the steps of each
+    call.
+
+    A call consists of an action number, the number of changes, and the changes themselves. Each
+    change is the index of a word and the bits to set in this word.
     """
     ctx, state, calls, count = e.arguments
     whole, arguments = e.words(words), e.words(words)
     e.clear(whole, words)
     e.copy(whole, state, rows.words)
-    # A step without a row has left its marks.
+    # An earlier step that wrote no row may have left its marks.
     e.clear(e.pointer(ctx, Word.MARKS), rows.marks)
     follow = e.pointer(ctx, Word.FOLLOW)
     e.put(follow, Follow.CALL, word(-1))
@@ -126,7 +134,9 @@ def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int])
 
 
 def _precedes(e: Emitter, words: int, rows: Rows) -> None:
-    """precedes(left, right, out): whether a state is less than another, as a word."""
+    """precedes(left, right, out): writes 1 to ``out`` if state ``left`` is less than state
+    ``right``, and 0 otherwise.
+    """
     *states, out = e.arguments
     whole = [e.words(words) for _ in states]
     for state, room in zip(states, whole, strict=True):

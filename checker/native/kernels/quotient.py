@@ -2,15 +2,16 @@
 """Quotient tables: hash tables of pairs of numbers that store only the bits not implied by the
 slot.
 
-A key is (left, right), below 2^LEFT_BITS and 2^(RIGHT_BITS + TABLE_BITS). Its table is selected by
-the low bits of ``right``, xored with a hash of the rest. The hash does not depend on the widths, so
-each table can be widened separately. The rest is permuted into KEY_BITS bits, whose high part
-selects the home, a line of 64 bytes; bits implied by the line are not stored. An entry consists of
-the lowest bits of the permuted key and, below them, the number of the probe that found its line: 1
-to `TRIES`, or 0 for a free slot.
+A key is a pair (left, right) with left < 2^LEFT_BITS and right < 2^(RIGHT_BITS + TABLE_BITS). The
+low bits of ``right``, xored with a hash of the rest, select the table. This hash does not depend on
+the widths, so each table can be widened separately. The rest of the key is permuted into KEY_BITS
+bits. The high part of the permuted key selects the home of the key, which is a line of 64 bytes;
+the bits implied by the line are not stored. An entry consists of the lowest bits of the permuted
+key and, below them, the number of the probe that found its line: 1 to `TRIES`, or 0 for a free
+slot.
 
-A line begins with the low bytes of its SLOTS entries, which are compared together, followed by the
-BODY other bits of each. Lines fill from the front, so a free slot ends a search.
+A line begins with the low bytes of its SLOTS entries, which are compared together. The other BODY
+bits of each entry follow. Lines fill from the front, so a search ends at the first free slot.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ LINE_BYTES = 64
 PLACE_BITS = 3
 TRIES = 6
 MAX_DISTANCE = 1 << (TRIES - 1)
-"""The number of lines after the last home. Probes are 0, 1, 3, 7, ... lines from home, since
-adjacent lines fill up together.
+"""The number of additional lines after the last home. Since adjacent lines fill up together, the
+probes examine lines at distances 0, 1, 3, 7, ... from the home.
 """
 
 _BYTES = ir.VectorType(I8, LINE_BYTES)
@@ -45,16 +46,16 @@ class Quotient(IntEnum):
         return count
 
     ADDRESS = auto()
-    LINES = auto()  # the number of homes; FAR more lines follow
+    LINES = auto()  # the number of homes; MAX_DISTANCE more lines follow
     COUNT = auto()
     LIMIT = auto()  # the maximum number of keys
     LEFT_BITS = auto()
-    RIGHT_BITS = auto()  # without those that select the table
-    KEY_BITS = auto()  # the sum of both
+    RIGHT_BITS = auto()  # without the bits that select the table
+    KEY_BITS = auto()  # LEFT_BITS + RIGHT_BITS
     REST = auto()  # a mask of the stored bits of a permuted key
     SLOTS = auto()
     SLOT_MASK = auto()  # one bit per slot
-    BODY = auto()  # the bits of an entry beyond its low byte, and their mask
+    BODY = auto()  # the number of bits of an entry beyond its low byte
     BODY_MASK = auto()
 
 
@@ -62,7 +63,7 @@ QUOTIENT_WORDS = len(Quotient)
 
 
 class Factor(IntEnum):
-    """The words of the array of mixing factors: odd numbers and their inverses."""
+    """The words of the array of mixing factors: two odd numbers and their inverses."""
 
     ONE = 0
     TWO = 1
@@ -71,13 +72,13 @@ class Factor(IntEnum):
 
 
 def factors(first: int, second: int) -> list[int]:
-    """The array for two odd numbers, in the order of `Factor`."""
+    """Returns the array of mixing factors for two odd numbers, in the order of `Factor`."""
     return [first, second, pow(first, -1, 1 << 64), pow(second, -1, 1 << 64)]
 
 
 class Keys:
-    """Looks up keys in the tables with descriptors at ``tables``; ``mix`` is an array as by
-    `factors`.
+    """Looks up keys in the tables whose descriptors start at ``tables``. ``mix`` is the address of
+    an array as returned by `factors`.
     """
 
     def __init__(self, e: Emitter, tables: LLVM, mix: LLVM) -> None:
@@ -87,7 +88,7 @@ class Keys:
         self._line, self._slot, self._entry = e.cell(ir.PointerType()), e.cell(), e.cell()
 
     def table_of(self, left: LLVM, right: LLVM) -> LLVM:
-        """The number of a key's table."""
+        """Returns the number of the table that a key belongs to."""
         e = self._e
         rest = e.either(e.shl(left, 32), e.shr(right, TABLE_BITS))
         turned = e.mul(rest, self._two)
@@ -96,17 +97,17 @@ class Keys:
         return e.both(e.differ(right, turned), word(TABLE_COUNT - 1))
 
     def table(self, number: LLVM) -> LLVM:
-        """The descriptor of a table."""
+        """Returns the address of a table's descriptor."""
         return self._e.index(self._tables, self._e.mul(number, word(QUOTIENT_WORDS)))
 
     def permuted(self, table: LLVM, left: LLVM, right: LLVM) -> LLVM:
-        """The permuted key; the table's widths must suffice for both halves."""
+        """Returns the permuted key. The table's widths must suffice for both halves."""
         e = self._e
         key = e.either(e.shl(left, e.get(table, Quotient.RIGHT_BITS)), e.shr(right, TABLE_BITS))
         return _mixed(e, key, e.get(table, Quotient.KEY_BITS), self._one, self._two)
 
     def home(self, table: LLVM, key: LLVM) -> LLVM:
-        """The home line of a permuted key."""
+        """Returns the home line of a permuted key."""
         e, b = self._e, self._e.builder
         # The high part of the key, scaled by the number of lines.
         high = e.shl(key, e.sub(word(64), e.get(table, Quotient.KEY_BITS)))
@@ -117,8 +118,9 @@ class Keys:
         )
 
     def find(self, table: LLVM, key: LLVM, home: LLVM, exists: LLVM | None, crowded: LLVM) -> None:
-        """Jumps to ``found`` if the key exists, to ``crowded`` if there is no slot for it, and
-        otherwise continues. If ``found`` is None, the key is known to be new.
+        """Jumps to ``exists`` if the table contains the key, or to ``crowded`` if all lines that
+        may hold the key are full. Otherwise continues. If ``exists`` is None, the caller guarantees
+        that the key is new.
         """
         e, b = self._e, self._e.builder
         rest = e.shl(e.both(key, e.get(table, Quotient.REST)), PLACE_BITS)
@@ -164,7 +166,7 @@ class Keys:
         e.at(new)
 
     def add(self, table: LLVM) -> None:
-        """Adds the key that was not found."""
+        """Adds the key that the preceding `find` did not find."""
         e, b = self._e, self._e.builder
         line, slot, entry = (
             e.load(self._line, ir.PointerType()),
@@ -179,14 +181,14 @@ class Keys:
 
 
 def move(e: Emitter) -> None:
-    """move(ctx, mix, old, new): copies the keys of one table into another, empty one; DONE is 0 if
-    all fit.
+    """move(ctx, mix, old, new): copies the keys of table ``old`` into the empty table ``new``. Sets
+    DONE to 0 if all keys fit, and to 1 otherwise.
     """
     ctx, mix, old, new = e.arguments
     b, keys = e.builder, Keys(e, new, mix)
     crowded = e.block("crowded")
     bits, lines = e.get(old, Quotient.KEY_BITS), e.get(old, Quotient.LINES)
-    # Line n is the home of keys from ceil(n * 2^bits / lines) on.
+    # Line n is the home of the keys that start at ceil(n * 2^bits / lines).
     range_ = e.shl(word(1), bits)
     whole, part = e.udiv(range_, lines), e.urem(range_, lines)
     least = e.words(MAX_DISTANCE)
@@ -248,8 +250,8 @@ def move(e: Emitter) -> None:
 
 
 def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM:
-    """A permutation of numbers with ``bits`` bits. Its inverse is the permutation with the inverse
-    factors in reverse order.
+    """Applies a permutation of the numbers with ``bits`` bits to ``key``. The inverse permutation
+    uses the inverse factors in reverse order.
     """
     half = e.shr(e.add(bits, word(1)), 1)
     mask = e.sub(e.shl(word(1), bits), word(1))
@@ -260,7 +262,7 @@ def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM
 
 
 def _equal(e: Emitter, line: LLVM, byte: LLVM) -> LLVM:
-    """Compares each byte of a line with ``byte``; returns one bit per byte."""
+    """Compares each byte of a line with ``byte`` and returns one bit per byte."""
     b = e.builder
     vector = b.insert_element(ir.Constant(_BYTES, ir.Undefined), byte, ir.Constant(I32, 0))
     places = ir.Constant(ir.VectorType(I32, LINE_BYTES), [ir.Constant(I32, 0)] * LINE_BYTES)
@@ -269,6 +271,6 @@ def _equal(e: Emitter, line: LLVM, byte: LLVM) -> LLVM:
 
 
 def _body(e: Emitter, table: LLVM, line: LLVM, slot: LLVM) -> tuple[LLVM, LLVM]:
-    """The address and bit offset of an entry's body."""
+    """Returns the address and the bit offset of an entry's body."""
     bit = e.add(e.shl(e.get(table, Quotient.SLOTS), 3), e.mul(slot, e.get(table, Quotient.BODY)))
     return e.index(line, e.shr(bit, 3), I8), e.both(bit, word(7))

@@ -1,6 +1,6 @@
-"""Kernels that follow the steps of a graph: `advance`, `trim` and `inside`.
+"""Kernels that follow the steps of the state graph: `advance`, `trim` and `inside`.
 
-The steps from a state are in its row, as `behaviours` wrote them.
+Each state has a row that contains its steps, in the format written by `behaviours`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fencepost.checker.native.codegen.flow import each, exported, when
 
 
 def define(unit: Unit) -> None:
-    """Adds the kernels."""
+    """Adds the kernels to ``unit``."""
     _advance(exported(unit, "advance", [PTR, PTR, I64, PTR, PTR, PTR, PTR, I64]))
     _trim(exported(unit, "trim", [PTR, PTR, I64, PTR, I64]))
     _inside(exported(unit, "inside", [PTR, PTR, I64, PTR, PTR, PTR, PTR]))
@@ -32,7 +32,7 @@ def define(unit: Unit) -> None:
 
 @contextmanager
 def _row(e: Emitter, state: LLVM) -> Generator[LLVM]:
-    """A loop over the steps from a state; yields the word of each."""
+    """Emits a loop over the steps from ``state`` and yields the word of each step."""
     ctx = e.arguments[0]
     at = e.get(e.pointer(ctx, Word.ROWS), state)
     start = e.index(
@@ -50,9 +50,12 @@ def _target(e: Emitter, step: LLVM) -> LLVM:
 
 
 def _advance(e: Emitter) -> None:
-    """advance(ctx, states, count, bits, open, fresh, found, width): propagates bits along the steps
-    from states, ``width`` words each, as far as they are open in the target; they move from
-    ``open`` to ``fresh``. DONE is the number of targets written to ``found``, with repetitions.
+    """advance(ctx, states, count, bits, opened, fresh, reached, width): propagates bits along the
+    steps from the given states.
+
+    There are ``width`` words of bits for each state. A bit reaches the target of a step if the bit
+    is set for the target in ``opened``; it is then moved from ``opened`` to ``fresh``. The targets
+    reached are written to ``reached``, possibly with repetitions, and DONE is their number.
     """
     ctx, states, count, bits, opened, fresh, reached, width = e.arguments
     total, some = e.cell(), e.cell()
@@ -79,8 +82,8 @@ def _advance(e: Emitter) -> None:
 
 
 def _trim(e: Emitter) -> None:
-    """trim(ctx, states, count, alive, width): removes the bits of states, ``width`` words each,
-    that no successor has. DONE is the number of changed words.
+    """trim(ctx, states, count, alive, width): clears the bits of each state that are not set for
+    any successor, in ``width`` words per state. DONE is the number of words changed.
     """
     ctx, states, count, alive, width = e.arguments
     total, seen = e.cell(), e.cell()
@@ -109,9 +112,11 @@ def _trim(e: Emitter) -> None:
 
 
 def _inside(e: Emitter) -> None:
-    """inside(ctx, states, count, places, sources, targets, units): collects the steps from states
-    to states with a nonnegative place: position of the source, place of the target, unit. DONE is
-    their number.
+    """inside(ctx, states, count, places, sources, targets, units): collects the steps from the
+    given states to states with a nonnegative place.
+
+    For each step, writes the position of the source in ``states``, the place of the target, and the
+    unit. DONE is the number of steps collected.
     """
     ctx, states, count, places, sources, targets, units = e.arguments
     total = e.cell()

@@ -1,8 +1,8 @@
-"""The kernels of a search: `expand`, `route`, `merge`, `examine`.
+"""The kernels of a search: `expand`, `route`, `merge` and `examine`.
 
-Successors are copied to the blocks of their owners; merging looks them up in the owner's visited
-set in batches, so that cache misses overlap, and appends the new ones to its store. A kernel never
-writes beyond the buffers in the context; it requests more memory instead.
+Successors are copied to the blocks of their owners. Merging looks up the successors in the owner's
+visited set, in batches so that cache misses overlap, and appends the new states to the owner's
+store. A kernel never writes beyond the buffers in the context; it requests more memory instead.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fencepost.checker.native.kernels.calls import to_owner
 from fencepost.checker.native.kernels.tables import Tables
 
 BATCH = 32
-"""The number of states looked up together."""
+"""The number of states that are looked up together."""
 STRIDE = 128
-"""The number of states expanded before the next piece is taken."""
+"""The number of states expanded before continuing with the next piece."""
 TABLES: VisitedSet = Tables()
 """The default kind of visited set."""
 
@@ -31,10 +31,10 @@ def define(
     visited: VisitedSet = TABLES,
     symmetric: bool = False,
 ) -> None:
-    """Adds the kernels for states of ``words`` words to a unit with the generated code.
-    ``symmetric``: a state represents its orbit.
+    """Adds the kernels for states of ``words`` words to a unit that contains the generated code.
 
-    Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
+    With ``symmetric``, each state represents its orbit. Deadlocks are reported in slot
+    ``deadlock_slot``, and stuck states in the next slot.
     """
     define_first(unit, words, symmetric)
     _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot, symmetric)
@@ -50,8 +50,8 @@ def define_first(unit: Unit, words: int, symmetric: bool = False) -> None:
 
 
 def _initial(e: Emitter) -> None:
-    """initial(ctx): emits the initial states; STEPS is the number of vectors of choices that yield
-    one.
+    """initial(ctx): emits the initial states. STEPS is the number of vectors of choices that yield
+    an initial state.
     """
     (ctx,) = e.arguments
     e.put(ctx, Word.STEPS, word(0))
@@ -62,14 +62,15 @@ def _initial(e: Emitter) -> None:
 
 
 def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None:
-    """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
+    """expand(ctx, pieces, count, most): emits all successors of at most ``most`` states and reports
+    deadlocks.
 
-    A piece has three words: the address of states, their number, and the address of their orbit
-    sizes (null if unknown). Pieces are processed in turn and advanced; DONE is the number of states
-    expanded, at most ``most``.
+    A piece has three words: the address of its states, the number of states, and the address of the
+    states' orbit sizes (null if unknown). The kernel takes states from the pieces in turn and
+    advances the pieces accordingly. DONE is the number of states expanded.
     """
     ctx, pieces, count, most = e.arguments
-    # Merging a full block meanwhile changes DONE.
+    # If a block becomes full, merging it changes DONE.
     done, turn, again, end = e.cell(), e.cell(), e.block("turn"), e.block("behind")
     least = e.words(words) if symmetric else NULL
     e.store(word(0), done)
@@ -87,7 +88,7 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
                 e.ret()
             state = e.index(states, e.mul(index, word(words)))
             if symmetric:
-                # The size of the state's orbit is needed.
+                # Finding the successors requires the size of the state's orbit.
                 with_weights, without_weights, joined = (
                     e.block("known"),
                     e.block("unknown"),
@@ -123,8 +124,9 @@ def expand_one(
     stuck_slot: int | None,
     symmetric: bool = False,
 ) -> None:
-    """Emits the successors of a state, and reports it if it is a deadlock, or stuck and there is a
-    slot for that. ``symmetric``: it represents WEIGHT states.
+    """Emits the successors of a state and reports the state if it is a deadlock. A stuck state is
+    also reported if ``stuck_slot`` is given. With ``symmetric``, the state represents WEIGHT
+    states.
     """
     weight = e.get(ctx, Word.WEIGHT) if symmetric else word(1)
 
@@ -133,7 +135,7 @@ def expand_one(
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
-    # A stopped expansion is incomplete.
+    # An expansion that was stopped is incomplete.
     with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
         e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
@@ -168,9 +170,10 @@ def _route(e: Emitter, words: int, symmetric: bool) -> None:
 
 
 def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
-    """merge(ctx, block, count): adds states to the visited set, and new ones to the store.
+    """merge(ctx, block, count): adds states to the visited set and appends the new states to the
+    store.
 
-    Returns early if memory is needed; DONE is the number of states processed.
+    Returns early if memory is needed. DONE is the number of states processed.
     """
     ctx, block, count = e.arguments
     lookup = visited.lookup(e, words, BATCH)
@@ -221,12 +224,14 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
 
 
 def _examine(e: Emitter, words: int, symmetric: bool) -> None:
-    """examine(ctx, states, count, entries, size, kept): examines new states. The entries, of
-    ``size`` words each, of states within the constraints are moved to ``kept``, which is
-    ``entries`` or does not overlap its end.
+    """examine(ctx, states, count, entries, size, kept): examines new states.
 
-    DONE is the number kept, EXAMINED the number examined. Other states are copied to DROPPED unless
-    it is null. ``symmetric``: STAND_FOR and OUTSIDE_FOR increase by the orbit sizes.
+    Each state has an entry of ``size`` words. The entries of states within the constraints are
+    moved to ``kept``, which may equal ``entries`` but must not begin inside the entries. States
+    outside the constraints are copied to DROPPED unless DROPPED is null.
+
+    DONE is the number of states kept, and EXAMINED the number of states examined. With
+    ``symmetric``, the orbit sizes are added to STAND_FOR and OUTSIDE_FOR.
     """
     ctx, states, count, entries, size, kept = e.arguments
     entry, target = e.cell(PTR), e.cell(PTR)
@@ -267,7 +272,7 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
 
 
 def define_apart(unit: Unit, words: int, actions: int) -> None:
-    """Adds the kernel that takes the steps of a single action."""
+    """Adds a kernel that runs a single action in each of the given states."""
     e = exported(unit, "apart", [PTR, I64, PTR, I64])
     ctx, number, states, count = e.arguments
     for action in range(actions):
@@ -279,25 +284,25 @@ def define_apart(unit: Unit, words: int, actions: int) -> None:
 
 
 class Lookup(Protocol):
-    """Looks up states in a batch, by number: first `seek` for all, then for each `find` and the
-    rest.
+    """Looks up a batch of states, which are identified by their numbers in the batch. The caller
+    first calls `seek` for all states, and then `find` and the other methods for each state in turn.
     """
 
     def seek(self, number: LLVM, state: LLVM) -> None:
-        """Prefetches the memory for looking up a state."""
+        """Prefetches the memory needed to look up a state."""
 
     def find(self, number: LLVM, state: LLVM, seen: LLVM) -> None:
         """Jumps to block ``seen`` if the state was visited."""
 
     def full(self, number: LLVM) -> LLVM:
-        """Whether memory is needed before adding a state."""
+        """Returns whether more memory is needed before a state can be added."""
         ...
 
     def want_room(self, number: LLVM) -> None:
-        """Records in the context which table needs memory."""
+        """Records in the context which table needs more memory."""
 
     def add(self, number: LLVM, state: LLVM) -> None:
-        """Adds a new state; there must be room for it."""
+        """Adds a new state. There must be room for it."""
 
 
 class VisitedSet(Protocol):
@@ -307,5 +312,7 @@ class VisitedSet(Protocol):
         """Adds the kernels that Python calls."""
 
     def lookup(self, e: Emitter, words: int, most: int) -> Lookup:
-        """A lookup of at most ``most`` states, in a kernel whose first argument is the context."""
+        """Returns a lookup for at most ``most`` states, to be used in a kernel whose first argument
+        is the context.
+        """
         ...

@@ -1,8 +1,8 @@
-"""The uncompressed visited set in machine code: hash tables with open addressing that hold whole
+"""The uncompressed visited set in machine code: hash tables with open addressing that store whole
 states.
 
-A slot is free if bit 63 of its first word is 0. Homes increase with hashes, so a table can be
-copied into a larger one from front to back, and spread in place from back to front.
+A slot is free if bit 63 of its first word is 0. Home slots increase with the hash, so a table can
+be copied into a larger one from front to back, and spread in place from back to front.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class _Lookup:
         self._ctx = e.arguments[0]
         self._tables = e.pointer(self._ctx, Word.TABLES)
         self._count = e.get(self._ctx, Word.TABLE_COUNT)
-        # The table and the home of each state.
+        # The table and the home slot of each state.
         self._own, self._homes = e.words(most), e.words(most)
         self._place = e.cell(PTR)
 
     @property
     def place(self) -> LLVM:
-        """The slot of the state that was found, or where it can be added."""
+        """The slot of the state if it was found, or else the slot where it can be added."""
         return self._e.load(self._place, PTR)
 
     def table(self, number: LLVM) -> LLVM:
-        """The table of state ``number``."""
+        """Returns the table of state ``number``."""
         return self._e.load(self._e.index(self._own, number), PTR)
 
     def seek(self, number: LLVM, state: LLVM) -> None:
@@ -113,7 +113,9 @@ class _Lookup:
 
 
 def _rehash(e: Emitter, words: int) -> None:
-    """rehash(old, old capacity, new, new capacity): copies a table into an empty one."""
+    """rehash(old, old capacity, new, new capacity): copies the states of a table into an empty
+    table.
+    """
     old, old_capacity, new, new_capacity = e.arguments
     last = e.index(new, e.mul(new_capacity, word(words)))
     with each(e, old_capacity) as number:
@@ -125,13 +127,14 @@ def _rehash(e: Emitter, words: int) -> None:
 
 
 def _spread(e: Emitter, words: int) -> None:
-    """spread(ctx, table, left, capacity, aside, room): spreads the first ``left`` slots of a table
-    over ``capacity`` slots; the others are free.
+    """spread(ctx, table, left, capacity, aside, room): spreads the states in the first ``left``
+    slots of a table over ``capacity`` slots. All other slots must be free.
 
-    From the last state to the first, each moves to its new home or the next free slot. If that slot
-    is not after all states that have yet to move, a gap could appear before it later, so the state
-    waits in ``aside``, which holds ASIDE of at most ``room`` states; these are added at the end. If
-    ``aside`` is full, the kernel returns early, and DONE is the number of slots left.
+    States move to their new homes, or to the next free slot, in order from the last state to the
+    first. If that slot is not after all states that have yet to move, moving those states could
+    leave a gap before it. Such a state waits in ``aside``, which has room for ``room`` states;
+    ASIDE is the number of waiting states. The waiting states are added at the end. If ``aside`` is
+    full, the kernel returns early, and DONE is the number of slots left to process.
     """
     ctx, table, left, capacity, aside, room = e.arguments
     last = e.index(table, e.mul(capacity, word(words)))
@@ -190,7 +193,7 @@ def _spread(e: Emitter, words: int) -> None:
 
 
 def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: LLVM) -> None:
-    """Copies a state to its home, or the next free slot after it."""
+    """Copies a state to its home slot, or to the next free slot after it."""
     slot = e.cell(PTR)
     e.store(home, slot)
     probe, onward, free = e.block(), e.block(), e.block()
@@ -207,8 +210,8 @@ def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: L
 
 
 def _gather(e: Emitter, words: int) -> None:
-    """gather(ctx, places, count, out): copies the states in ``count`` slots; DONE is their
-    number.
+    """gather(ctx, slots, count, out): copies the states in ``count`` slots to ``out``. DONE is the
+    number of states copied.
     """
     ctx, slots, count, out = e.arguments
     target = e.cell(PTR)

@@ -1,9 +1,9 @@
 # pyright: basic
 """Kernels that store the words of states as a tree of hash-consed pairs.
 
-Node n of the tree is word n of a state, or, from the number of words on, a pair of two earlier
-nodes. A pair has a 32-bit number: its position in an array that only grows, so numbers stay valid.
-An open-addressing index maps hashes of pairs to numbers.
+The tree has one node for each word of a state, numbered like the words. Each further node is a pair
+of two earlier nodes. A pair is identified by a 32-bit number: its position in an array. The array
+only grows, so numbers remain valid. An index with open addressing maps hashes of pairs to numbers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ CACHED_PAIRS = 1 << 14
 
 
 class Kind(IntEnum):
-    """The kinds of nodes: a single word, two pairs, or two nodes, at least one of them a word.
-    The last kind takes two words per entry, the others one.
+    """The kinds of pair nodes: a single word, a pair of two pairs, or a pair that contains a word.
+    An entry takes two words for the last kind, and one word for the others.
     """
 
     WORD = 0
@@ -73,7 +73,9 @@ def define(unit: Unit) -> None:
 def climb(
     e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
-    """Numbers the pairs of some states, in a row per node; there must be room for them."""
+    """Emits code that numbers the pairs of a batch of states and writes the numbers to one row per
+    node. The nodes must have room for the new pairs.
+    """
     with each(e, count) as number:
         node = e.index(nodes, e.mul(number, word(NODE_WORDS)))
         _each_kind(e, "intern", node, number, words, states, rows, batch)
@@ -82,7 +84,9 @@ def climb(
 def descend(
     e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
-    """Decodes the words of states from the numbers in the rows of the root's nodes."""
+    """Emits code that decodes the words of a batch of states from the numbers in the rows of the
+    root's two nodes.
+    """
     with each(e, count) as number:
         last = e.sub(e.sub(count, word(1)), number)
         node = e.index(nodes, e.mul(last, word(NODE_WORDS)))
@@ -90,7 +94,7 @@ def descend(
 
 
 def row(e: Emitter, rows: LLVM, number: LLVM) -> LLVM:
-    """The row of a pair node."""
+    """Returns the row of a pair node."""
     return e.index(rows, e.mul(number, word(BATCH)))
 
 
@@ -121,7 +125,9 @@ def _each_kind(
 
 
 def _intern(e: Emitter, kind: Kind) -> None:
-    """intern(node, left, step, right, step, row, count): numbers pairs."""
+    """intern(node, left, step, right, step, row, count): looks up the number of each pair and adds
+    the pairs that are new.
+    """
     node, left, left_step, right, right_step, out, count = e.arguments
     wide = kind is Kind.WIDE
     firsts, seconds, homes = e.words(BATCH), e.words(BATCH if wide else 0), e.words(BATCH)
@@ -177,7 +183,9 @@ def _intern(e: Emitter, kind: Kind) -> None:
 
 
 def _part(e: Emitter, kind: Kind) -> None:
-    """part(node, left, step, right, step, row, count): splits pairs by their numbers."""
+    """part(node, left, step, right, step, row, count): writes the two halves of the pairs with the
+    given numbers.
+    """
     node, left, left_step, right, right_step, row_, count = e.arguments
     pairs = e.pointer(node, Node.PAIRS)
     with each(e, count) as number:
@@ -194,7 +202,7 @@ def _part(e: Emitter, kind: Kind) -> None:
 
 
 def reindex(e: Emitter) -> None:
-    """reindex(node): adds all pairs to an empty index."""
+    """reindex(node): adds all pairs of a node to its index, which must be empty."""
     (node,) = e.arguments
     pairs, index = e.pointer(node, Node.PAIRS), e.pointer(node, Node.INDEX)
     capacity, salt = e.get(node, Node.CAPACITY), e.get(node, Node.SALT)
@@ -215,12 +223,12 @@ def reindex(e: Emitter) -> None:
 
 
 def distinct(e: Emitter) -> None:
-    """distinct(ctx, left, step, right, count, seen, capacity, turn, most, salt, out): numbers pairs
-    in order of discovery; DONE is the number of distinct ones in this turn. Returns early with more
-    than ``most``.
+    """distinct(ctx, left, step, right, count, seen, capacity, turn, most, salt, out): numbers the
+    distinct pairs in order of discovery.
 
-    ``right`` may be null. ``seen`` has ``capacity`` slots of two words, a power of two, and is
-    reused with a higher ``turn``.
+    DONE is the number of distinct pairs found in this turn; the kernel returns early if it exceeds
+    ``most``. ``right`` may be null. ``seen`` has ``capacity`` slots of two words, where
+    ``capacity`` is a power of two. It can be reused for another call with a higher ``turn``.
     """
     ctx, left, step, right, count, seen, capacity, turn, most, salt, out = e.arguments
     slot, key = e.cell(), e.cell()
@@ -261,8 +269,8 @@ def distinct(e: Emitter) -> None:
 
 @contextmanager
 def _probing(e: Emitter, index: LLVM, slot: LLVM, capacity: LLVM, free: LLVM) -> Generator[LLVM]:
-    """A loop over the numbers from a slot of an index on, which ends by a jump to ``free`` at a
-    free slot.
+    """Emits a loop over the entries of an index, starting at ``slot``, and yields each entry. The
+    loop jumps to ``free`` when it reaches a free slot.
     """
     probe, taken = e.block("probe"), e.block("taken")
     e.goto(probe)
@@ -283,7 +291,7 @@ def _home(e: Emitter, salt: LLVM, first: LLVM, second: LLVM, capacity: LLVM) -> 
 
 
 def _number(e: Emitter, index: LLVM, slot: LLVM) -> LLVM:
-    """The entry of an index: the number of a pair plus one, or 0."""
+    """Returns an entry of an index: the number of a pair plus one, or 0 if the slot is free."""
     return e.builder.zext(e.load(e.index(index, slot, I32), I32), I64)
 
 

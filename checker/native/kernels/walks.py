@@ -1,8 +1,8 @@
 """Kernels for random walks: `walk`, and an `emit` that chooses a successor at random.
 
-Every successor of a state on the path is examined, as in a search; one of them continues the path.
-Successors are not stored: each replaces the chosen one with the probability that makes the overall
-choice follow the weights (reservoir sampling).
+Every successor of a state on the path is examined, as in a search; one of the successors continues
+the path. Successors are not stored. Instead, each new successor replaces the chosen one with the
+probability that makes the overall choice follow the weights (reservoir sampling).
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def define(
     refined: bool = False,
     recent_bytes: int = RECENT_BYTES,
 ) -> None:
-    """Adds the kernels for walks over states of ``words`` words. ``steps``: there are step
-    invariants. ``refined``: some of them also apply to initial states. ``recent_bytes``: the size
-    of the cache of examined states.
+    """Adds the kernels for walks over states of ``words`` words.
+
+    ``steps`` means that there are step invariants, and ``refined`` that some of them also apply to
+    initial states. ``recent_bytes`` is the size of the cache of examined states.
     """
     define_reports(unit, words)
     define_first(unit, words)
@@ -45,21 +46,21 @@ def define(
 
 
 def _mixed(e: Emitter, value: LLVM) -> LLVM:
-    """A hash; each of its bits depends on all bits of ``value``."""
+    """Returns a hash of ``value``; each of its bits depends on all bits of ``value``."""
     for shift, factor in MIXERS:
         value = e.mul(e.differ(value, e.shr(value, shift)), word(factor))
     return e.differ(value, e.shr(value, 31))
 
 
 def _drawn(e: Emitter, walk: LLVM, below: LLVM) -> LLVM:
-    """A random number below ``below``, which has at most 32 bits."""
+    """Returns a random number less than ``below``, which has at most 32 bits."""
     state = e.add(e.get(walk, Walk.RANDOM), word(GOLDEN))
     e.put(walk, Walk.RANDOM, state)
     return e.shr(e.mul(e.shr(_mixed(e, state), 32), below), 32)
 
 
 def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool) -> None:
-    """emit(ctx, action, progressing, successor): examines a successor, and may choose it."""
+    """emit(ctx, action, progressing, successor): examines a successor and possibly chooses it."""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.slt(action, word(0)), rare=True):
         count_up(e, ctx, Word.STEPS)
@@ -83,7 +84,7 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
     )
     with when(e, e.invert(same(e, words, recent, successor))):
         _sketch(e, walk, hash_)
-        # Walks do not leave the constraints, like searches.
+        # Like searches, walks do not leave the constraints.
         with when(e, e.eq(call(e, "examine_state", ctx, successor), word(0)), rare=True):
             e.ret()
         copy(e, words, recent, successor)
@@ -97,7 +98,9 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
 
 
 def _choose(e: Emitter, walk: LLVM, action: LLVM) -> None:
-    """Decides whether steps of another action replace the present choice."""
+    """Decides whether a step of ``action`` replaces the current choice. With PER_ACTION, the
+    decision is made once for all steps of the action.
+    """
     other = e.ne(e.get(walk, Walk.ACTION), action)
     every = e.eq(e.get(walk, Walk.PER_ACTION), word(0))
     with when(e, e.either(other, every)):
@@ -106,15 +109,15 @@ def _choose(e: Emitter, walk: LLVM, action: LLVM) -> None:
         e.put(walk, Walk.TOTAL, total)
         e.put(walk, Walk.ACTION, action)
         e.put(walk, Walk.COUNT, word(0))
-        # Never true for a weight of 0.
+        # The comparison is never true for a weight of 0.
         e.put(walk, Walk.WINS, e.as_word(e.ult(_drawn(e, walk, total), weight)))
 
 
 def _sketch(e: Emitter, walk: LLVM, hash_: LLVM) -> None:
-    """Adds a state to the sketch for estimating the number of distinct states."""
+    """Adds a state to the sketch that estimates the number of distinct states."""
     mixed = _mixed(e, hash_)
     cell = e.index(e.pointer(walk, Walk.SKETCH), e.both(mixed, word((1 << SKETCH_BITS) - 1)), I8)
-    # An additional bit bounds the count of zeros.
+    # The additional bit limits the number of zeros that are counted.
     rest = e.either(e.shr(mixed, SKETCH_BITS), word(1 << (64 - SKETCH_BITS)))
     zeros = e.add(e.lowest_one(rest), word(1))
     with when(e, e.ult(e.byte_as_word(e.load(cell, I8)), zeros), rare=True):
@@ -122,8 +125,8 @@ def _sketch(e: Emitter, walk: LLVM, hash_: LLVM) -> None:
 
 
 def _walk(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """walk(ctx, first, count, depth): performs ``count`` runs of at most ``depth`` steps, from
-    number ``first`` on, and returns at the first problem. DONE is the number of completed runs.
+    """walk(ctx, first, count, depth): performs ``count`` runs of at most ``depth`` steps, numbered
+    from ``first``. Returns early at the first problem. DONE is the number of completed runs.
     """
     ctx, first, count, depth = e.arguments
     walk = e.pointer(ctx, Word.WALK)
@@ -132,7 +135,7 @@ def _walk(e: Emitter, words: int, deadlock_slot: int) -> None:
     with each(e, count) as number:
         run = e.add(first, number)
         e.put(walk, Walk.RUN, run)
-        # Runs use distant parts of the same random sequence.
+        # All runs use the same random sequence but start at distant positions.
         e.put(walk, Walk.RANDOM, _mixed(e, e.differ(e.get(walk, Walk.SEED), _mixed(e, run))))
         start = e.mul(_drawn(e, walk, e.get(walk, Walk.INITIAL_COUNT)), word(words))
         copy(e, words, path, e.index(e.pointer(walk, Walk.INITIAL), start))
