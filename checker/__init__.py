@@ -1,1 +1,1 @@
-"""The engines, traces, reports and the command line."""
+"""The checker: engines, traces, reports, and the command line."""

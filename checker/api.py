@@ -1,4 +1,6 @@
-"""The Python interface: `check` runs a spec the way the command does, and returns the result."""
+"""The Python interface: `check` runs a spec like the command ``fencepost check`` and returns the
+results.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ from fencepost.spec.text.problem import Problem, Rejected, listing
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The results of a spec's checks, in file order; ``str`` gives the text report.
+    """The results of a spec's checks, in file order. ``str`` formats them as the text report.
 
     ``verdict``, the counts and ``trace`` belong to `first`: the first check with an unexpected
-    result, or the first check if all are as expected.
+    result, or the first check if every result is as expected.
     """
 
     request: Request
@@ -48,7 +50,7 @@ class Result:
 
     @property
     def exit_code(self) -> Exit:
-        """The exit code of the command for these results."""
+        """The exit code that the command would return for these results."""
         return exit_code(self.checks)
 
     @property
@@ -57,7 +59,9 @@ class Result:
 
     @property
     def property_name(self) -> str | None:
-        """The name of the violated or unreached property, if any."""
+        """The name of the violated or unreached property; None if there is none or it has no
+        name.
+        """
         finding = self.first.finding
         if finding is None or finding.property is None:
             return None
@@ -65,7 +69,9 @@ class Result:
 
     @property
     def distinct(self) -> int | None:
-        """Distinct states; None for an engine that does not count states, like `generated`."""
+        """The number of distinct states. This and `generated` are None if the engine does not count
+        states.
+        """
         statistics = self.first.outcome.statistics
         return statistics.distinct if statistics.counted else None
 
@@ -80,7 +86,9 @@ class Result:
 
     @property
     def trace(self) -> list[dict[str, Json]] | None:
-        """Steps as ``{"action", "arguments", "state"}``, values in natural JSON form."""
+        """The steps of the trace as ``{"action", "arguments", "state"}``, with values in natural
+        JSON form.
+        """
         finding = self.first.finding
         if finding is None or finding.trace is None:
             return None
@@ -88,15 +96,15 @@ class Result:
 
     @property
     def resumed(self) -> Resumed | None:
-        """The checkpoint that the search continued from; None if it was not resumed."""
+        """The checkpoint from which the search was resumed; None if it was not resumed."""
         return self.first.outcome.resumed
 
     def to_json(self) -> dict[str, Json]:
-        """The object that ``--format json`` prints."""
+        """Returns the object that ``--format json`` prints."""
         return spec_object(str(self.request.specs[0]), __version__, self.checks)
 
     def __getitem__(self, name: str) -> CheckResult:
-        """The result of the check ``name``."""
+        """Returns the result of the check ``name``. Raises `KeyError` if there is no such check."""
         for result in self.checks:
             if result.job.check.name == name:
                 return result
@@ -148,12 +156,14 @@ def check(
 
     ``const`` overrides constants with numbers, booleans, or text in the specification language.
     ``memory`` is a number of bytes, or text as on the command line. ``session`` is a `SparkSession`
-    or `SparkContext` that the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence of
-    engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False`` is
-    ``--no-symmetry``. Raises `Rejected`, whose text is the command's message, for a spec or an
-    argument that cannot be used, and `cross_check.Disagreement` if compared engines differ.
+    or `SparkContext`, which the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence
+    of engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False``
+    is the same as ``--no-symmetry``.
+
+    Raises `Rejected`, whose text is the command's message, if the spec or an argument cannot be
+    used, and `cross_check.Disagreement` if the compared engines disagree.
     """
-    # Parameters have the Python names of the table of options.
+    # The parameters have the names that the table of options lists for Python.
     values = locals()
     values["const"] = tuple((name, _text(value)) for name, value in (const or {}).items())
     values["no_symmetry"] = not symmetry

@@ -1,6 +1,6 @@
-"""The table of engines: what each can decide, and which options it accepts.
+"""The table of engines: what each engine can decide, and which options it accepts.
 
-Engines are imported on demand, so that a run loads only the libraries it needs.
+Engines are imported on demand, so that a run loads only the libraries that it needs.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ _PROCESS = frozenset({"--workers", "--memory"})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One engine."""
+    """An engine's row in the table."""
 
     home: str
-    """The module that defines its ``ENGINE``."""
+    """The module that defines the engine as ``ENGINE``."""
     options: frozenset[str]
-    """The options it accepts, among those that some engines ignore."""
+    """The options that the engine accepts, among those that not every engine supports."""
     visits_states: bool = True
-    """Whether it enumerates states, and so counts them and reports to an observer. Other engines
-    use formulas and handle symbolic constants directly.
+    """Whether the engine enumerates states. Such an engine counts them and reports to an observer;
+    the others work on formulas and handle symbolic constants directly.
     """
     needs_depth: bool = False
-    """Whether it requires a depth."""
+    """Whether the engine requires a depth."""
     decides_behaviours: bool = False
-    """Whether it decides properties of behaviours after visiting every state."""
+    """Whether the engine can decide properties of behaviours after visiting every state."""
     for_behaviours: tuple[str, ...] = ()
-    """The modules that it imports for deciding behaviours."""
+    """The modules that the engine imports to decide properties of behaviours."""
     proves: bool = False
-    """Whether it proves properties and finds no traces of violations."""
+    """Whether the engine proves properties and finds no traces of violations."""
     parallel: bool = False
-    """Whether it uses several workers."""
+    """Whether the engine uses several workers."""
     family: str | None = None
-    """The module whose ``Family`` compiles a model once for all values of its symbolic constants,
-    or None.
+    """The module whose ``Family`` compiles a model once for all values of its symbolic constants;
+    None if the engine has no such module.
     """
     always_there: bool = False
-    """Whether it needs nothing but Python."""
+    """Whether the engine needs nothing but Python."""
     machines: frozenset[tuple[str, str]] = frozenset()
-    """Platforms (`sys.platform`, `platform.machine`) where a correct installation includes its
-    library; on Linux only with glibc.
+    """The platforms, as pairs of `sys.platform` and `platform.machine`, on which a correct
+    installation includes the engine's library. On Linux this requires glibc.
     """
     slow_start: bool = False
-    """Whether it starts too slowly to be tried on a small spec."""
+    """Whether the engine takes too long to start to be tried on a small spec."""
 
 
 ENGINES: Mapping[str, Entry] = {
@@ -97,25 +97,27 @@ ENGINES: Mapping[str, Entry] = {
 """The engines by name; the first is the default."""
 
 EXTRAS: Mapping[str, str] = {"llvmlite": "local", "pyspark": "spark", "z3": "symbolic"}
-"""The package extra that installs an engine's library. On platforms with wheels, LLVM and Z3 are
-installed by default.
+"""Maps an engine's library to the package extra that installs it. On platforms with wheels, LLVM
+and Z3 are installed by default.
 """
 
 DEFAULT = next(iter(ENGINES))
 COUNTING: Mapping[str, bool] = {name: entry.visits_states for name, entry in ENGINES.items()}
-"""The names of engines and whether they count states, as the language needs them."""
+"""Maps the name of each engine to whether it counts states, in the form that the language
+expects.
+"""
 
 
 def visits_states(name: str | None) -> bool:
-    """Whether an engine visits states; None means the default engine."""
+    """Returns whether an engine visits states. None stands for the default engine."""
     return ENGINES[name or DEFAULT].visits_states
 
 
 def family(name: str, request: Request) -> Family | None:
-    """Compiles the request's model for all values of its symbolic constants; None if the engine
-    cannot.
+    """Compiles the request's model for all values of its symbolic constants. Returns None if the
+    engine cannot do that.
 
-    Raises `Unsupported` for a model that it cannot run.
+    Raises `Unsupported` if the engine cannot run the model.
     """
     home = ENGINES[name].family
     if home is None:
@@ -127,7 +129,7 @@ def family(name: str, request: Request) -> Family | None:
 
 
 def expected(name: str) -> bool:
-    """Whether an engine works on this platform after a correct installation."""
+    """Returns whether an engine works on this platform after a correct installation."""
     entry = ENGINES[name]
     wheels = sys.platform != "linux" or platform.libc_ver()[0] == "glibc"
     return entry.always_there or (wheels and (sys.platform, platform.machine()) in entry.machines)
@@ -135,14 +137,14 @@ def expected(name: str) -> bool:
 
 @cache
 def load(name: str) -> Engine:
-    """Loads an engine of `ENGINES`. Raises `Rejected` if it cannot run here."""
+    """Loads the engine ``name`` from `ENGINES`. Raises `Rejected` if it cannot run here."""
     obstacle: str | None
     try:
         with deferred():
             engine: Engine = import_module(ENGINES[name].home).ENGINE
             obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
-        # The library may be missing, or not fit the machine.
+        # The library may be missing, or it may not run on this machine.
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):
             raise
         obstacle = _missing(error)
@@ -153,14 +155,16 @@ def load(name: str) -> Engine:
 
 
 def load_for_behaviours(name: str) -> None:
-    """Imports what an engine needs to decide behaviours, so that forks share it."""
+    """Imports the modules that an engine needs to decide behaviours, so that forked processes share
+    them.
+    """
     with suppress(ImportError, OSError), deferred():
         for module in ENGINES[name].for_behaviours:
             import_module(module)
 
 
 def _missing(error: ImportError | OSError) -> str:
-    """Why an engine's library cannot be imported, and how to install it."""
+    """Explains why an engine's library cannot be imported, and how to install it."""
     library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if not isinstance(error, ModuleNotFoundError) or library not in EXTRAS:
         return str(error)

@@ -1,16 +1,18 @@
-"""The layout of states in machine words; no other module knows bit positions.
+"""Defines how states are packed into machine words. No other module knows bit positions.
 
-A *small* value has at most 64 bits and is handled as one unsigned integer, its *code*; a *large*
-one takes whole words. The codes of scalars, and of records, unions and options made of them, have
-the same order as the values. Packing is canonical: equal values have equal bits, and unused bits
-are zero.
+A *small* value has at most 64 bits and is handled as one unsigned integer, its *code*. A *large*
+value occupies whole words. Scalars, and records, unions and options made of them, have codes in the
+same order as their values. Packing is canonical: equal values have equal bits, and unused bits are
+zero.
 
-scalar        value minus the least value record        fields, the first one highest (small); or
-field by field in words (large) union         tag highest, then its fields from the top down (small)
-option        a flag highest, then the content seq, bag,     the length lowest, then the elements
-upwards, each `bits` wide (small); capped set      large: `Array`, with the length in place of the
-first elements set           one bit for each possible element, in ascending order map           the
-values upwards, in the order of the keys
+scalar        the value minus the least value
+record        the fields, the first one highest (small); or field by field in words (large)
+union         the tag highest, then the fields from the top down (small)
+option        a flag highest, then the content
+seq, bag,     the length lowest, then the elements upwards, each `bits` wide (small);
+capped set    or an `Array`, with the length in place of the first elements (large)
+set           one bit for each possible element, in ascending order
+map           the values upwards, in the order of the keys
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from fencepost.spec.records import dataclass
 WORD = 64
 MASK = (1 << WORD) - 1
 OCCUPIED = 1 << 63
-"""Set in word 0 of every packed state, which distinguishes it from a free slot."""
+"""The bit that is set in word 0 of every packed state, to distinguish it from a free slot."""
 
 
 K = TypeVar("K")
@@ -55,8 +57,8 @@ MAX_HELD = 10_000
 class ByType(Generic[K, R]):
     """A memoized function of types.
 
-    Types are looked up by identity first: hashing a type hashes all of its components, and the
-    translation of a model asks for the same types ten thousand times.
+    Types are first looked up by identity, because hashing a type hashes all its components, and
+    translating a model looks up the same types ten thousand times.
     """
 
     def __init__(self, answer: Callable[[K], R]) -> None:
@@ -66,7 +68,7 @@ class ByType(Generic[K, R]):
     def __call__(self, kind: K) -> R:
         held = self._held.get(id(kind))
         if held is not None:
-            # A held type keeps its identity, so this is the same type.
+            # The table keeps the type alive, so equal identities mean the same type.
             return held[1]
         result = self._by_value(kind)
         if len(self._held) >= MAX_HELD:
@@ -82,14 +84,14 @@ class ByType(Generic[K, R]):
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """A value of ``bits`` bits, 0 to 64."""
+    """The size of a small value: ``bits`` bits, from 0 to 64."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A value of ``words`` whole words."""
+    """The size of a large value: ``words`` whole words."""
 
     words: int
 
@@ -99,8 +101,8 @@ Shape: TypeAlias = Small | Large
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The position of a component in a large value: a word, and the lowest bit (0 if it is
-    large).
+    """The position of a component within a large value: its word, and its lowest bit, which is 0
+    for a large component.
     """
 
     word: int
@@ -109,10 +111,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """The elements of a large collection or map: element i is in slot ``first + i``.
+    """The layout of the elements of a large collection or map. Element i is in slot ``first + i``.
 
-    Small elements have ``per_word`` slots of ``bits`` bits in each word, and none spans two words.
-    For large ones ``per_word`` is 0, and slot s begins at word ``s * words + start``.
+    If the elements are small, each word has ``per_word`` slots of ``bits`` bits, and no slot spans
+    two words. If they are large, ``per_word`` is 0, and slot s begins at word ``s * words +
+    start``.
     """
 
     bits: int
@@ -124,21 +127,23 @@ class Array:
 
 
 def length_bits(kind: Type) -> int:
-    """The width of the length of a collection with a capacity; 0 for other values, which have no
-    length.
+    """Returns the number of bits for the length of a collection with a capacity. Other values have
+    no length, so the result for them is 0.
     """
     form = view(kind)
     return form.capacity.bit_length() if isinstance(form, Elements) else 0
 
 
 def head_bits(kind: Type) -> int:
-    """The width of the case number, which precedes the parts: a union's tag, an option's flag."""
+    """Returns the number of bits for the case number before the parts: a union's tag or an option's
+    flag. The result is 0 for other types.
+    """
     form = view(kind)
     return form.head if isinstance(form, Sum) else 0
 
 
 def parts_of(kind: Type, case: int = 0) -> tuple[Field, ...]:
-    """The parts of a record or map, or of a case of a union or option."""
+    """Returns the parts of a record or map, or of one case of a union or option."""
     form = view(kind)
     assert isinstance(form, Product | Sum), kind
     return form.parts if isinstance(form, Product) else form.cases[case]
@@ -146,7 +151,7 @@ def parts_of(kind: Type, case: int = 0) -> tuple[Field, ...]:
 
 @ByType
 def shape(kind: Type) -> Shape:
-    """The size of a value of ``kind``."""
+    """Returns the size of a value of ``kind``."""
     width = tight(kind)
     if width <= WORD:
         return Small(width)
@@ -165,13 +170,15 @@ def shape(kind: Type) -> Shape:
 
 @ByType
 def tight(kind: Type) -> int:
-    """The width of ``kind`` packed without gaps; for a small type, that of its code."""
+    """Returns the number of bits of a value of ``kind`` packed without gaps. For a small type, this
+    is the width of the code.
+    """
     return bits(kind)
 
 
 def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...], int]:
-    """The positions of fields in a large value after its first ``start`` bits, and its size in
-    words.
+    """Returns the positions of fields in a large value whose first ``start`` bits are in use, and
+    the size of the value in words.
     """
     parts: list[Part] = []
     word, used = 0, start
@@ -194,7 +201,9 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
 
 @ByType
 def array(kind: Type) -> Array:
-    """The layout of the elements of a large map, or of a large collection with a capacity."""
+    """Returns the layout of the elements of a large map, or of a large collection with a
+    capacity.
+    """
     element, count = _elements(kind)
     length = length_bits(kind)
     match shape(element):
@@ -206,7 +215,7 @@ def array(kind: Type) -> Array:
 
 
 def _elements(kind: Type) -> tuple[Type, int]:
-    """The type of the elements of a collection or map, and their maximal number."""
+    """Returns the element type of a collection or map, and the maximum number of elements."""
     match view(kind):
         case Product((part,)) as form:
             return part.type, form.times
@@ -223,7 +232,7 @@ def _array_words(where: Array) -> int:
 
 
 def slot_place(where: Array, index: int) -> Part:
-    """The position of element ``index``."""
+    """Returns the position of element ``index``."""
     slot = where.first + index
     if where.per_word:
         return Part(slot // where.per_word, slot % where.per_word * where.bits)
@@ -232,7 +241,7 @@ def slot_place(where: Array, index: int) -> Part:
 
 @ByType
 def ordered(kind: Type) -> bool:
-    """Whether ``kind`` is small and its codes have the order of the values."""
+    """Returns whether ``kind`` is small and its codes have the same order as its values."""
     if not isinstance(shape(kind), Small) or isinstance(kind, Collection | Map):
         return False
     return all(map(ordered, components(kind)))
@@ -243,19 +252,19 @@ def ordered(kind: Type) -> bool:
 
 @ByType
 def ranks(kind: Type) -> dict[Value, int]:
-    """The position of each value of a small finite type in ascending order."""
+    """Returns the position of each value of a small finite type in ascending order."""
     return {value: rank for rank, value in enumerate(values(kind))}
 
 
 def rank(kind: Type, value: Value) -> int:
-    """The position of ``value`` among the values of ``kind`` in ascending order."""
+    """Returns the position of ``value`` among the values of ``kind`` in ascending order."""
     if isinstance(kind, Scalar) and isinstance(value, int):
         return value - kind.low
     return ranks(kind)[value]
 
 
 def is_scalar(kind: Type) -> bool:
-    """Whether a value of ``kind`` is a single number or name."""
+    """Returns whether a value of ``kind`` is a single number or name."""
     return isinstance(kind, Scalar)
 
 
@@ -263,7 +272,7 @@ def is_scalar(kind: Type) -> bool:
 
 
 def encode(kind: Type, value: Value) -> int:
-    """The code of a small value."""
+    """Returns the code of a small value."""
     match view(kind), value:
         case Numbers() as form, int():
             return value - form.low
@@ -295,7 +304,7 @@ def _from_top(fields: Sequence[Field], payload: Sequence[Value], width: int) -> 
 
 
 def decode(kind: Type, code: int) -> Value:
-    """The small value with this code."""
+    """Returns the small value that ``code`` encodes."""
     match view(kind):
         case Numbers() as form:
             return form.value(code + form.low)
@@ -329,7 +338,7 @@ def _parts_from_top(fields: Sequence[Field], code: int, width: int) -> Iterator[
 
 
 def write(kind: Type, value: Value, words: list[int], part: Part) -> None:
-    """Writes ``value`` into words that are zero at its position."""
+    """Writes ``value`` at the position ``part`` of ``words``, where all bits must be zero."""
     if isinstance(shape(kind), Small):
         words[part.word] |= encode(kind, value) << part.shift
         return
@@ -365,7 +374,7 @@ def _write_fields(
 
 
 def read(kind: Type, words: Sequence[int], part: Part) -> Value:
-    """The value at a position in words."""
+    """Reads the value at the position ``part`` of ``words``."""
     size = shape(kind)
     if isinstance(size, Small):
         return decode(kind, words[part.word] >> part.shift & ((1 << size.bits) - 1))
@@ -396,7 +405,7 @@ def read(kind: Type, words: Sequence[int], part: Part) -> Value:
 
 
 def least(kind: Type) -> Value:
-    """The value whose bits are all zero."""
+    """Returns the value whose bits are all zero."""
     size = shape(kind)
     return read(kind, [0] * (size.words if isinstance(size, Large) else 1), Part(0, 0))
 
@@ -413,10 +422,11 @@ def _read_fields(
 
 
 class Layout:
-    """The packed states of a model: ``words`` words each.
+    """The layout of a model's states, each of which takes ``words`` words.
 
-    Small variables share words, the widest placed first, and none spans two words; large ones take
-    whole words. ``places`` are the positions of the variables in order of declaration.
+    Small variables share words: the widest are placed first, and none spans two words. Large
+    variables take whole words. ``places`` are the positions of the variables in order of
+    declaration.
     """
 
     def __init__(self, model: Model) -> None:
@@ -428,7 +438,7 @@ class Layout:
         )
 
     def encode(self, state: State) -> tuple[int, ...]:
-        """The words of a state, as unsigned 64-bit integers."""
+        """Returns the words of a state, as unsigned 64-bit integers."""
         words = [0] * self.words
         words[0] = OCCUPIED
         for kind, part, value in zip(self.types, self.places, state, strict=True):
@@ -436,7 +446,7 @@ class Layout:
         return tuple(words)
 
     def decode(self, words: Sequence[int]) -> State:
-        """The state with these words."""
+        """Returns the state that ``words`` encodes."""
         return tuple(
             read(kind, words, part) for kind, part in zip(self.types, self.places, strict=True)
         )
@@ -444,7 +454,7 @@ class Layout:
 
 def _place(kinds: Sequence[Type]) -> tuple[tuple[Part, ...], int]:
     parts: list[Part | None] = [None] * len(kinds)
-    # The occupied bit is the highest of word 0.
+    # The highest bit of word 0 is `OCCUPIED`.
     free = [WORD - 1]
     taken = [0]
     sizes = [shape(kind) for kind in kinds]

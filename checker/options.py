@@ -1,7 +1,8 @@
-"""The table of options of a check, one row each.
+"""The table of options for a check, with one row for each option.
 
-The command, the Python interface, repeated command lines in reports, and the refusal of options
-that an engine ignores all read it. `checker.engines` says which engine accepts which option.
+It defines the options of the command and of the Python interface, the command lines repeated in
+reports, and the errors for options that an engine ignores. `checker.engines` says which engine
+accepts which option.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from fencepost.checker.request import MAX_PARTITIONS
 from fencepost.spec.records import dataclass
 
 Read = Callable[[str], object]
-"""Reads the value of an option. Raises `ValueError`, whose text is a sentence for the user."""
+"""Reads the value of an option from text. Raises `ValueError`, whose message is a sentence for the
+user.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option.
+    """One option of a check.
 
-    ``flag`` is its name on the command line, ``name`` in Python. ``field`` is the attribute of a
-    `run.job.Request` that holds its value, as a path.
+    ``flag`` is its name on the command line, and ``name`` its name in Python. ``field`` is the path
+    of the attribute of `run.job.Request` that holds its value.
     """
 
     flag: str
@@ -33,35 +36,36 @@ class Option:
     field: str
     help: str = ""
     metavar: str = ""
-    """The placeholder of the value in the help. Empty if the option takes no value."""
+    """The placeholder for the value in the help text. Empty if the option takes no value."""
     read: Read = str
     several: bool = False
-    """Whether it may be given more than once."""
+    """Whether the option may be given more than once."""
     stored: Callable[[Any], object] | None = None
-    """Converts the parsed value to the field's value; the identity if None."""
+    """Converts the parsed value to the value of the field. None keeps the parsed value."""
     words: Callable[[Any], Iterable[str]] | None = None
-    """Formats the field for a repeated command line; ``str`` if None."""
+    """Formats the field for a repeated command line. None uses ``str``."""
     low: float | None = None
     high: float | None = None
-    """Inclusive bounds of a number."""
+    """The inclusive bounds of a number."""
     topic: str = ""
-    """The help lists the options of a topic in one line, without descriptions."""
+    """If set, the help lists the options of this topic in one line, without descriptions."""
     excludes: tuple[str, ...] = ()
-    """Flags that conflict with it."""
+    """The flags that conflict with this option."""
     needs: str = ""
-    """A flag that it requires."""
+    """The flag that this option requires."""
     why: str = ""
-    """The reason for ``excludes`` or ``needs``, as half a sentence."""
+    """The reason for ``excludes`` or ``needs``, as a clause."""
     one_search: bool = False
-    """Whether it does not apply to a check that needs several searches."""
+    """Whether the option is limited to checks that need a single search."""
     no_scenario: bool = False
-    """Whether it does not apply to scenarios."""
+    """Whether the option does not apply to scenarios."""
 
 
 def number(low: int, high: int | None = None) -> Callable[[str], int]:
-    """Returns a reader of integers of at least ``low``, and at most ``high`` unless that is None.
+    """Returns a function that reads an integer of at least ``low`` and at most ``high``, if
+    ``high`` is not None.
 
-    Digits may be grouped: ``1_000_000``.
+    Digits may be grouped, as in ``1_000_000``.
     """
 
     def read(text: str) -> int:
@@ -77,7 +81,7 @@ def number(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def constant(text: str) -> tuple[str, str]:
-    """Reads ``K=V`` as a pair."""
+    """Reads ``K=V`` as a pair of name and value."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
         raise ValueError(f'"{text}" is not of the form NAME=VALUE')
@@ -85,7 +89,7 @@ def constant(text: str) -> tuple[str, str]:
 
 
 def setting(text: str) -> tuple[str, str]:
-    """Reads ``spark.x.y=V`` as a pair; V may be empty."""
+    """Reads ``spark.x.y=V`` as a pair of name and value. The value may be empty."""
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
         raise ValueError(f'"{text}" is not of the form spark.NAME=VALUE')
@@ -93,7 +97,7 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Reads names separated by commas. An empty text gives an empty tuple."""
+    """Reads names separated by commas. Empty text gives an empty tuple."""
     read = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     if "" in read:
         raise ValueError(f'"{text}" is not a list of names')
@@ -206,21 +210,21 @@ OPTIONS = (
         excludes=("--master", "--spark-conf"), why="it is used as it is",
     ),
 )  # fmt: skip
-"""In the order of the help. A flag without dashes exists only in Python. If an engine ignores
-several options, the first one is reported.
+"""The options in the order of the help. A flag without dashes exists only in Python. If an engine
+ignores several options, the error names the first one in this order.
 """
 
 BY_FLAG: Mapping[str, Option] = {option.flag: option for option in OPTIONS}
 
 
 def flags(part: str) -> frozenset[str]:
-    """The flags of the options stored in a part of the request."""
+    """Returns the flags of the options that are stored in the given part of the request."""
     return frozenset(o.flag for o in OPTIONS if o.field.startswith(f"{part}."))
 
 
 def given(request: object, default: object) -> dict[str, Any]:
-    """The options of a `run.settings.Request` that differ from their defaults: values by flag, in
-    the order of the table.
+    """Returns the options of a `run.settings.Request` that differ from their defaults, as values by
+    flag, in the order of the table.
     """
     values: dict[str, Any] = {}
     for option in OPTIONS:
@@ -234,7 +238,7 @@ def _value(request: object, option: Option) -> Any:
     try:
         return attrgetter(option.field)(request)
     except AttributeError:
-        # An optional part that was not requested is None.
+        # The option belongs to an optional part of the request that is None.
         return None
 
 
@@ -256,10 +260,11 @@ def repeated(values: Mapping[str, Any]) -> list[str]:
 
 
 def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
-    """Messages about values that no engine accepts: numbers out of bounds, and options that exclude
-    or need each other.
+    """Yields messages about values that no engine accepts: numbers out of bounds, and options that
+    exclude or need each other.
 
-    ``values`` has the Python names as keys. ``names`` maps each flag to its name in messages.
+    The keys of ``values`` are the options' names in Python. ``names`` maps each flag to the name
+    that messages use.
     """
     present = [option for option in OPTIONS if asked(option, values.get(option.name))]
     wanted = {option.flag for option in present}
@@ -280,7 +285,7 @@ def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[st
 
 
 def asked(option: Option, value: object) -> bool:
-    """Whether a value of an option differs from leaving the option out."""
+    """Returns whether ``value`` has a different effect from leaving out the option."""
     return value is not None and value is not False and not (option.several and not value)
 
 
@@ -289,5 +294,5 @@ def _within(value: float, low: float, high: float | None) -> bool:
 
 
 def first(wanted: Collection[str], barred: Collection[str]) -> str:
-    """The first flag of the table that both collections contain; "" if there is none."""
+    """Returns the first flag in the table that is in both collections, or "" if there is none."""
     return next((o.flag for o in OPTIONS if o.flag in wanted and o.flag in barred), "")

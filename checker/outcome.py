@@ -1,4 +1,4 @@
-"""Results of engines, as plain data: verdict, traces, statistics, coverage."""
+"""The results of engines as plain data: verdicts, traces, statistics and coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fencepost.spec.text.source import Span
 
 
 class Verdict(Enum):
-    """The outcome of a check (docs/language.md section 10)."""
+    """The outcome of a check, as defined in section 10 of docs/language.md."""
 
     OK = "ok"
     VIOLATED = "violated"
@@ -39,23 +39,26 @@ LimitKind: TypeAlias = Literal[
     "interrupt",
     "outside",
 ]
-"""The limits that can end a search: options by their names; "machine" (the system has no more
-memory); "solver" (it gave up); "interrupt" (by the user); and, for properties of behaviours,
-"outside" (there are states outside a constraint).
+"""The limits that can end a search. Most are options. Of the others, "machine" means that the
+system has no more memory, "solver" that the solver gave up, and "interrupt" that the user
+interrupted the run. "outside" applies to properties of behaviours, when some states are outside a
+constraint.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The limit that ended a search; ``str`` gives the text for users."""
+    """The limit that ended a search. ``str`` formats it for users."""
 
     kind: LimitKind
     number: float | None = None
-    """The value of the option (steps, states, seconds or bytes); None for other kinds."""
+    """The value of the option in steps, states, seconds or bytes; None for other kinds."""
     reason: str = ""
     """For "solver", which solver gave up and why; for "machine", what bounds the memory."""
     constant: str = ""
-    """For "solver", the solver that gave up and why; for "machine", what bounds the memory."""
+    """The symbolic constant and its value in the search that the limit ended, as ``name = value``.
+    Empty if there is none.
+    """
 
     def __str__(self) -> str:
         match self.kind:
@@ -79,7 +82,7 @@ class Limit:
 
 
 def as_given(number: int) -> str:
-    """Formats bytes as on the command line: ``2G``."""
+    """Formats a number of bytes as on the command line, for example ``2G``."""
     for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if number and number % unit == 0:
             return f"{number // unit}{letter}"
@@ -88,15 +91,15 @@ def as_given(number: int) -> str:
 
 INTERRUPTED = Limit("interrupt")
 NO_INITIAL_STATE = "There is no initial state, so every property holds."
-"""A note of an outcome whose verdict says nothing about the steps of the model."""
+"""The note of an outcome whose verdict says nothing about the steps of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An action and the state it leads to.
+    """An action and the state that it leads to.
 
-    ``action`` is its index in the model, or None for the initial state. ``state`` is None if an
-    evaluation error or a failed assertion prevented the step.
+    ``action`` is the action's index in the model, or None for the initial state. ``state`` is None
+    if an evaluation error or a failed assertion prevented the step.
     """
 
     action: int | None
@@ -106,11 +109,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A path from an initial state, with one `Step` per state.
+    """A path from an initial state, with one `Step` for each state.
 
-    If ``loop`` is a position, the steps from there to the end repeat forever: the last state equals
-    the one before position ``loop``. If ``loop`` is the last position, the last state repeats. None
-    means that the trace ends.
+    If ``loop`` is a position, the steps from that position to the end repeat forever, and the last
+    state equals the state before position ``loop``. If ``loop`` is the last position, the last
+    state repeats. If ``loop`` is None, the trace ends.
     """
 
     steps: tuple[Step, ...]
@@ -119,10 +122,11 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FairTo:
-    """Why an infinite trace is fair to an action whose choices begin with ``choices``.
+    """Explains why an infinite trace is fair to an action whose choices begin with ``choices``.
 
-    Either the step to position ``taken`` is one of its steps, or the action is disabled in the
-    state at position ``impossible``; for ``strong`` fairness, in every state of the cycle.
+    Either the step to position ``taken`` is a step of this action, or the action is disabled in the
+    state at position ``impossible``. For ``strong`` fairness, it must be disabled in every state of
+    the cycle.
     """
 
     action: int
@@ -134,10 +138,11 @@ class FairTo:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Why an action of a refined model cannot make a step.
+    """Explains why an action of a refined model cannot make a step.
 
-    Its nearest step, with ``choices``, leads to ``state``; or it fails at ``site``; or ``guards``
-    are false. If ``action`` is None, ``state`` is the nearest initial state.
+    There are three cases: its nearest step, with ``choices``, leads to ``state``; or it fails at
+    ``site``; or ``guards`` are false. If ``action`` is None, ``state`` is the nearest initial
+    state.
     """
 
     action: int | None
@@ -149,8 +154,9 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A violated refinement: the image of a step that the refined model cannot make, or of a state
-    that is not initial there (``before`` is None).
+    """Describes a violated refinement. ``before`` and ``after`` are the image of a step that the
+    refined model cannot make. If ``before`` is None, ``after`` is the image of an initial state and
+    is not initial in the refined model.
     """
 
     before: State | None
@@ -160,8 +166,8 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The extent to which a trace fits the scenario ``name``: ``behind`` of its ``steps`` are
-    taken.
+    """Describes how far a trace fits the scenario ``name``: it takes ``behind`` of the scenario's
+    ``steps`` steps.
     """
 
     name: str
@@ -171,17 +177,17 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem: what failed, where, and a shortest trace to it.
+    """A problem: what failed, where it failed, and a shortest trace that leads to it.
 
-    ``property`` is the index of the property, or None for a deadlock, assertion, evaluation error
-    or assumption. ``depth`` is defined in docs/language.md section 10. ``instance`` holds the
-    values of the quantified variables that make the property fail, with their names. ``failing`` is
-    the innermost false part of the property. ``blocked`` explains a deadlock. ``constants`` are the
-    values of symbolic constants in the trace, by path. ``index`` orders problems of one kind at the
-    same depth, see `account.Candidate`. ``fair`` explains why an infinite trace satisfies the
-    fairness constraints, and ``since`` is the position where the failing part starts to fail.
-    ``misfit`` explains a violated refinement. ``fit`` is set for a scenario; if the scenario is
-    satisfied, the verdict is OK.
+    ``property`` is the index of the property, or None for a deadlock, an assertion, an evaluation
+    error or an assumption. ``depth`` is defined in section 10 of docs/language.md. ``instance``
+    holds the names and values of the quantified variables for which the property fails, and
+    ``failing`` is the innermost part of the property that is false. ``blocked`` explains a
+    deadlock. ``constants`` holds the values of the symbolic constants in the trace, by path.
+    ``index`` orders problems of the same kind at the same depth, see `account.Candidate`. ``fair``
+    explains why an infinite trace satisfies the fairness constraints, and ``since`` is the position
+    at which the failing part starts to fail. ``misfit`` explains a violated refinement. ``fit`` is
+    set for a scenario; if the scenario is satisfied, the verdict is OK.
     """
 
     verdict: Verdict
@@ -202,11 +208,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of a search (docs/language.md section 10).
+    """The counts of a search, as defined in section 10 of docs/language.md.
 
-    ``levels`` holds the number of distinct states per level, ``transitions`` the number of
-    successors generated from each level; seconds are wall time. If ``counted`` is false, as for
-    symbolic engines, only depth, seconds and memory are valid.
+    ``levels`` holds the number of distinct states in each level, and ``transitions`` the number of
+    successors generated from each level. ``seconds`` is wall time. If ``counted`` is false, as for
+    symbolic engines, only the depth, the seconds and the memory are valid.
     """
 
     distinct: int
@@ -218,10 +224,10 @@ class Statistics:
     peak_bytes: int
     counted: bool = True
     orbits: int | None = None
-    """The number of orbits visited, if symmetry was used; the other counts cover all states."""
+    """The number of orbits visited, if symmetry was used. The other counts cover all states."""
     decided_seconds: float | None = None
-    """The part of ``seconds`` spent on deciding properties of behaviours; None if there were
-    none.
+    """The part of ``seconds`` that was spent on deciding properties of behaviours; None if there
+    were no such properties.
     """
 
     @property
@@ -232,10 +238,11 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Properties of behaviours that were not decided, because `Outcome.cut` ended the run during
-    the first of them.
+    """The properties of behaviours that remained undecided because the limit `Outcome.cut` ended
+    the run during the first of them.
 
-    ``searched`` is the limit that also cut the search of states or paths; None if it was complete.
+    ``searched`` is the limit that had already cut the search of states or paths. It is None if that
+    search was complete.
     """
 
     properties: tuple[int, ...]
@@ -244,7 +251,9 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """States that are not terminal and only have steps that lose, duplicate or change nothing."""
+    """The states that are not terminal and whose only steps lose messages, duplicate messages or
+    change nothing.
+    """
 
     count: int
     trace: Trace | None
@@ -252,11 +261,12 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the states and steps that were counted.
+    """The coverage of the counted states and steps.
 
-    ``taken`` counts completed steps per action, ``marks`` holds the coverage marks that were set,
-    and ``blocked`` counts how often each guard of kind "capacity" was false. ``cut`` is the number
-    of distinct states outside a constraint, ``reached`` the indices of the reachables seen.
+    ``taken`` is the number of completed steps of each action, and ``marks`` holds the coverage
+    marks that were set. ``blocked`` is the number of times that each guard of kind "capacity" was
+    false. ``cut`` is the number of distinct states outside a constraint. ``reached`` holds the
+    indices of the reachables that were seen.
     """
 
     taken: tuple[int, ...]
@@ -271,10 +281,10 @@ class Coverage:
 class Proof:
     """The result of induction for one subject ("invariant S8", "no evaluation error").
 
-    ``property`` is its index if it is a property. ``reason`` says why it was not proved ("not
-    inductive", or that the solver gave up); None if it was proved. ``finding`` is a counterexample
-    to induction: a trace from a possibly unreachable state, at whose end the subject fails though
-    it holds before.
+    ``property`` is the index of the subject if it is a property. ``reason`` says why the subject
+    was not proved, for example that it is "not inductive" or that the solver gave up; it is None if
+    the subject was proved. ``finding`` is a counterexample to induction: a trace from a possibly
+    unreachable state. The subject fails in its last state and holds in all earlier ones.
     """
 
     subject: str
@@ -285,16 +295,16 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The checkpoint that a search was resumed from: its folder and its number of levels."""
+    """The checkpoint from which a search was resumed: its folder and its number of levels."""
 
     place: str
     levels: int
     signed: bool
-    """Whether this checkpoint and all earlier ones on which it depends were signed."""
+    """Whether this checkpoint and all earlier checkpoints that it depends on were signed."""
 
 
 class Fact(str):
-    """A note about how a search ran, which does not weaken the verdict; --strict accepts it."""
+    """A note about how a search ran. It does not weaken the verdict, and --strict accepts it."""
 
     __slots__ = ()
 
@@ -304,52 +314,56 @@ class Outcome:
     """The result of a search for the requested properties."""
 
     verdict: Verdict
-    """The verdict of the first finding; without findings, OK, or INCONCLUSIVE if a limit was
-    reached.
+    """The verdict of the first finding. If there are no findings, it is INCONCLUSIVE if a limit was
+    reached, and OK otherwise.
     """
     findings: tuple[Finding, ...]
-    """The problems, in the order of reporting: more than one only under --continue, none for OK.
-    For a satisfied scenario, the run that fits it.
+    """The problems in the order in which they are reported. There is none if the verdict is OK, and
+    more than one only with --continue. For a satisfied scenario, this is the run that fits it.
     """
     statistics: Statistics
-    """For a search by regions, the sums over them; its depth is that of the problem, or the
-    maximum.
+    """The counts of the search. For a search by regions, the sums over the regions; the depth is
+    that of the problem, or the maximum.
     """
     coverage: Coverage
-    """Coverage of the part that was searched."""
+    """The coverage of the part that was searched."""
     cut: Limit | None = None
-    """The limit that ended the search, even if a problem was found before."""
+    """The limit that ended the search, even if a problem was found first."""
     interrupted: bool = False
-    """Whether the user interrupted the search or its evaluation; no further check is run."""
+    """Whether the user interrupted the search or its evaluation. If so, no further check is run."""
     exact: bool = True
-    """Whether every reachable state within the limits was visited, without merging distinct
+    """Whether the engine visited every reachable state within the limits without merging distinct
     states.
     """
     notes: tuple[str, ...] = ()
     """Further remarks, as sentences."""
     script: str | None = None
-    """All solver queries in SMT-LIB 2, if requested."""
+    """All solver queries in SMT-LIB 2, if they were requested."""
     proofs: tuple[Proof, ...] = ()
     """The results of induction; empty for other engines."""
     lemmas: tuple[str, ...] = ()
     """The lemmas that induction found and used."""
     regions: tuple[Region, ...] = ()
-    """The regions of a symbolic constant, in ascending order of values."""
+    """The regions of a symbolic constant, in ascending order of its values."""
     profile: Profile | None = None
-    """The profile of visited states, if requested."""
+    """The profile of the visited states, if it was requested."""
     undecided: Undecided | None = None
-    """The properties that remain undecided; None unless `cut` ended the decision phase."""
+    """The properties that remain undecided. None unless `cut` ended the phase that decides
+    properties of behaviours.
+    """
     resumed: Resumed | None = None
-    """The checkpoint that the search continued from; None if it began with the initial states."""
+    """The checkpoint from which the search was resumed. None if it began with the initial
+    states.
+    """
 
     @property
     def limit(self) -> Limit | None:
-        """The limit on which the verdict depends. A problem does not depend on any."""
+        """The limit on which the verdict depends. The verdict for a problem depends on no limit."""
         return None if self.findings else self.cut
 
     @property
     def search_cut(self) -> Limit | None:
-        """The limit that cut the search of states; None if all states within the constraints were
+        """The limit that cut the search of states. None if every state within the constraints was
         visited, even if some property of behaviours was not decided.
         """
         cut = self.cut if self.undecided is None else self.undecided.searched
@@ -358,10 +372,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Values of the symbolic constant with the same search result, apart from the numbers in it.
+    """Values of the symbolic constant for which the search has the same result, apart from the
+    numbers in it.
 
-    ``ranges`` holds the values as closed intervals in ascending order; for a bool or an enum, the
-    positions in the type. ``value`` is the value used for the search with the result ``outcome``.
+    ``ranges`` holds the values as closed intervals in ascending order. For a bool or an enum, they
+    are intervals of positions in the type. ``value`` is the value for which the search returned
+    ``outcome``.
     """
 
     ranges: tuple[tuple[int, int], ...]

@@ -1,4 +1,4 @@
-"""Profiles of visited states: the number of values of each variable, and how close they came to the
+"""Profiles of visited states: how many values each variable had, and how close these came to the
 bounds of their types.
 """
 
@@ -15,12 +15,13 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of a bounded part of a variable: ``low`` to ``high`` within ``least`` to ``most``.
+    """The values of a bounded part of a variable: they extend from ``low`` to ``high``, and its
+    type allows ``least`` to ``most``.
 
-    ``path`` is "" for the variable itself, otherwise the suffix of its name: ``[*].epoch`` is a
-    field of all values of a map. For "elements" the numbers are sizes of a collection, for a
-    "range" integers, for "members" numbers of enum members; ``never`` names the members that did
-    not occur.
+    ``path`` is "" for the variable itself, and otherwise the suffix of its name; for example,
+    ``[*].epoch`` is a field of all values of a map. For the kind "elements" the numbers are sizes
+    of a collection, for "range" they are integers, and for "members" they are numbers of enum
+    members. ``never`` names the members that did not occur.
     """
 
     path: str
@@ -49,10 +50,10 @@ class VariableProfile:
 class Profile:
     """The profile of ``states`` visited states.
 
-    ``refused`` counts for each guard how many vectors of choices it rejected. ``new`` counts for
-    each action the states that it reached first, in breadth-first and then declaration order.
-    ``seconds`` is the processor time per state spent on an action's steps, excluding the handling
-    of successors.
+    ``refused`` maps each guard to the number of vectors of choices that it rejected. ``new`` is the
+    number of states that each action reached first, in breadth-first order and then in order of
+    declaration. ``seconds`` is the processor time per state that each action's steps took,
+    excluding the handling of successors.
     """
 
     states: int
@@ -68,7 +69,7 @@ def profiled(kind: Type, values: Collection[Value]) -> VariableProfile:
 
 
 def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Extent]:
-    """The extents of a part; none if it never had a value."""
+    """Yields the extents of a part. Yields nothing if the part never had a value."""
     if not values:
         return
     match kind:
@@ -101,7 +102,7 @@ def _extents(kind: Type, values: Collection[Value], path: str) -> Iterator[Exten
 
 
 def _filled(values: Collection[Value], capacity: int, path: str) -> Extent:
-    """The extent of a collection's size."""
+    """Returns the extent of a collection's size."""
     counts = {len(_parts(value)) for value in values}
     # A collection that was never empty does not suggest a tighter lower bound.
     return Extent(path, "elements", min(counts), max(counts), min(counts), capacity)

@@ -1,7 +1,7 @@
-"""A pytest plugin: every `check` of every ``*.fence`` file that pytest collects is a test.
+"""A pytest plugin that turns every `check` of every collected ``*.fence`` file into a test.
 
-pytest loads it through the entry point ``fencepost`` in every session of every environment with
-Fencepost installed, so it imports the rest on demand.
+pytest loads this module through the entry point ``fencepost`` in every session of an environment
+that has Fencepost installed. It therefore imports the rest of the plugin on demand.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pytest
 SPECS = "fencepost.checker.pytest_specs"
 """The module that creates tests from specs."""
 SUFFIX = ".fence"
-"""The suffix of specs (`spec.text.library`)."""
+"""The suffix of spec files, the same as in `spec.text.library`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the plugin's options, which mean the same as for `fencepost check`."""
+    """Adds the plugin's options. They have the same meaning as the options of `fencepost check`."""
     group = parser.getgroup("fencepost", "specs of protocols (*.fence)")
     group.addoption("--fence-slow", action="store_true", help="run slow checks of specs, too")
     group.addoption("--fence-timeout", metavar="T", help="stop a check of a spec after 90s, 5m, 1h")
@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Rejects an invalid duration before collection."""
+    """Rejects an invalid timeout before collection."""
     if config.getoption("--fence-timeout") is not None:
         _specs().timeout(config)
 

@@ -1,7 +1,7 @@
-"""Tests from specs, imported by the pytest plugin when there is a spec.
+"""Creates pytest tests from specs. The plugin imports this module when it finds a spec.
 
-Checks run as in the command, with one worker if pytest itself runs in several processes. A check
-with an unexpected result fails, and its report with the trace is the report of the failure.
+Checks run as in the command, but with one worker if pytest itself runs in several processes. A
+check with an unexpected result fails, and its report, including the trace, is shown as the failure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ WIDTH = 100
 
 
 def timeout(config: pytest.Config) -> float | None:
-    """The timeout of a check in seconds; raises `UsageError` for an invalid duration."""
+    """Returns the timeout of a check in seconds. Raises `UsageError` if the option is not a valid
+    duration.
+    """
     text: str | None = config.getoption("--fence-timeout")
     try:
         return None if text is None else duration(text)
@@ -40,21 +42,25 @@ def timeout(config: pytest.Config) -> float | None:
 
 
 def file(path: Path, parent: pytest.Collector) -> SpecFile:
-    """Creates the collector of a spec's tests."""
+    """Creates the collector for a spec's tests."""
     return _maker(SpecFile)(parent, path=path)
 
 
 def _maker(kind: type[Node]) -> Callable[..., Node]:
-    """The factory that pytest requires for nodes of a class; it is untyped."""
+    """Returns the factory with which pytest requires nodes of a class to be created. The factory is
+    untyped.
+    """
     make: Callable[..., Node] = cast(Any, kind).from_parent
     return make
 
 
 class SpecFile(pytest.File):
-    """The checks and scenarios of a spec; a spec without any has no tests."""
+    """The checks and scenarios of a spec. A spec without any has no tests."""
 
     def collect(self) -> Iterator[CheckItem]:
-        """Reads the spec. Raises `Rejected`, which pytest reports as an error of collection."""
+        """Reads the spec and yields its tests. Raises `Rejected`, which pytest reports as a
+        collection error.
+        """
         folders: list[str] = self.config.getoption("--fence-path") or []
         search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)
@@ -63,13 +69,15 @@ class SpecFile(pytest.File):
                 yield _maker(CheckItem)(self, name=check.name, program=program, check=check)
 
     def _shown(self) -> Path:
-        """The path as in reports: relative to pytest's working directory, if possible."""
+        """Returns the path as reports show it: relative to pytest's working directory if
+        possible.
+        """
         here = self.config.invocation_params.dir
         return self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
 
-    # Pytest narrows the type of its hook in its own class, as do both classes here.
+    # Pytest narrows the type of this hook in its own subclass. Both classes here do the same.
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
-        """Formats every problem of a spec that cannot be used."""
+        """Formats every problem of a spec that was rejected."""
         if isinstance(excinfo.value, Rejected):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo))
@@ -79,7 +87,7 @@ class CheckItem(pytest.Item):
     """One check or scenario."""
 
     def __init__(self, *, program: Program, check: Check, **rest: object) -> None:
-        # Pytest passes its own arguments through (`from_parent`), and may add to them.
+        # Pytest passes its own arguments through `from_parent` and may add more.
         super().__init__(**rest)  # type: ignore[arg-type]
         self.program = program
         self.check = check
@@ -87,7 +95,9 @@ class CheckItem(pytest.Item):
             self.add_marker(pytest.mark.skip("slow: --fence-slow runs it"))
 
     def runtest(self) -> None:
-        """Runs the check. Raises `Unexpected`, and `Rejected` if it cannot run."""
+        """Runs the check. Raises `Unexpected` if the result is unexpected, and `Rejected` if the
+        check cannot run.
+        """
         result = perform(prepare(self.program, self.check, self._settings()), ignored)
         if result.outcome.interrupted:
             raise KeyboardInterrupt
@@ -110,21 +120,21 @@ class CheckItem(pytest.Item):
         return Failure(page.text(), Crash(str(error)))
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """The location of the check in the spec."""
+        """Returns the location of the check in the spec."""
         line = self.check.span.line - 1 if self.check.span else 0
         kind = "check" if self.check.scenario is None else "scenario"
         return self.path, line, f"{kind} {self.check.name}"
 
     def _settings(self) -> Settings:
         seconds = timeout(self.config)
-        # A check under a parallel pytest is not itself parallel.
+        # If pytest runs tests in parallel, the check itself uses one worker.
         workers = 1 if "PYTEST_XDIST_WORKER" in os.environ else None
         limits = Limits(timeout=seconds, workers=workers)
         return Settings(engine=self.config.getoption("--fence-engine"), limits=limits)
 
 
 class Unexpected(Exception):
-    """A check with an unexpected result."""
+    """Raised when a check has an unexpected result."""
 
     def __init__(self, result: CheckResult) -> None:
         where = place(result)
@@ -134,7 +144,7 @@ class Unexpected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A failure in pytest's short summary."""
+    """The message of a failure in pytest's short summary."""
 
     message: str
 

@@ -19,7 +19,7 @@ class Solving:
     """Options for engines with a solver."""
 
     seconds: float | None = None
-    """Maximum time for one query in seconds; None is unlimited."""
+    """The maximum time for one query in seconds; None means no limit."""
     k: int = 1
     """The depth of k-induction: the number of consecutive steps that are assumed."""
     record: bool = False
@@ -28,22 +28,22 @@ class Solving:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a search; None is unlimited."""
+    """The limits of a search. None means no limit."""
 
     depth: int | None = None
-    """Maximum number of steps from an initial state."""
+    """The maximum number of steps from an initial state."""
     max_states: int | None = None
-    """Maximum number of distinct states."""
+    """The maximum number of distinct states."""
     timeout: float | None = None
-    """Seconds for the whole search."""
+    """The maximum time for the whole search in seconds."""
     memory: int | None = None
-    """Maximum memory of the process in bytes."""
+    """The maximum memory of the process in bytes."""
     workers: int | None = None
-    """Number of threads, for parallel engines; None means one per processor."""
+    """The number of threads, for parallel engines. None means one per processor."""
     solving: Solving = Solving()
-    """For engines with a solver."""
+    """The options for engines with a solver."""
     spill: str | None = None
-    """The folder for expanded states when memory runs short."""
+    """The folder to which expanded states are moved when memory runs short."""
 
 
 MAX_PARTITIONS = 10_000
@@ -54,62 +54,64 @@ class Cluster:
     """Options for an engine that runs on a cluster."""
 
     master: str | None = None
-    """The URL of the cluster; None means Spark's configuration, or else this machine."""
+    """The URL of the cluster. None means the master in Spark's configuration, or this machine if
+    there is none.
+    """
     partitions: int | None = None
-    """The number of partitions for states; None leaves the choice to Spark."""
+    """The number of partitions for states. None leaves the choice to Spark."""
     settings: tuple[tuple[str, str], ...] = ()
     """Spark properties by name."""
     session: object = None
-    """An existing Spark session, used without changes."""
+    """An existing Spark session, which is used unchanged."""
     states: str | None = None
     """The output folder for the state graph."""
     title: str = ""
-    """The name of this search, unique in the folder."""
+    """The name of this search. It is unique in the folder."""
     ship: bool = False
-    """Whether to send this package to executors."""
+    """Whether to send this package to the executors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Where and how a search is saved."""
+    """Where and how to save a search."""
 
     folder: str
     """A path or, for an engine on a cluster, a URL."""
     resumed: bool = False
-    """Whether to resume the last checkpoint."""
+    """Whether to resume from the last checkpoint."""
     title: str = ""
-    """The name of this search, unique in the folder."""
+    """The name of this search. It is unique in the folder."""
     unsigned: bool = False
     """Whether to accept an unsigned checkpoint."""
 
     @property
     def checkpoint(self) -> str | None:
-        """The value of --checkpoint; None if the search is resumed."""
+        """The value of --checkpoint, or None if the search is resumed."""
         return None if self.resumed else self.folder
 
     @property
     def resume(self) -> str | None:
-        """The value of --resume; None if the search is not resumed."""
+        """The value of --resume, or None if the search is not resumed."""
         return self.folder if self.resumed else None
 
     @property
     def place(self) -> str:
-        """The folder of this search."""
+        """The folder that belongs to this search."""
         return f"{self.folder.rstrip('/')}/{self.title}" if self.title else self.folder
 
 
 Phase: TypeAlias = Literal["automaton", "graph", "product", "edges", "components", "lasso"]
-"""The phases of deciding a property of behaviours, in order. Some engines skip phases; a component
-that is searched again repeats earlier ones.
+"""The phases of deciding a property of behaviours, in order. Some engines skip phases, and earlier
+phases are repeated for a component that is searched again.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Progress in deciding a property of behaviours: its title, the phase, and the number of edges
-    and components so far.
+    """The progress in deciding a property of behaviours: its title, the current phase, and the
+    number of edges and components so far.
 
-    ``left`` bounds the remaining seconds; None if unknown.
+    ``left`` holds a lower and an upper bound of the remaining seconds, or None if they are unknown.
     """
 
     property: str
@@ -121,11 +123,12 @@ class Deciding:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a search: the level being expanded, counted from 1, and counts so far.
+    """The progress of a search: the level being expanded, counted from 1, and the counts so far.
 
-    ``queue`` is the number of states that were found and not yet expanded. If ``counted`` is false,
-    as for a symbolic engine, the counts are 0. ``remark`` is text from the engine, ``estimate`` the
-    expected total of states. ``deciding`` is set during the decision phase after the search.
+    ``queue`` is the number of states that were found but not yet expanded. If ``counted`` is false,
+    as for a symbolic engine, the counts are 0. ``remark`` is text from the engine, and ``estimate``
+    is the expected total number of states. ``deciding`` is set while properties of behaviours are
+    decided after the search.
     """
 
     level: int
@@ -142,10 +145,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The cost of compiling a model: seconds to emit the intermediate code, and seconds and bytes
-    of the quick and the optimized machine code.
+    """The cost of compiling a model: the seconds to emit intermediate code, and the seconds and
+    bytes for the quick and the optimized machine code.
 
-    ``better_bytes`` is None if the code was not optimized; ``better`` is then an estimate.
+    ``better_bytes`` is None if the code was not optimized. In that case ``better`` is an estimate.
     """
 
     written: float
@@ -156,10 +159,10 @@ class Translation:
 
 
 class Unsupported(Exception):
-    """The engine cannot run this model.
+    """Raised when the engine cannot run this model.
 
-    ``what`` completes "the engine ..." ("it does not ..."). ``span`` is the part of the spec that
-    needs the missing feature, if known. ``instead`` suggests a remedy.
+    ``what`` is a clause about the engine ("it does not ..."). ``span`` is the part of the spec that
+    needs the missing feature, if that is known. ``instead`` suggests a remedy.
     """
 
     def __init__(
@@ -174,11 +177,11 @@ class Unsupported(Exception):
 
 
 class CannotRun(Rejected):
-    """The engine cannot run on this machine at all."""
+    """Raised when the engine cannot run on this machine at all."""
 
 
 def refuse_symbols(model: Model) -> None:
-    """Raises `Unsupported` for a model with symbolic constants."""
+    """Raises `Unsupported` if the model has symbolic constants."""
     for symbol in model.symbols:
         message = f"it does not search for all values of {symbol.path} at once"
         instead = f'"--const {symbol.path}=VALUE" gives it one; "--engine local" takes them all'
@@ -186,7 +189,7 @@ def refuse_symbols(model: Model) -> None:
 
 
 def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
-    """Raises `Unsupported` if a property of behaviours is searched."""
+    """Raises `Unsupported` if one of the requested properties requires deciding behaviours."""
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
         message = f"it does not decide temporal properties such as {prop.title}"
@@ -195,7 +198,7 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
 
 
 def refuse_refinements(model: Model, properties: Collection[int]) -> None:
-    """Raises `Unsupported` if a refinement is searched."""
+    """Raises `Unsupported` if one of the requested properties is a refinement."""
     for number in model.searched(properties).step_invariants:
         prop = model.properties[number]
         if prop.abstract is not None:
@@ -204,74 +207,76 @@ def refuse_refinements(model: Model, properties: Collection[int]) -> None:
 
 
 def ignored(_: Progress) -> None:
-    """Discards progress."""
+    """Ignores a progress report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The arguments of an engine's run."""
+    """The arguments for a run of an engine."""
 
     model: Model
     properties: frozenset[int]
-    """Indexes of the properties to check. Assumptions, assertions and evaluation errors are always
-    checked.
+    """The indices of the properties to check. Assumptions, assertions and evaluation errors are
+    always checked.
     """
     deadlock: bool = True
     """Whether a deadlock is a problem."""
     limits: Limits = Limits()
     keep_going: bool = False
-    """Continue after a violated property; each is reported once, at its least depth."""
+    """Whether to continue after a violated property. Each property is reported once, at its least
+    depth.
+    """
     progress: Callable[[Progress], None] = ignored
-    """Called at most a few times a second."""
+    """The function that receives progress reports. It is called at most a few times a second."""
     profile: bool = False
-    """Whether the outcome includes a profile, for engines with --profile."""
+    """Whether the outcome should include a profile, for engines with --profile."""
     symmetry: bool = True
-    """Whether symmetric states are explored once, for engines with --no-symmetry."""
+    """Whether to visit only one of several symmetric states, for engines with --no-symmetry."""
     observer: Observer | None = None
-    """For engines that visit states: called with every value that an `ir.Observe` reports, at least
-    once each, from any thread, before the level is counted.
+    """A function that engines that visit states call with each value that an `ir.Observe` reports.
+    It is called at least once for each value, from any thread, before the level is counted.
     """
     saving: Saving | None = None
     """Where to save the search, for engines with --checkpoint."""
     tolerant: bool = False
-    """Ignore evaluation errors and failed assertions: such a step is not taken, and an undefined
-    property is not violated. For engines that visit states.
+    """Whether to ignore evaluation errors and failed assertions. If so, a step that fails is not
+    taken, and an undefined property is not violated. For engines that visit states.
     """
     named: tuple[Model, str] | None = None
-    """A model and a name derived from its content, unique across runs. Only valid if ``model`` is
-    that object, since requests are copied with other models.
+    """A model and a name that is derived from its content and is the same in every run. The name is
+    valid only if ``model`` is that object, because requests are copied with other models.
     """
 
     @property
     def model_name(self) -> str | None:
-        """The name of ``model``, or None if it has none."""
+        """The name of ``model``, or None if it has no name."""
         return self.named[1] if self.named is not None and self.named[0] is self.model else None
 
 
 class Engine(Protocol):
-    """A way to check a model; the table `checker.engines` lists its capabilities."""
+    """An engine that checks models. The table `checker.engines` lists its capabilities."""
 
     name: str
 
     @property
     def library(self) -> str:
-        """The library that it uses, with its version; "" if none."""
+        """The library that the engine uses, with its version, or "" if it uses none."""
         ...
 
     def obstacle(self) -> str | None:
-        """The reason that it cannot run on this machine, or None."""
+        """Returns the reason why the engine cannot run on this machine, or None if it can."""
         ...
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
         """Compiles the model for a search for these properties. Returns None if the engine
-        generates no machine code. Raises `Unsupported`.
+        generates no machine code. Raises `Unsupported` if the engine cannot run the model.
         """
         ...
 
     def run(self, request: Request) -> Outcome:
         """Checks the model. A keyboard interrupt ends the run like a limit.
 
-        Raises `Unsupported`, and nothing else for a valid model.
+        For a valid model, raises only `Unsupported`.
         """
         ...
 
@@ -281,17 +286,17 @@ class OnCluster(Protocol):
     """An engine that runs on a cluster."""
 
     def on(self, cluster: Cluster) -> Engine:
-        """The same engine on a given cluster. Raises `Rejected` if that is impossible."""
+        """Returns the same engine on the given cluster. Raises `Rejected` if that is impossible."""
         ...
 
 
 class Family(Protocol):
-    """A compiled model with symbolic constants, which can be searched with many choices of
+    """A compiled model with symbolic constants. It can be searched for many combinations of their
     values.
     """
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """Searches the model with these values up to the first problem; the finding has no trace or
-        place.
+        """Searches the model with these values until the first problem. The finding has neither a
+        trace nor a site.
         """
         ...

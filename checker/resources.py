@@ -1,4 +1,4 @@
-"""Resources of this process: memory, processors, recursion depth, garbage collection."""
+"""The resources of this process: memory, processors, recursion depth and garbage collection."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ T = TypeVar("T")
 
 MAX_FRAMES = 10_000
 STACK_WORDS = 70_000
-"""The stack size in words that makes Python allocate a megabyte for frames, half of it for
-callees.
+"""The stack size in words that makes Python allocate a megabyte for frames, half of which is left
+for callees.
 """
 FAULTS = tuple(
     getattr(signal, name)
     for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
     if hasattr(signal, name)
 )
-"""Signals that indicate a bug in the process itself."""
+"""The signals that indicate a bug in the process itself."""
 
 
 class WorkerKilled(Exception):
-    """A worker process was killed by a signal from outside before it delivered its result.
+    """Raised when a signal from outside killed a worker process before it delivered its result.
 
-    The text names the worker and the signal. Who sent the signal is unknown.
+    The text names the worker and the signal. The sender of the signal is unknown.
     """
 
     def __init__(self, worker: int, process: int, number: int, task: str) -> None:
@@ -51,17 +51,19 @@ class WorkerKilled(Exception):
 
 
 def killed_from_outside(exit_code: int) -> bool:
-    """Whether an exit code, as Python reports it, is a signal sent from outside, unlike SIGSEGV."""
+    """Returns whether an exit code, as reported by Python, means a signal from outside. SIGSEGV,
+    for example, does not.
+    """
     return exit_code < 0 and -exit_code not in FAULTS
 
 
 class Exhausted(Exception):
-    """A memory limit would be exceeded, or the machine has no more memory."""
+    """Raised when a memory limit would be exceeded, or when the machine has no more memory."""
 
 
 def peak_bytes() -> int:
-    """The peak memory of this process in bytes; 0 if unknown."""
-    # `resource` includes the peak of the process that started this one.
+    """Returns the peak memory of this process in bytes, or 0 if it is unknown."""
+    # The value from `resource` would include the peak of the parent process.
     if peak := _status("VmHWM"):
         return peak
     if resource is None:
@@ -71,7 +73,9 @@ def peak_bytes() -> int:
 
 
 def resident_bytes() -> int:
-    """The present memory of this process in bytes; the peak if the system does not report it."""
+    """Returns the current memory of this process in bytes, or its peak if the system does not
+    report the current value.
+    """
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
@@ -80,9 +84,9 @@ def resident_bytes() -> int:
 
 
 def spare_addresses() -> int:
-    """The number of bytes of address space that can be reserved for later use.
+    """Returns the number of bytes of address space that can be reserved for later use.
 
-    It is the machine's memory, or 0 if reserved addresses count as memory.
+    This is the size of the machine's memory, or 0 if reserved addresses count as used memory.
     """
     if resource is None:
         return 0
@@ -95,8 +99,8 @@ def spare_addresses() -> int:
 
 
 def memory_bytes() -> int:
-    """The available memory in bytes, as far as the system reports it: the machine's memory, or
-    `sys.maxsize`, otherwise.
+    """Returns the available memory in bytes. If the system does not report it, returns the size of
+    the machine's memory, or `sys.maxsize` if that is unknown, too.
     """
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/meminfo", encoding="ascii") as info:
@@ -106,7 +110,9 @@ def memory_bytes() -> int:
 
 
 def memory_bound() -> str:
-    """The tightest bound on this process's memory: ``the memory of this machine``."""
+    """Names the tightest bound on this process's memory, for example ``the memory of this
+    machine``.
+    """
     rooms = [(memory_bytes(), "the memory of this machine")]
     group = _spare_in_group()
     if group < sys.maxsize:
@@ -124,13 +130,15 @@ LIMITED = (
     ("RLIMIT_AS", "v", "VmSize", "the address space that this process may use"),
     ("RLIMIT_DATA", "d", "VmData", "the data that this process may have"),
 )
-"""Memory limits of the shell: the name in `resource`, the option of ``ulimit``, the line of
-``/proc/self/status`` with the current use, and the name in messages.
+"""The memory limits of the shell. Each row holds the name in `resource`, the option of ``ulimit``,
+the line of ``/proc/self/status`` that shows the current use, and the name in messages.
 """
 
 
 def _status(name: str) -> int:
-    """The value of a line in ``/proc/self/status`` in bytes; 0 if unknown."""
+    """Returns the value in bytes of the line ``name`` of ``/proc/self/status``, or 0 if it is
+    unknown.
+    """
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/self/status", encoding="ascii") as status:
             line = next(line for line in status if line.startswith(f"{name}:"))
@@ -139,19 +147,19 @@ def _status(name: str) -> int:
 
 
 def _installed() -> int | None:
-    """The machine's memory in bytes, or None if unknown."""
+    """Returns the size of the machine's memory in bytes, or None if it is unknown."""
     with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
     return None
 
 
 GROUP = Path("/sys/fs/cgroup")
-"""The control group of a container on Linux."""
+"""The folder that describes the control group of a container on Linux."""
 
 
 def _spare_in_group() -> int:
-    """The memory that a container may still allocate; `sys.maxsize` without a limit. The page cache
-    counts as free, since the kernel reclaims it.
+    """Returns the number of bytes that this container may still allocate, or `sys.maxsize` if it
+    has no limit. The page cache counts as free, because the kernel reclaims it.
     """
     with suppress(OSError, ValueError, KeyError):
         most = int((GROUP / "memory.max").read_text(encoding="ascii"))
@@ -164,7 +172,7 @@ def _spare_in_group() -> int:
 
 
 def processors() -> int:
-    """The number of processors available to this process."""
+    """Returns the number of processors that are available to this process."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -172,7 +180,7 @@ def processors() -> int:
 
 @contextmanager
 def without_collection() -> Generator[None]:
-    """Disables the cyclic garbage collector, for work that keeps many objects and creates no
+    """Disables the cyclic garbage collector during work that keeps many objects and creates no
     cycles.
     """
     enabled = gc.isenabled()
@@ -186,8 +194,8 @@ def without_collection() -> Generator[None]:
 
 @contextmanager
 def deep() -> Generator[None]:
-    """Raises Python's recursion limit tenfold, for work whose depth is bounded by a model's
-    depth.
+    """Raises Python's recursion limit tenfold, for recursion whose depth is bounded by the depth of
+    a model.
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, MAX_FRAMES))
@@ -198,11 +206,11 @@ def deep() -> Generator[None]:
 
 
 def roomy(function: Callable[P, T]) -> Callable[P, T]:
-    """Wraps a function so that Python allocates stack memory for its deep calls once.
+    """Wraps a function so that Python allocates the stack memory for its nested calls only once.
 
-    Python allocates frames in pieces of 16 KB and frees them at once, so calls at the boundary of a
-    piece allocate memory again and again: 10 % of the processor time of a suite of small checks. A
-    wrapper with a large frame makes the piece larger.
+    Python allocates frames in chunks of 16 KB and frees a chunk as soon as it is empty. Calls at
+    the boundary of a chunk therefore allocate memory again and again, which took 10 % of the
+    processor time of a suite of small checks. A wrapper with a large frame makes the chunk larger.
     """
 
     def wide(*args: P.args, **kwargs: P.kwargs) -> T:

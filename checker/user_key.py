@@ -1,7 +1,8 @@
 """The user's key, which authenticates caches and checkpoints.
 
-It is 32 random bytes in the user's data directory. The first process that needs it creates it, and
-no process ever replaces it. A file that another user may have written or read is not accepted.
+The key consists of 32 random bytes in a file in the user's data directory. The first process that
+needs the key creates the file, and no process ever replaces it. The file is rejected if another
+user may have written or read it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MODE = 0o600
 
 
 class Purpose(Enum):
-    """The purpose of a subkey. The values are parts of file formats."""
+    """The purpose of a subkey. The values are part of file formats."""
 
     CACHE = b"fencepost: cache entry"
     LOCAL_CHECKPOINT = b"fencepost: checkpoint of the engine local"
@@ -34,13 +35,13 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A usable key. Only its subkeys are used, one for each purpose."""
+    """A usable key. It is only used through its subkeys, one for each purpose."""
 
     secret: bytes = field(repr=False)
 
     def mac(self, purpose: Purpose, *parts: bytes) -> bytes:
-        """The MAC of the concatenated ``parts``, 32 bytes. All parts but the last must be of fixed
-        length.
+        """Returns the MAC of the concatenated ``parts``, which has 32 bytes. All parts except the
+        last must have a fixed length.
         """
         subkey = hmac.digest(self.secret, purpose.value, "sha256")
         code = hmac.new(subkey, digestmod=hashlib.sha256)
@@ -60,11 +61,11 @@ class Unusable:
 
 
 class _Refused(Exception):
-    """The key cannot be used; the argument says why."""
+    """Raised when the key cannot be used. The argument is the reason."""
 
 
 def read_key() -> Key | Unusable:
-    """The user's key, which is created if there is none."""
+    """Reads the user's key. Creates it if it does not exist."""
     path = key_path()
     if path is None:
         return Unusable("the user's data directory is not known")
@@ -83,20 +84,20 @@ def read_key() -> Key | Unusable:
 
 
 def key_path() -> Path | None:
-    """The path of the key; None if the user has no data directory."""
+    """Returns the path of the key, or None if the user has no data directory."""
     try:
         folder = user_data_path()
     except RuntimeError:
         return None
-    # A relative path would name another key in each working directory.
+    # A relative path would name a different key in each working directory.
     return folder / "fencepost" / NAME if folder.is_absolute() else None
 
 
 def _read(path: Path) -> bytes:
-    """The content of a key that only this user can read and write. Raises `OSError` and
-    `_Refused`.
+    """Reads a key that only this user can read and write. Raises `OSError` if it cannot be read,
+    and `_Refused` if it cannot be used.
     """
-    # Nonblocking: to open a FIFO must not wait for a writer.
+    # The nonblocking flag keeps `open` from waiting for a writer if the path is a FIFO.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     if path.is_symlink():
         raise _Refused("is a symbolic link")
@@ -119,21 +120,21 @@ def _read(path: Path) -> bytes:
 
 
 def _create(path: Path) -> None:
-    """Creates the key, unless another process was first. Raises `OSError`."""
+    """Creates the key, unless another process has just created it. Raises `OSError`."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{NAME}.{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(temporary, flags, MODE)
     try:
         try:
-            # The umask may have taken away what the owner needs.
+            # The umask may have removed permissions that the owner needs.
             os.fchmod(handle, MODE)
             os.write(handle, os.urandom(KEY_BYTES))
-            # After a crash the key must not be empty, since it is never replaced.
+            # The key must not be empty after a crash, because it is never replaced.
             os.fsync(handle)
         finally:
             os.close(handle)
-        # In contrast to renaming, linking never replaces a key.
+        # Unlike renaming, linking never replaces an existing key.
         with suppress(FileExistsError):
             os.link(temporary, path)
     finally:
