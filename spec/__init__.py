@@ -1,1 +1,3 @@
-"""The language: text in, a resolved, typed, bounded model out. It knows nothing of engines."""
+"""The language: compiles text to a resolved, typed, bounded model. It does not depend on
+engines.
+"""

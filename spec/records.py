@@ -1,10 +1,10 @@
 """A faster implementation of `dataclasses`.
 
-A check loads hundreds of data classes, and the standard library writes and compiles six functions
-for each. Here frozen classes with slots share functions as far as possible, and a function that
-depends on the fields is compiled when it is first called, which for most of them never happens.
-Objects are also created faster, and cache their hash. Type checkers, `fields`, `replace` and
-`pickle` see ordinary data classes.
+A check loads hundreds of data classes, and the standard library generates and compiles six
+functions for each. Here, frozen classes with slots share functions where possible. A function that
+depends on the fields is compiled when it is first called, which for most of these functions never
+happens. Objects are also created faster, and cache their hash. To type checkers, `fields`,
+`replace` and `pickle`, they are ordinary data classes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False, **others):
-        """Like that of `dataclasses`, which handles all classes that are not frozen or have other
-        options.
+        """Behaves like `dataclasses.dataclass`, to which it delegates any class that is not both
+        frozen and slotted, or that has other options.
         """
         if not (frozen and slots) or others:
             return dataclasses.dataclass(
@@ -30,7 +30,7 @@ else:
         return record(cls, eq, kw_only)
 
     def replace(record, /, **changes):
-        """Like that of `dataclasses`, for any of its arguments."""
+        """Behaves like `dataclasses.replace`, and accepts the same arguments."""
         cls = record.__class__
         names = cls.__dict__.get(_INIT)
         if names is None:
@@ -44,15 +44,16 @@ else:
 __all__ = ["dataclass", "replace"]
 
 _INIT = "__record_init__"
-"""The names of the fields that the constructor takes, in an attribute of the class."""
+"""The class attribute that contains the names of the fields that the constructor takes."""
 _HASH = "_hash"
-"""The slot for the cached hash. It is not a field, and not pickled, since another process may
-compute another hash.
+"""The slot for the cached hash. It is not a field. It is not pickled, because the hash may differ
+in another process.
 """
 
 
 def record(cls: type[Any], eq: bool, kw_only: bool) -> type[Any]:
-    # The library writes a docstring for a class without one, which takes as long as the rest.
+    # The library generates a docstring for a class without one, which takes as long as everything
+    # else.
     cls.__doc__ = cls.__doc__ or cls.__name__
     own = set(vars(cls))
     plain = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
@@ -79,7 +80,7 @@ def record(cls: type[Any], eq: bool, kw_only: bool) -> type[Any]:
 
 
 def _with_slots(cls: type[Any], names: Sequence[str], hashed: bool) -> type[Any]:
-    """A copy of the class with slots for its fields."""
+    """Returns a copy of the class with slots for its fields."""
     inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
     slots = tuple(name for name in (*names, *[_HASH] * hashed) if name not in inherited)
     left_out = {*names, "__dict__", "__weakref__"}
@@ -91,7 +92,7 @@ def _with_slots(cls: type[Any], names: Sequence[str], hashed: bool) -> type[Any]
 
 
 def _frozen(cls: type[Any], names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """The methods that make objects immutable, and support pickling and copying."""
+    """Returns the methods that make objects immutable, and that support pickling and copying."""
 
     def set_(self: Any, name: str, value: object) -> None:
         if type(self) is cls or name in names:
@@ -127,7 +128,9 @@ def _repr(self: Any) -> str:
 
 
 def _later(cls: type[Any], name: str, make: Callable[[], Callable[..., Any]]) -> Any:
-    """A function that creates its replacement when it is called, and installs it in the class."""
+    """Returns a function that, when first called, creates its replacement and installs it in the
+    class.
+    """
 
     def first(*positional: Any, **by_name: Any) -> Any:
         function = make()
@@ -144,7 +147,7 @@ def _init(cls: type[Any], fields: Sequence[dataclasses.Field[Any]]) -> Callable[
     by_name: list[str] = []
     lines: list[str] = []
     for number, field in enumerate(fields):
-        # The function of the slot is faster than setting the attribute by name.
+        # Calling the slot's setter is faster than setting the attribute by name.
         globals_[f"set{number}"] = getattr(cls, field.name).__set__
         value, default = field.name, ""
         if field.default is not dataclasses.MISSING:
@@ -193,7 +196,7 @@ def _tuple(owner: str, names: Sequence[str]) -> str:
 def _compiled(
     name: str, parameters: Sequence[str], lines: Sequence[str], globals_: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """Compiles a function; ``globals_`` has the names that are not built in."""
+    """Compiles a function. ``globals_`` contains the global names that it uses."""
     text = "\n ".join([f"def {name}({', '.join(parameters)}):", *lines])
     namespace = dict(globals_)
     exec(text, namespace)

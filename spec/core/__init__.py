@@ -1,1 +1,1 @@
-"""The typed core: types, nodes, and invariants of well-formed models."""
+"""The typed core: types, nodes, and the invariants of well-formed models."""

@@ -1,5 +1,4 @@
-"""The exchange of two values of a symmetric type, as core expressions and statements; and which
-types hold such values.
+"""Builds the exchange of two values of a symmetric type from core expressions and statements.
 
 A symmetric type is an `Enum` whose values are interchangeable. This is the only definition of the
 exchange: engines compile the statement, and the interpreter runs it.
@@ -29,14 +28,14 @@ from fencepost.spec.core.types import (
 
 @cache
 def is_symmetric(kind: Type) -> bool:
-    """Whether values of ``kind`` hold values of a symmetric type, or are some."""
+    """Returns whether a value of ``kind`` is, or contains, a value of a symmetric type."""
     if isinstance(kind, Enum):
         return kind.symmetric
     return any(map(is_symmetric, components(kind)))
 
 
 def symmetric_types(kinds: Iterable[Type]) -> tuple[Enum, ...]:
-    """The symmetric types in ``kinds``, as they are met."""
+    """Returns the distinct symmetric types in ``kinds``, in the order of their first occurrence."""
     found: dict[Enum, None] = {}
 
     def look(kind: Type) -> None:
@@ -54,8 +53,11 @@ def symmetric_types(kinds: Iterable[Type]) -> tuple[Enum, ...]:
 
 
 class Exchanging:
-    """The statement that exchanges two values of a symmetric type in every variable of a model.
-    ``slots`` is the number of slots in use; the statement takes new ones.
+    """Builds the statement that exchanges two values of a symmetric type in every variable of a
+    model.
+
+    ``slots`` is the number of slots in use. The statement binds new slots, and ``slots`` grows
+    accordingly.
     """
 
     def __init__(self, kinds: Sequence[Type], slots: int, enum: Enum, low: int, high: int) -> None:
@@ -65,7 +67,7 @@ class Exchanging:
         self._kinds = kinds
 
     def statement(self) -> ir.Statement:
-        """The statement that updates every variable."""
+        """Returns the statement that exchanges the two values in all variables."""
         return ir.Sequence(
             tuple(
                 self._assigned(number, kind)
@@ -102,7 +104,9 @@ class Exchanging:
         return ir.Assign(number, (), self.moved(variable))
 
     def _bound(self, value: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-        """``build`` of a value, which may use it any number of times."""
+        """Returns an expression that binds ``value`` to a slot if necessary, so that the result of
+        ``build`` may use it any number of times.
+        """
         if isinstance(value, ir.Literal | ir.Local | ir.Variable):
             return build(value)
         slot = self._slot()
@@ -110,15 +114,15 @@ class Exchanging:
         return ir.Let(body.type, slot, value, body)
 
     def moved(self, value: ir.Expr) -> ir.Expr:
-        """The image of ``value`` under the exchange."""
+        """Returns the image of ``value`` under the exchange."""
         kind = value.type
         if not self._moves(kind):
             return value
         return self._bound(value, self._part)
 
     def _part(self, value: ir.Expr) -> ir.Expr:
-        """The image of a value that contains the symmetric type and may be used any number of
-        times.
+        """Returns the image of a value that contains the symmetric type. The result may use
+        ``value`` any number of times.
         """
         kind, (low, high) = value.type, self._ends
         match kind:

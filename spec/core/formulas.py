@@ -1,7 +1,7 @@
-"""Formulas: properties of a behaviour, an infinite sequence of states.
+"""Formulas are properties of a behaviour, which is an infinite sequence of states.
 
-A formula consists of state predicates, which are properties of the model themselves (see
-`ir.Property`), so nothing here depends on their meaning. There is no "next" operator: formulas are
+The atoms of a formula are state predicates. They are properties of the model (see `ir.Property`),
+so this module does not depend on their meaning. There is no "next" operator, so formulas are
 invariant under stuttering.
 """
 
@@ -25,7 +25,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Holds(Node):
-    """Property number ``predicate`` of the model, a state predicate, is true in the first state."""
+    """Property number ``predicate`` of the model is true in the first state. It is a state
+    predicate.
+    """
 
     predicate: int
 
@@ -46,7 +48,7 @@ class And(Node):
 
 @dataclass(frozen=True, slots=True)
 class Or(Node):
-    """Some part holds. An empty disjunction is false."""
+    """At least one part holds. An empty disjunction is false."""
 
     parts: tuple[Formula, ...]
 
@@ -101,7 +103,9 @@ class LeadsTo(Node):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Node):
-    """``body`` with ``name``, bound by an enclosing quantifier, equal to ``value``; for reports."""
+    """``body``, for the value ``value`` of the variable ``name`` of an enclosing quantifier.
+    Reports show the name and the value.
+    """
 
     name: str
     type: Type
@@ -115,7 +119,7 @@ Formula: TypeAlias = (
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The direct subformulas, in the order of the text."""
+    """Returns the direct subformulas of a formula, in source order."""
     match formula:
         case Holds():
             return ()
@@ -132,7 +136,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def predicates(formula: Formula) -> Iterator[int]:
-    """The numbers of the predicates in a formula, possibly with repetitions."""
+    """Yields the numbers of the predicates in a formula. A number may occur more than once."""
     if isinstance(formula, Holds):
         yield formula.predicate
     for part in children(formula):

@@ -1,7 +1,7 @@
 """Instantiation of symbolic constants: a model with a concrete value for each of them.
 
-The result equals the model built from the spec with those values, except for bounds: there a
-constant has the range of its value alone, here it keeps the range of its type.
+The result equals the model that is built from the spec with those values, except for bounds. In
+that model, a constant has the range of its value alone; here it keeps the range of its type.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
-    """The model with these values for its symbolic constants, one each, of their types.
+    """Returns ``model`` with one value for each of its symbolic constants, in their order.
 
-    The conditions of the constants become assumptions.
+    Each value must be of the constant's type. The conditions of the constants become assumptions.
     """
     assert len(values) == len(model.symbols)
     if not model.symbols:
@@ -44,7 +44,9 @@ def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
 
 
 def _given(part: T, values: Sequence[Value]) -> T:
-    """Core with values in place of symbols; the same object if it contains none."""
+    """Returns ``part`` with values in place of symbols, or ``part`` itself if it contains no
+    symbols.
+    """
     if isinstance(part, ir.Symbol):
         return cast("T", ir.Literal(part.type, values[part.index], span=part.span))
     return rebuilt(part, lambda inner: _given(inner, values))

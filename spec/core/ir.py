@@ -1,11 +1,11 @@
 """The typed core: a model with every name, type, bound and position resolved.
 
-Each node's docstring is its meaning; `semantics/fold.py` says the same in code, for any domain of
-values. Every expression is *total* where it occurs: anything that may be undefined (an index, a
-range, a division) is guarded by an enclosing `Demand` or `Ensure`, built by
-`elaborate/partiality.py`, so that no engine decides the value of an undefined operation. Two
-consequences: engines must not evaluate the body of a `Demand` whose condition is false, and must
-evaluate operands left to right.
+The docstring of a node defines its meaning; `semantics/fold.py` expresses the same meaning in code,
+for any domain of values. Every expression is *total* where it occurs: an operation that may be
+undefined (an index, a range, a division) is guarded by an enclosing `Demand` or `Ensure`, built by
+`elaborate/types/partiality.py`, so that no engine decides the value of an undefined operation. This
+has two consequences: engines must not evaluate the body of a `Demand` whose condition is false, and
+must evaluate operands from left to right.
 
 Locals are numbered *slots*; a slot is bound exactly once in the model.
 """
@@ -35,9 +35,11 @@ Condition: TypeAlias = "Expr"
 Integer: TypeAlias = "Expr"
 """An integer of any type."""
 Body: TypeAlias = "Expr"
-"""An expression whose value may become the node's, so its type must be assignable to the node's."""
+"""An expression whose value may become the node's value. Its type must be assignable to the node's
+type.
+"""
 Alike: TypeAlias = "Expr"
-"""An expression of the node's type, up to ranges and capacities."""
+"""An expression of the node's type, except that ranges and capacities may differ."""
 Element: TypeAlias = "Expr"
 """A part of the node's value: an element of a collection, the value of a map at a key, or the
 content of an option.
@@ -45,12 +47,16 @@ content of an option.
 Collection: TypeAlias = "Expr"
 """A set, sequence or bag."""
 Member: TypeAlias = "Expr"
-"""A value of the element type of the preceding collection, up to ranges and capacities."""
+"""A value of the element type of the preceding collection, except that ranges and capacities may
+differ.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node. ``span`` is its position in the text, None if it is not in the text."""
+    """The base of all nodes. ``span`` is the node's position in the source, or None if it has
+    none.
+    """
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -76,15 +82,15 @@ class Test(Node):
 
 @dataclass(frozen=True, slots=True)
 class Literal(Typed):
-    """A value of the type."""
+    """A value of type ``type``."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Typed):
-    """The value of symbolic constant number ``index``: constant during a run, and any value of its
-    type that satisfies its condition.
+    """The value of symbolic constant number ``index``. It is constant during a run, and may be any
+    value of its type that satisfies the constant's condition.
     """
 
     index: int
@@ -94,8 +100,8 @@ class Symbol(Typed):
 class Variable(Typed):
     """The value of state variable ``index``; with ``next``, its value after the step.
 
-    In an action it is the current value, earlier assignments of the step included. ``next``
-    occurs in step invariants only.
+    In an action it is the current value, which includes earlier assignments of the same step.
+    ``next`` occurs in step invariants only.
     """
 
     index: int
@@ -139,14 +145,18 @@ class Not(Test):
 
 @dataclass(frozen=True, slots=True)
 class And(Test):
-    """True if all parts are; evaluation goes left to right and stops at the first false part."""
+    """True if all parts are true. Evaluation goes from left to right and stops at the first false
+    part.
+    """
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Test):
-    """True if some part is; evaluation goes left to right and stops at the first true part."""
+    """True if at least one part is true. Evaluation goes from left to right and stops at the first
+    true part.
+    """
 
     parts: tuple[Condition, ...]
 
@@ -162,7 +172,7 @@ class Conditional(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Witness(Test):
-    """``body``; if it is true, coverage mark ``mark`` is set."""
+    """The value of ``body``. If it is true, coverage mark ``mark`` is set."""
 
     mark: int
     body: Condition
@@ -170,11 +180,11 @@ class Witness(Test):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Typed):
-    """``body``. If ``condition`` holds, the values of ``operands`` (integers and truth values, at
-    most four) are first passed to the observer, as observation number ``number``.
+    """The value of ``body``. If ``condition`` holds, the values of ``operands`` (at most four, each
+    an integer or a truth value) are first passed to the observer, as observation number ``number``.
 
-    Observation has no effect: the value is the body's. Specs do not contain this node; the region
-    search inserts it into its models.
+    Observation does not affect the value. Specs do not contain this node; the region search inserts
+    it into its models.
     """
 
     number: int
@@ -188,11 +198,11 @@ class Observe(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Typed):
-    """``left operator right``, both of the same kind as the result.
+    """``left operator right``. Both operands are of the same kind of integer as the result.
 
-    `Int`: mathematical, and the result lies in the type by construction. `Machine`: + - * wrap in
-    two's complement, and so does the quotient of the minimum and -1; ``//`` and ``%`` are floor
-    operations for every integer. A divisor is never zero here.
+    On an `Int`, the operation is mathematical, and the result lies in the type by construction. On
+    a `Machine` integer, + - * wrap in two's complement, and so does the quotient of the minimum and
+    -1. ``//`` and ``%`` are floor operations on every integer. The divisor is never zero here.
     """
 
     operator: Operator
@@ -202,14 +212,16 @@ class Arithmetic(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Negate(Typed):
-    """Minus ``operand``; wraps on a `Machine` type."""
+    """The negation of ``operand``; it wraps on a `Machine` type."""
 
     operand: Alike
 
 
 @dataclass(frozen=True, slots=True)
 class Equal(Test):
-    """Whether two values of one type (up to ranges and capacities) are equal."""
+    """Whether two values of one type are equal. The ranges and capacities of the types may
+    differ.
+    """
 
     left: Expr
     right: Expr
@@ -217,7 +229,9 @@ class Equal(Test):
 
 @dataclass(frozen=True, slots=True)
 class Less(Test):
-    """Whether ``left`` precedes ``right`` in the order of values, or (``or_equal``) equals it."""
+    """Whether ``left`` precedes ``right`` in the order of values, or with ``or_equal``, precedes or
+    equals it.
+    """
 
     left: Expr
     right: Expr
@@ -246,7 +260,7 @@ class Convert(Typed):
 
 @dataclass(frozen=True, slots=True)
 class MakeRecord(Typed):
-    """The record with these field values, in declaration order, all present."""
+    """The record with these field values, one for each field, in declaration order."""
 
     fields: tuple[Expr, ...]
 
@@ -315,13 +329,13 @@ class Content(Typed):
 
 
 # ---------------------------------------------------------------- collections and maps
-# A collection is a set, a sequence or a bag. Its elements have an order: a sequence's own,
-# otherwise ascending (bags repeat equal elements).
+# A collection is a set, a sequence or a bag. The elements of a sequence are in its own order, those
+# of a set or bag in ascending order (a bag repeats equal elements).
 
 
 @dataclass(frozen=True, slots=True)
 class Universe(Typed):
-    """All values of a finite type as a set; the type is ``Set(element)``."""
+    """The set of all values of a finite type. The node's type is ``Set(element)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,14 +348,16 @@ class Interval(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Build(Typed):
-    """The collection of the elements, added from left to right; they fit its capacity."""
+    """The collection of ``elements``, added from left to right. They fit the capacity."""
 
     elements: tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Add(Typed):
-    """``collection`` with ``element`` added: at the end of a sequence; in a set, once."""
+    """``collection`` with ``element`` added. A sequence receives it at the end, and a set is
+    unchanged if it already contains the element.
+    """
 
     collection: Alike
     element: Element
@@ -349,7 +365,9 @@ class Add(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Remove(Typed):
-    """A set or bag without one ``element``; unchanged if the element is absent."""
+    """A set or bag with one occurrence of ``element`` removed; unchanged if the element is
+    absent.
+    """
 
     collection: Alike
     element: Member
@@ -384,7 +402,7 @@ class Contains(Test):
 
 @dataclass(frozen=True, slots=True)
 class Size(Typed):
-    """The number of elements of a collection (repetitions counted in sequences and bags)."""
+    """The number of elements of a collection. In sequences and bags, repetitions are counted."""
 
     collection: Collection
 
@@ -399,7 +417,7 @@ class SetOperator(PythonEnum):
 
 @dataclass(frozen=True, slots=True)
 class SetAlgebra(Typed):
-    """``left operator right``; the operands' element types may differ in ranges."""
+    """``left operator right``. The element types of the operands may differ in ranges."""
 
     operator: SetOperator
     left: Alike
@@ -424,7 +442,9 @@ class Get(Typed):
 
 @dataclass(frozen=True, slots=True)
 class BuildMap(Typed):
-    """The map with value ``body`` at each key, where ``slot`` is the key; keys ascending."""
+    """The map whose value at each key is ``body``, evaluated with ``slot`` bound to the key. The
+    keys are visited in ascending order.
+    """
 
     slot: int
     body: Element
@@ -432,10 +452,11 @@ class BuildMap(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Quantified(Test):
-    """Whether ``body`` holds for every (``every``) or some element of ``domain``.
+    """Whether ``body`` holds for every element of ``domain`` (with ``every``) or for some element.
 
-    Elements in order; evaluation stops at the element that decides. ``name`` is the element's name
-    in the spec, for reports of a failing instance; "" hides it.
+    Elements are visited in order, and evaluation stops at the first element that decides the
+    result. ``name`` is the name of the element in the spec, for reports of a failing instance; it
+    is empty if reports are not to show the element.
     """
 
     every: bool
@@ -447,10 +468,11 @@ class Quantified(Test):
 
 @dataclass(frozen=True, slots=True)
 class Collect(Typed):
-    """The collection of ``element`` for the elements of ``domain`` that satisfy ``condition``.
+    """The collection of the values of ``element`` for the elements of ``domain`` that satisfy
+    ``condition``.
 
-    In the order of the domain; for each element, the condition is evaluated before ``element``. The
-    result's kind is the type's. The capacity always suffices.
+    The domain is visited in order; for each element, the condition is evaluated before ``element``.
+    The node's type determines the kind of the result, whose capacity always suffices.
     """
 
     slot: int
@@ -461,10 +483,10 @@ class Collect(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Gather(Typed):
-    """The elements of ``parts`` for the elements of ``domain``, as one collection.
+    """The union of the collections ``parts``, one for each element of ``domain``.
 
-    In the order of the domain, and within each of its elements in the order of its part. Kind and
-    capacity as for `Collect`; the parts have the same kind and element type.
+    The elements follow the order of the domain and, for each element of the domain, the order of
+    its part. Kind and capacity are as for `Collect`; the parts have the same kind and element type.
     """
 
     slot: int
@@ -474,14 +496,16 @@ class Gather(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Sum(Typed):
-    """The sum of the integers in a collection, with repetitions; 0 if it is empty."""
+    """The sum of the integers in a collection, including repetitions; 0 if the collection is
+    empty.
+    """
 
     collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme(Node):
-    """The minimum (or, with ``greatest``, the maximum) of a collection; none if it is empty."""
+    """The minimum of a collection, or with ``greatest`` its maximum; none if it is empty."""
 
     type: Option
     greatest: bool
@@ -490,8 +514,9 @@ class Extreme(Node):
 
 @dataclass(frozen=True, slots=True)
 class Find(Node):
-    """The first element of ``domain``, in ascending order of values, that satisfies ``condition``
-    (any, if None), or none. A sequence is searched in ascending order of values, too.
+    """The least element of ``domain`` that satisfies ``condition``, or none if no element does. If
+    ``condition`` is None, every element satisfies it. A sequence, too, is searched in ascending
+    order of values.
     """
 
     type: Option
@@ -513,12 +538,12 @@ class Occurrences(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Enabled(Test):
-    """Whether action number ``action`` is enabled in this state: some vector of choices runs to its
-    end, or into an evaluation error or failed assertion (a step that ends the run).
+    """Whether action number ``action`` is enabled in this state: some vector of choices either runs
+    to completion, or ends the run with an evaluation error or a failed assertion.
 
-    Only vectors that begin with the values of ``choices`` count: the role's index, then the
-    parameters. Each is of the element type of its domain; a value outside the domain is never
-    chosen. Occurs in properties only.
+    Only vectors that begin with the values of ``choices`` count. These are the role's index,
+    followed by the parameters. Each has the element type of its domain; a value outside the domain
+    is never chosen. This node occurs in properties only.
     """
 
     action: int
@@ -548,21 +573,21 @@ Expr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class FieldStep:
-    """Into field number ``index`` of a record."""
+    """Enters field number ``index`` of a record."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStep:
-    """Into a map at ``key``."""
+    """Enters a map at ``key``."""
 
     key: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class IndexStep:
-    """Into a sequence at ``index`` (0 to length - 1)."""
+    """Enters a sequence at position ``index`` (0 to length - 1)."""
 
     index: Integer
 
@@ -572,16 +597,16 @@ Step: TypeAlias = FieldStep | KeyStep | IndexStep
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Node):
-    """The statements in order. An empty sequence is "skip"."""
+    """Runs the statements in order. An empty sequence does nothing."""
 
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """Assigns ``value`` to variable ``variable``, at ``path`` inside it.
+    """Assigns ``value`` to state variable ``variable``, or to the part of it at ``path``.
 
-    The steps of the path are evaluated left to right, then the value.
+    The steps of the path are evaluated from left to right, and then the value.
     """
 
     variable: int
@@ -591,7 +616,7 @@ class Assign(Node):
 
 @dataclass(frozen=True, slots=True)
 class Bind(Node):
-    """``body`` with ``slot`` bound to ``value``, which is evaluated once."""
+    """Runs ``body`` with ``slot`` bound to ``value``, which is evaluated once."""
 
     slot: int
     value: Expr
@@ -600,12 +625,13 @@ class Bind(Node):
 
 @dataclass(frozen=True, slots=True)
 class Pick(Node):
-    """A choice: ``slot`` is one of the elements of ``domain`` that satisfy ``condition``.
+    """Binds ``slot`` to a chosen element of ``domain`` that satisfies ``condition``, and runs
+    ``body``.
 
-    Equal elements of a bag are one choice. Without such an element the action is not enabled (guard
-    ``guard`` was false). The choice is made here, in the current state; then ``body`` runs.
-    ``label`` names the choice in traces: a parameter's or picked name, or the message; None hides
-    it.
+    Equal elements of a bag are one choice. If no element satisfies the condition, the action is not
+    enabled, because guard ``guard`` was false. The choice is made in the current state, before
+    ``body`` runs. ``label`` names the choice in traces: it is the name of a parameter or of a pick,
+    or denotes the message. Traces hide a choice whose label is None.
     """
 
     slot: int
@@ -642,7 +668,7 @@ class Ensure(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """``then`` if ``condition`` holds, else ``otherwise``."""
+    """Runs ``then`` if ``condition`` holds, and ``otherwise`` if not."""
 
     condition: Condition
     then: Statement
@@ -651,8 +677,8 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class ForEach(Node):
-    """``body`` for each element of ``domain``, in order; the domain is evaluated once, at the
-    start.
+    """Runs ``body`` for each element of ``domain``, in order. The domain is evaluated once, before
+    the first iteration.
     """
 
     slot: int
@@ -662,7 +688,7 @@ class ForEach(Node):
 
 @dataclass(frozen=True, slots=True)
 class Block(Node):
-    """``body``; a `Leave` inside it with the same label continues after the block."""
+    """Runs ``body``. A `Leave` inside it with the same label continues after the block."""
 
     label: int
     body: Statement
@@ -670,7 +696,7 @@ class Block(Node):
 
 @dataclass(frozen=True, slots=True)
 class Leave(Node):
-    """Leaves the enclosing `Block` with this label; assignments remain."""
+    """Continues after the enclosing `Block` with this label. Assignments made so far are kept."""
 
     label: int
 
@@ -713,9 +739,10 @@ GuardKind: TypeAlias = OneOf["require", "choice", "message", "capacity", "budget
 class Guard:
     """A condition for an action to be enabled.
 
-    ``kind``: "require"; "choice" (the set of a parameter or pick is not empty); "message" (a
-    message that matches the pattern is present); "capacity" (``or block``; reports count how often
-    it was false); "budget" (of losses or duplications).
+    ``kind`` is "require" for a require statement, "choice" if the set of a parameter or pick must
+    not be empty, "message" if a message that matches the pattern must be present, "capacity" for an
+    ``or block`` (reports count how many times it was false), and "budget" for a budget of losses or
+    duplications.
     """
 
     kind: GuardKind
@@ -726,11 +753,11 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class CoverageMark:
-    """An event that a run is expected to cover; the report lists those that did not occur.
+    """An event that a run is expected to cover. The report lists the marks that were not set.
 
-    ``kind``: "branch" (of an if or match in an action), "guard" (a require that was true once),
-    "antecedent" (of a property's outermost implication). ``owner`` is the number of the action, or
-    of the property for "antecedent".
+    ``kind`` is "branch" for a branch of an if or match in an action, "guard" for a require that was
+    true at least once, and "antecedent" for the antecedent of a property's outermost implication.
+    ``owner`` is the number of the action, or with "antecedent" the number of the property.
     """
 
     kind: OneOf["branch", "guard", "antecedent"]
@@ -743,9 +770,10 @@ class CoverageMark:
 class StateVariable:
     """A variable of the state, in declaration order.
 
-    ``name`` is its name in reports: ``Leader.log``, ``net``, ``net.losses``. A role family's
-    variable is a `Map` from its index type, a channel family a `Map` from its index types (nested,
-    first index outermost). ``role`` is the role's name, or "" at the top level.
+    ``name`` is the variable's name in reports: ``Leader.log``, ``net``, ``net.losses``. A variable
+    of a role family is a `Map` from the role's index type. A channel family is a `Map` from its
+    index types, nested with the first index outermost. ``role`` is the name of the role, or "" at
+    the top level.
     """
 
     name: str
@@ -758,14 +786,15 @@ class StateVariable:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """The fairness requirement of an action. For each of its *units*, a fair behaviour takes
-    infinitely many steps that count (steps that change a non-ghost variable, ghost fields ignored)
-    if such a step is possible in every state from some point on; with ``strong``, if it is possible
-    infinitely often.
+    """The fairness requirement of an action, which applies to each of its *units*.
+
+    A step counts if it changes a non-ghost variable, ghost fields ignored. If a step of the unit
+    that counts is possible in every state from some point on, a fair behaviour takes infinitely
+    many of them; with ``strong``, it already does so if such a step is possible infinitely often.
 
     Steps with the same first ``choices`` visible choices (see `Pick`; ghost fields ignored) belong
-    to one unit: the instance in a role family, and with ``each`` also the parameters and the
-    message.
+    to one unit. These choices are the instance in a role family, and with ``each`` also the
+    parameters and the message.
     """
 
     strong: bool
@@ -775,13 +804,14 @@ class Fairness:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An atomic step. Its successors are enumerated by the vectors of choices of ``body``, in
-    order.
+    """An atomic step. Each vector of choices of ``body`` yields a successor, and the order of the
+    vectors is the order of the successors.
 
     ``name`` is ``Role.action``, ``action`` or ``net.lose``. In a role family the first choice is
-    the instance, with label "". ``channel`` is the variable received from, or None; its message is
-    the choice with label ``"on"``. The first ``head`` visible choices are those of its head: the
-    instance, the parameters (for a loss, the indices of the channel), the message.
+    the instance, with label "". ``channel`` is the variable that the action receives from, or None;
+    the message is the choice with label ``"on"``. The first ``head`` visible choices are declared
+    in the action's head: the instance, the parameters (for a loss, the indices of the channel), and
+    the message.
     """
 
     name: str
@@ -796,15 +826,19 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
+    """A property of a model. ``name`` is unique among named properties, and "" for an unnamed one.
 
-    The kind determines its subject; only a property of steps contains `Variable.next`. A property
-    of behaviours has a ``formula``, whose predicates are the properties that follow it in the
-    model; its body is a literal true, and is not evaluated. A refinement has an ``abstract`` model,
-    without ghosts and properties; its body is the image of a state there, a record of the values of
-    the variables, built by a `MakeRecord`. It holds in an initial state whose image is an initial
-    state there, and for a step whose images are equal or form a step there that neither fails nor
-    asserts.
+    The kind determines the subject of the property. Only a property of steps contains
+    `Variable.next`.
+
+    A property of behaviours has a ``formula``. The predicates of the formula are the properties
+    that follow it in the model. Its body is a literal true, and is not evaluated.
+
+    A refinement has an ``abstract`` model without ghosts and properties. Its body is a `MakeRecord`
+    of the values of the abstract variables, which is the image of a state in the abstract model. An
+    initial state satisfies the refinement if its image is an initial state of the abstract model. A
+    step satisfies it if the two images are equal, or form a step of the abstract model that neither
+    fails nor violates an assertion.
     """
 
     name: str
@@ -816,7 +850,9 @@ class Property:
 
     @property
     def title(self) -> str:
-        """``invariant A``, or the line of an unnamed property."""
+        """The kind and name of the property, as in ``invariant A``, or its kind and line if it has
+        no name.
+        """
         return f"{self.kind} {self.name or f'at line {self.span.line}'}"
 
 
@@ -832,9 +868,11 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class SymbolicConstant:
-    """A constant that ranges over every value of its type that satisfies ``condition``, or
-    over all of them if it is None. The type is bool, a range, a machine integer or an enum. A
-    condition may mention every symbolic constant. ``path`` as for `Constant`.
+    """A constant that ranges over every value of its type that satisfies ``condition``.
+
+    If ``condition`` is None, it ranges over all values of its type. The type is bool, a range, a
+    machine integer or an enum. A condition may mention every symbolic constant. ``path`` is as for
+    `Constant`.
     """
 
     path: str
@@ -853,13 +891,13 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A spec with its constants fixed, as an engine runs it.
+    """A spec with fixed constants, in the form that engines run.
 
-    ``initial`` assigns every variable; its vectors of choices are the initial states, just as those
-    of actions are successors (a false `Require` drops the state). ``slots`` is the number of slots,
-    ``labels`` that of block labels. Actions and properties are in declaration order, which
-    determines the problem that is reported. ``warnings`` are findings that do not prevent a run.
-    ``symbols`` are the constants without a value; `instantiate.instance` gives them one.
+    ``initial`` assigns every variable. Each vector of its choices yields an initial state, unless a
+    `Require` is false. ``slots`` is the number of slots, and ``labels`` the number of block labels.
+    Actions and properties are in declaration order, which determines which of several problems is
+    reported. ``warnings`` are problems that do not prevent a run. ``symbols`` are the constants
+    without a value; `instantiate.instance` replaces them by values.
     """
 
     name: str
@@ -878,7 +916,9 @@ class Model:
     symbols: tuple[SymbolicConstant, ...] = ()
 
     def searched(self, chosen: Iterable[int]) -> SearchedProperties:
-        """The properties that a search for those with the ``chosen`` numbers evaluates."""
+        """Returns the properties that a search for the properties with the numbers ``chosen``
+        evaluates.
+        """
         formulas = (self.properties[number].formula for number in chosen)
         parts = {part for formula in formulas if formula for part in predicates(formula)}
         return SearchedProperties.of([part.kind for part in self.properties], {*chosen, *parts})

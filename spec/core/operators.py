@@ -1,7 +1,7 @@
-"""The integer operators, one row each.
+"""The integer operators, with one table row for each.
 
-Elaboration and every engine read their columns here. An engine that lacks a column for an operator
-computes `Row.lowered`, the same operator in terms of other rows.
+Elaboration and every engine read their columns here. If an engine lacks a column for an operator,
+it uses `Row.lowered`, which expresses the operator in terms of other rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Apply: TypeAlias = Callable[["Operator", Any, Any], Any]
 
 
 class Operator(Enum):
-    """Arithmetic on two integers. The value is the sign, in specs and in Python alike.
+    """An arithmetic operation on two integers. The value is the operator's sign, in specs and in
+    Python.
 
     ``//`` and ``%`` are floor division and its remainder, as in Python, for every integer.
     """
@@ -35,7 +36,7 @@ class Operator(Enum):
 
     @property
     def row(self) -> Row:
-        """Everything known about the operator."""
+        """The row of the operator in the table."""
         return _ROWS[self]
 
 
@@ -46,27 +47,32 @@ class Row:
     apply: Callable[[Any, Any], Any]
     """The result for two Python integers."""
     range: Callable[[Interval, Interval], Interval]
-    """A range that holds every result, given the ranges of the operands."""
+    """Returns a range that contains every result, given the ranges of the operands."""
     verb: str = "computes with"
     """Completes "this ... it" in the message that refuses a symbolic constant as an operand."""
     divides: bool = False
-    """Whether a right operand of zero is an evaluation error."""
+    """Whether a right operand of zero causes an evaluation error."""
     ring: bool = False
-    """Whether `apply` commutes with wrapping modulo a power of two, and takes bit-vectors too."""
+    """Whether `apply` commutes with wrapping modulo a power of two, and also accepts
+    bit-vectors.
+    """
     native: str | None = None
-    """The method of the native code emitter that computes it."""
+    """The name of the native code emitter's method for this operator."""
     tla: str | None = None
-    """The infix sign in TLA+, for any operands or, if it divides, for positive divisors."""
+    """The infix operator in TLA+, for any operands. If the operator divides, for positive divisors
+    only.
+    """
     tla_helper: str | None = None
-    """The operator of ``helpers.tla`` for all other divisors."""
+    """The operator of ``helpers.tla`` that handles all other divisors."""
     lowered: Callable[[Apply, Any, Any], Any] | None = None
-    """The operator in terms of other rows. Operands may be used more than once."""
+    """Expresses the operator in terms of other rows. It may use operands more than once."""
 
 
 def result_range(operator: Operator, left: Interval, right: Interval) -> Interval:
-    """A range that holds every ``left operator right``; ``(0, 0)`` if every divisor is zero.
+    """Returns a range that contains every ``left operator right``.
 
-    It is the least such range, except for ``%`` if the divisor may be zero.
+    It is ``(0, 0)`` if every divisor is zero. It is the least such range, except for ``%`` if the
+    divisor may be zero.
     """
     return operator.row.range(left, right)
 
@@ -77,14 +83,14 @@ def _product_range(left: Interval, right: Interval) -> Interval:
 
 
 def _quotient_range(left: Interval, right: Interval) -> Interval:
-    # The extreme quotients are at the ends of both ranges, or at the divisors next to zero.
+    # The extreme quotients are at the ends of both ranges, or at the divisors 1 and -1.
     divisors = [d for d in (*right, -1, 1) if d != 0 and right[0] <= d <= right[1]]
     corners = [a // b for a, b in product(left, divisors)]
     return (min(corners), max(corners)) if corners else (0, 0)
 
 
 def _remainder_range(left: Interval, right: Interval) -> Interval:
-    # The remainder has the sign of the divisor and is smaller.
+    # The remainder has the sign of the divisor and a smaller magnitude.
     high = max(right[1] - 1, 0)
     if left[0] >= 0 and right[0] > 0:
         high = min(high, left[1])

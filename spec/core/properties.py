@@ -1,7 +1,7 @@
-"""The kinds of properties: subject, purpose and reporting of each.
+"""The kinds of properties. Each kind defines its subject, its purpose and how it is reported.
 
-Other modules do not compare kinds. They ask the kind (`PropertyKind.of_steps`), or a model for the
-properties that a search evaluates (`ir.Model.searched`).
+Other modules do not compare kinds. They query the kind (`PropertyKind.of_steps`), or query a model
+for the properties that a search evaluates (`ir.Model.searched`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from fencepost.spec.records import dataclass
 
 
 class Rank(IntEnum):
-    """Determines which of two problems at the same depth is reported (docs/language.md section
-    10).
+    """The priority of a problem: of two problems at the same depth, the one with the lower rank is
+    reported (docs/language.md section 10).
     """
 
     ERROR = 0
@@ -28,7 +28,9 @@ class Rank(IntEnum):
 
 
 class Subject(Enum):
-    """The subject of a property as a predicate; the value is the word for one subject."""
+    """The kind of object that a property is a predicate of. The value is the word for one such
+    object.
+    """
 
     STATE = "state"
     STEP = "step"
@@ -46,12 +48,12 @@ class Purpose(Enum):
 
 
 class PropertyKind(Enum):
-    """A kind of property. The value is the keyword, or keywords, that declare it in a spec;
-    predicates are declared by the formulas that contain them.
+    """A kind of property. The value is the keyword, or keywords, that declare it in a spec.
+    Predicates have no keyword: the formulas that contain them declare them.
 
-    ``subject`` is the kind of object it is a predicate of, ``purpose`` the reason to evaluate it.
-    ``supports_proofs`` says whether induction may rely on it, if it is inductive, even in a run
-    that does not search for it.
+    ``subject`` is the kind of object that the property is a predicate of, and ``purpose`` the
+    reason to evaluate it. If ``supports_proofs`` is set, induction may rely on an inductive
+    property of this kind even in a run that does not search for it.
     """
 
     _value_: str
@@ -84,26 +86,28 @@ class PropertyKind(Enum):
 
     @classmethod
     def declared_by(cls, word: str) -> Self:
-        """The kind that a keyword, or keywords, of the grammar declare."""
+        """Returns the kind that is declared by a keyword, or keywords, of the grammar."""
         return next(kind for kind in cls if str(kind) == word)
 
     @property
     def of_states(self) -> bool:
-        """Whether it is a predicate of one state."""
+        """Whether a property of this kind is a predicate of one state."""
         return self.subject is Subject.STATE
 
     @property
     def of_steps(self) -> bool:
-        """Whether it is a predicate of a step, so that its value depends on the next state as
-        well.
+        """Whether a property of this kind is a predicate of a step, so that its value also depends
+        on the next state.
         """
         return self.subject is Subject.STEP
 
     def place(self, before: State | None, state: State) -> tuple[State, State | None]:
-        """The arguments for evaluating it at the end of a path with these last states: a state, and
-        for a property of steps also the next state. A property of steps requires a step, except
-        that a refinement also constrains initial states; a property of behaviours is never
-        evaluated like this.
+        """Returns the arguments with which the property is evaluated at the end of a path, given
+        the last two states of the path.
+
+        These are a state and, for a property of steps, the next state. A property of steps requires
+        a step, except that a refinement also constrains initial states. A property of behaviours is
+        never evaluated at the end of a path.
         """
         match self.subject:
             case Subject.STATE:
@@ -133,8 +137,8 @@ class PropertyKind(Enum):
 
     @property
     def must_hold(self) -> bool:
-        """Whether it is violated where it is false; these are the properties that induction
-        proves.
+        """Whether falsity of the property is a violation. Induction proves the properties of these
+        kinds.
         """
         return self.purpose is Purpose.HOLD
 
@@ -145,13 +149,15 @@ class PropertyKind(Enum):
 
     @property
     def bounds_search(self) -> bool:
-        """Whether states that falsify it are outside the search."""
+        """Whether the search excludes the states that falsify the property."""
         return self.purpose is Purpose.BOUND
 
     @property
     def allows_end(self) -> bool:
-        """Whether a state that satisfies it is not a deadlock. It is evaluated if a state turns out
-        to have no successor; the other state predicates are evaluated when a state is found.
+        """Whether a state that satisfies the property is not a deadlock.
+
+        Such a property is evaluated only if a state turns out to have no successor; the other state
+        predicates are evaluated when a state is discovered.
         """
         return self.purpose is Purpose.END
 
@@ -162,22 +168,24 @@ class PropertyKind(Enum):
 
     @property
     def selectable(self) -> bool:
-        """Whether a run may be told to search for it or to skip it."""
+        """Whether the user may select the property for a run, or exclude it."""
         return self.must_hold or self.must_be_reached
 
     @property
     def shapes_search(self) -> bool:
-        """Whether every run evaluates it, regardless of the selection."""
+        """Whether every run evaluates the property, regardless of the selection."""
         return self.bounds_search or self.allows_end
 
     @property
     def broken(self) -> str:
-        """The phrase in reports, after its name, for a selectable property that fails."""
+        """The phrase that follows the name of a failing property in reports. The property is
+        selectable.
+        """
         return "is violated" if self.must_hold else "holds in no reachable state"
 
     @property
     def rank(self) -> Rank:
-        """The rank of a violation, for a kind that must hold."""
+        """The rank of a violation. Only a property that must hold has a rank."""
         assert self.must_hold, f"a {self} is never violated"
         match self.subject:
             case Subject.STATE:
@@ -192,12 +200,12 @@ class PropertyKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SearchedProperties:
-    """The properties that one search evaluates: their numbers, in declaration order.
+    """The numbers of the properties that one search evaluates, in declaration order.
 
     ``invariants`` and ``step_invariants`` must hold in every state and on every step (lemmas count
-    as invariants), and some state must make each of the ``reachables`` true. ``constraints`` and
+    as invariants). Some state must make each of the ``reachables`` true. ``constraints`` and
     ``terminals`` are all those of the model. ``behaviours`` must hold for every fair behaviour, and
-    ``predicates`` are their parts.
+    ``predicates`` are the state predicates in their formulas.
     """
 
     invariants: tuple[int, ...]
@@ -210,8 +218,8 @@ class SearchedProperties:
 
     @classmethod
     def of(cls, kinds: Sequence[PropertyKind], chosen: Collection[int]) -> Self:
-        """The properties of a model with these ``kinds`` in a search for the ``chosen``, which
-        include the predicates of formulas.
+        """Returns the properties to evaluate in a search for ``chosen``, in a model whose
+        properties have these ``kinds``. ``chosen`` must include the predicates of formulas.
         """
 
         def numbers(purpose: Purpose, subject: Subject = Subject.STATE) -> tuple[int, ...]:
@@ -235,17 +243,17 @@ class SearchedProperties:
 
     @property
     def must_hold(self) -> tuple[int, ...]:
-        """The invariants of states and of steps."""
+        """The invariants of states and of steps, in declaration order."""
         return tuple(sorted((*self.invariants, *self.step_invariants)))
 
     @property
     def chosen(self) -> frozenset[int]:
-        """The properties that are searched for."""
+        """The properties that the search is for, without constraints, terminals and predicates."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
         return frozenset((*searched, *self.behaviours))
 
     @property
     def every(self) -> tuple[int, ...]:
-        """All properties evaluated in states and on steps, by purpose."""
+        """All properties that are evaluated in states and on steps, grouped by purpose."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
         return *searched, *self.predicates, *self.constraints, *self.terminals

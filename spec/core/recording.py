@@ -1,7 +1,7 @@
 """An elaborated mapping between the lines of a recording and the steps of a model.
 
-Reading the lines and searching for a run that matches them are done elsewhere. Expressions and
-statements here may read the state; the docstrings define their free slots.
+Other modules read the lines, and search for a run that matches them. Expressions and statements in
+this module may read the state; the docstrings define their free slots.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value that a line contains literally."""
+    """A value that appears literally in a line."""
 
     type: Type
 
 
 @dataclass(frozen=True, slots=True)
 class NameShape:
-    """A name of the real system, mapped to a value by binding number ``bind``."""
+    """A name from the real system. Binding number ``bind`` maps it to a value."""
 
     bind: int
     type: Type
@@ -31,14 +31,14 @@ class NameShape:
 
 @dataclass(frozen=True, slots=True)
 class Perhaps:
-    """An optional value: the field is missing, null, or of the shape ``element``."""
+    """An optional value. The field is missing, null, or of the shape ``element``."""
 
     element: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A list of elements, in order or (``unordered``) as a set."""
+    """A list of elements. The order is ignored if ``unordered`` is set."""
 
     element: Shape
     unordered: bool
@@ -49,8 +49,8 @@ Shape: TypeAlias = Plain | NameShape | Perhaps | Several
 
 @dataclass(frozen=True, slots=True)
 class EventField:
-    """A field of an event line: its name in lines and in rules, its type, and its shape in a
-    line.
+    """A field of an event. ``name`` is its name in lines, and ``local`` its name in rules;
+    ``shape`` is its shape in a line.
     """
 
     name: str
@@ -62,8 +62,9 @@ class EventField:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A kind of event, from the sources with the numbers ``sources``. Its name is ``name`` in rules
-    and ``said`` in lines; the events of one source have different names in lines.
+    """A kind of event, which occurs in the sources with the numbers ``sources``. Rules call it
+    ``name``, and lines call it ``said``. Within one source, different events have different names
+    in lines.
     """
 
     name: str
@@ -76,8 +77,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Sources of events. Each source that matches one of the ``patterns`` has an order of its
-    own.
+    """A group of event sources. Each source that matches one of the ``patterns`` is ordered
+    separately.
     """
 
     name: str
@@ -87,9 +88,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order of the values of a field: within a source of a history, each is greater than the one
-    before it (if not ``strict``: or equal), among the lines with the same values of the fields
-    ``by``. Lines without the field are not constrained.
+    """An order on the values of a field. Within one source of a history, each value is greater than
+    the one before it; unless ``strict`` is set, it may also be equal.
+
+    Only lines with the same values of the fields ``by`` are compared. Lines without the field are
+    not constrained.
     """
 
     name: str
@@ -100,8 +103,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Names mapped one to one to values of a type. ``fixed`` are the names known in advance; they
-    are separate, so other names may denote the same values.
+    """A one-to-one mapping of names to values of a type. ``fixed`` contains the names known in
+    advance. These names are outside the one-to-one mapping, so other names may denote the same
+    values.
     """
 
     name: str
@@ -111,9 +115,11 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Shows:
-    """The events that a step shows: ``body`` is the sequence of their records, an expression over
-    the state and the next one. Only steps of ``action`` show them (any, if None); the slots of
-    ``choices`` hold the step's choices with these labels.
+    """The events that a step shows. ``body`` evaluates to the sequence of their records; it is an
+    expression over the state before the step and the state after it.
+
+    Only steps of ``action`` show these events, or steps of any action if it is None. ``choices``
+    pairs labels with slots: each slot holds the step's choice with that label.
     """
 
     event: int
@@ -125,8 +131,8 @@ class Shows:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The statement that removes the answer from the channel. ``content`` is the content of the
-    channel, and ``tags`` are those of the answers to the request.
+    """The statement that removes an answer from the channel. ``content`` is the content of the
+    channel, and ``tags`` are the tags of the answers to the request.
     """
 
     body: ir.Statement
@@ -137,12 +143,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The effect of an event if ``condition`` holds or is None: a step of ``action`` whose
-    first choices are ``choices``, or the statement ``body``. The slots ``fields`` hold the fields
-    of the event.
+    """The effect of an event if ``condition`` holds or is None.
 
-    ``kind``: with "input" the event is read at this step; with "ahead", later; with "answers", when
-    its ``answer`` is present.
+    The effect is either a step of ``action`` whose first choices are ``choices``, or the statement
+    ``body``. The slots ``fields`` hold the fields of the event. ``kind`` determines when the event
+    is read: "input" at this step, "ahead" at a later step, and "answers" when its ``answer`` is
+    present.
     """
 
     kind: Literal["input", "ahead", "answers"]
@@ -158,7 +164,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """Such an event may be skipped if ``condition`` holds; slots as in `Input`."""
+    """A rule that allows an event to be skipped if ``condition`` holds. Slots are as in `Input`."""
 
     event: int
     fields: tuple[int, ...]
@@ -168,7 +174,9 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class DroppedMessages:
-    """Messages with these tags do not remain in the channel that is variable ``variable``."""
+    """Messages with these tags do not remain in the channel, which is state variable
+    ``variable``.
+    """
 
     variable: int
     tags: frozenset[int]
@@ -178,10 +186,11 @@ class DroppedMessages:
 class Recording:
     """A mapping between the lines of a recording and a model.
 
-    ``key`` is the field that names a line's history, None if there is only one; ``by`` are the
-    fields that identify it by the contents of its other lines. ``event_field`` names the event.
-    ``under_way`` is the maximum number of messages in transit when one is sent ahead, None if it is
-    not declared. ``carriers`` are the channels with messages in transit; in the others they remain
+    ``key`` is the field that names the history of a line, or None if there is only one history.
+    ``by`` are the fields that identify the history by the contents of its other lines.
+    ``event_field`` is the field that names the event. ``under_way`` is the maximum number of
+    messages in transit when a message is sent ahead, or None if no maximum is declared.
+    ``carriers`` are the channels whose messages are in transit; in other channels, messages remain
     forever. ``sites`` and ``guards`` begin with those of the model.
     """
 

@@ -1,8 +1,7 @@
 """Scenarios: the steps that some run of a model must take, and the condition after them.
 
-Any state search can decide whether such a run exists: `product` is a model that takes the steps of
-another one, and whose state also contains the number of scenario steps taken. The syntax of
-scenarios is handled elsewhere.
+Any state search can decide whether such a run exists. `product` returns a model that takes the
+steps of another model and counts in its state how many steps of the scenario it has taken.
 """
 
 from __future__ import annotations
@@ -22,9 +21,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ScenarioStep:
-    """A step of action number ``action`` whose first choices satisfy ``condition`` (None for any),
-    an expression over the state before the step; slots of the action's choices are free in it. The
-    last of these choices is that of ``slot``; None if there are none.
+    """A step of action number ``action`` whose first choices satisfy ``condition``.
+
+    The condition is an expression over the state before the step. The slots of the action's choices
+    are free in it. If it is None, any choices match. ``slot`` is the slot of the last of these
+    choices, or None if there are none.
     """
 
     action: int
@@ -35,8 +36,10 @@ class ScenarioStep:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """``steps`` in this order. Any other steps may precede step i, for i in ``gaps``;
-    ``len(steps)`` is the gap after the last. Then ``expectation`` holds.
+    """The ``steps`` must occur in this order, and then ``expectation`` must hold.
+
+    For each i in ``gaps``, any other steps may precede step i; ``len(steps)`` in ``gaps`` allows
+    other steps after the last.
     """
 
     name: str
@@ -48,12 +51,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A model combined with a scenario: its last variable is the position, the number of steps
-    taken.
+    """A model combined with a scenario. Its last variable is the position in the scenario, which is
+    the number of scenario steps taken.
 
-    The numbers of properties: invariant ``unmet`` is false where the scenario is completed;
-    reachable ``reached[i]`` is true after i steps, and invariant ``avoided[i]`` is false there.
-    Invariant ``expected`` is the expectation.
+    The other attributes are the numbers of added properties. Invariant ``unmet`` is false where the
+    scenario is completed and its expectation holds. Reachable ``reached[i]`` is true at position i,
+    and invariant ``avoided[i]`` is false there. Invariant ``expected`` is the expectation.
     """
 
     model: ir.Model
@@ -64,8 +67,10 @@ class Product:
 
 
 def product(model: ir.Model, scenario: Scenario) -> Product:
-    """The model combined with the scenario. Its actions are those of the model, with the same
-    numbers and choices; its states are those of the model followed by the position.
+    """Returns the model combined with the scenario.
+
+    The result has the actions of the model, with the same numbers and choices. Its states are those
+    of the model, followed by the position.
     """
     builder = _Product(model, scenario)
     actions = tuple(map(builder.action, range(len(model.actions))))
@@ -103,9 +108,10 @@ def product(model: ir.Model, scenario: Scenario) -> Product:
 
 
 class _Product:
-    """The parts of a product. ``beyond`` says whether a step that does not match leads to a
-    position past the end instead of being disabled, because some expression tests which actions are
-    enabled.
+    """Builds the parts of a product.
+
+    If ``beyond`` is set, a step that does not match is not disabled, but leads to a position past
+    the end. This is necessary if some expression tests which actions are enabled.
     """
 
     def __init__(self, model: ir.Model, scenario: Scenario) -> None:
@@ -128,12 +134,12 @@ class _Product:
         return ir.Literal(self.kind, position)
 
     def at(self, *positions: int) -> ir.Expr:
-        """Whether the position is one of these."""
+        """Returns an expression for whether the position is one of ``positions``."""
         return _any(*(ir.Equal(self.position, self.literal(position)) for position in positions))
 
     def action(self, number: int) -> ir.Action:
-        """An action that is enabled only where it matches the scenario, and that advances the
-        position.
+        """Returns action ``number``, changed so that it is enabled only where it matches the
+        scenario, and advances the position.
         """
         action, steps = self.model.actions[number], self.scenario.steps
         positions = [position for position, step in enumerate(steps) if step.action == number]
@@ -143,8 +149,8 @@ class _Product:
         if positions:
             body = self._moved(body, steps[positions[0]].slot, positions, guard)
         elif self.beyond:
-            # No choice here: a test of whether the action is enabled gives values for its first
-            # choices.
+            # This must not be a choice: a test of whether the action is enabled supplies values for
+            # its first choices.
             stays, out = self.at(*sorted(self.scenario.gaps)), self.literal(self.end + 1)
             move = ir.Conditional(self.kind, stays, self.position, out)
             body = ir.Sequence((ir.Assign(self.number, (), move), body))
@@ -156,8 +162,8 @@ class _Product:
     def _moved(
         self, body: ir.Statement, slot: int | None, positions: list[int], guard: int
     ) -> ir.Statement:
-        """``body`` with a choice of the next position after that of ``slot``; without a slot it
-        comes first.
+        """Returns ``body`` with an additional choice of the next position. It follows the choice of
+        ``slot``, or comes first if ``slot`` is None.
         """
         after = ir.Local(self.kind, self.slots)
         self.slots += 1
@@ -171,8 +177,8 @@ class _Product:
             ways.append(advances)
             condition = self.scenario.steps[position].condition
             if condition is not None:
-                # After the choice: if the condition is undefined, only this alternative is
-                # disabled.
+                # The condition is tested after the choice. If it is undefined, only this
+                # alternative is disabled.
                 fits.append(ir.Require(ir.Or((ir.Not(advances), condition)), guard))
         if self.beyond:
             out = ir.Equal(after, self.literal(self.end + 1))
@@ -188,7 +194,7 @@ class _Product:
 
 
 def _inside(value: T, slot: int, change: Callable[[ir.Statement], ir.Statement]) -> T:
-    """``value`` with a changed body of the choice of ``slot``."""
+    """Returns ``value`` with ``change`` applied to the body of the choice of ``slot``."""
     if isinstance(value, ir.Pick) and value.slot == slot:
         return cast("T", replace(value, body=change(value.body)))
     return rebuilt(value, lambda part: _inside(part, slot, change))

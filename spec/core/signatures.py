@@ -1,4 +1,6 @@
-"""The signature of each core node: its operands with their roles, and the slot it binds."""
+"""Derives the signature of each core node: the roles of its operands, and the slot that it
+binds.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ Role: TypeAlias = Literal[
 
 _ROLE = re.compile("|".join(get_args(Role)))
 _RANGES = ("value", "domain")
-"""Operands that determine the values of a slot; all other operands of the node see the slot."""
+"""Operands that determine the values of a slot. The slot is in scope in all other operands."""
 
 
 _SIGNATURES: dict[type[ir.Node], tuple[tuple[str, Role], ...]] = {}
@@ -36,8 +38,8 @@ def _signature(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
 
 
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
-    """The operands of an expression in the order of its fields: each with its role, and whether it
-    is evaluated with the slot that the expression binds.
+    """Yields the operands of an expression in the order of its fields. Each comes with its role,
+    and with whether the slot that the expression binds is in scope in the operand.
     """
     binds = bound(expr) is not None
     for name, role in _signature(type(expr)):
@@ -52,7 +54,9 @@ def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
 
 
 def bound(expr: ir.Expr) -> tuple[int, Type] | None:
-    """The slot that an expression binds, and the type of its values."""
+    """Returns the slot that an expression binds and the type of its values, or None if it binds
+    none.
+    """
     match expr:
         case ir.Let(slot=slot, value=value):
             return slot, value.type
@@ -65,8 +69,8 @@ def bound(expr: ir.Expr) -> tuple[int, Type] | None:
 
 
 def held(kind: Type) -> Type | None:
-    """The type of an `ir.Element` of a node of type ``kind``; None if such a value has no
-    elements.
+    """Returns the type of an `ir.Element` of a node of type ``kind``, or None if values of that
+    type have no elements.
     """
     match kind:
         case Option(inner) | Map(value=inner):

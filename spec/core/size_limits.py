@@ -1,7 +1,7 @@
 """Limits of the language, and cheap computation of sizes.
 
-Everything is bounded before anything is allocated, so nothing here computes a number that a hostile
-spec could make astronomically large.
+Everything is bounded before anything is allocated, so no function here computes a number that a
+hostile spec could make astronomically large.
 """
 
 from __future__ import annotations
@@ -9,53 +9,57 @@ from __future__ import annotations
 from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, bits, cardinality, components
 
 MAX_CAPACITY = 65_535
-"""Maximum capacity of a collection or channel."""
+"""The maximum capacity of a collection or channel."""
 
 MAX_KEYS = 4_096
-"""Maximum number of keys of a map, and of processes of a role."""
+"""The maximum number of keys of a map, and of processes of a role."""
 
 MAX_PARTS = 4_096
-"""Maximum number of types in a type expression, written out (see `parts`)."""
+"""The maximum number of types in a type expression with all names expanded (see `parts`)."""
 
 MAX_ITERATED = 1 << 20
-"""Maximum number of values of a type that can be iterated over or chosen from."""
+"""The maximum number of values of a type that may be iterated over or chosen from."""
 
 MAX_EXPANDED = 40_000
-"""Maximum number of statements and expressions of a model with all calls expanded."""
+"""The maximum number of statements and expressions of a model with all calls expanded."""
 
 MAX_NESTED = 100
-"""Maximum nesting of statements and expressions, including those of expanded calls."""
+"""The maximum nesting depth of statements and expressions, including those of expanded calls."""
 
 DEEPEST = 150
-"""Maximum nesting of core nodes: engines traverse them recursively."""
+"""The maximum nesting depth of core nodes. It is limited because engines traverse them
+recursively.
+"""
 
 MAX_EFFORT = 1_000_000
-"""Maximum number of operations to evaluate a constant."""
+"""The maximum number of operations in the evaluation of a constant."""
 
 MAX_INSTANCES = 1_000
-"""Maximum number of instances of a formula, one per choice of values."""
+"""The maximum number of instances of a formula. Each choice of values for its quantifiers is
+one.
+"""
 
 WIDEST_STATE = 1 << 16
-"""Maximum number of bits of a state, and of a type."""
+"""The maximum number of bits of a state, and of a type."""
 
 
 def countable(kind: Type, most: int) -> bool:
-    """Whether ``kind`` has at most ``most`` values, for a ``most`` of at most 64 bits."""
+    """Returns whether ``kind`` has at most ``most`` values. ``most`` must fit in 64 bits."""
     return bits(kind) <= 64 and cardinality(kind) <= most
 
 
 def most(kind: Set | Seq | Bag) -> int:
-    """Maximum number of elements of a collection of this type."""
+    """Returns the maximum number of elements of a collection of this type."""
     if kind.capacity is None:
         return cardinality(kind.element)
     return kind.capacity
 
 
 def parts(kind: Type) -> int:
-    """The number of types in a type that is written out, with every name expanded.
+    """Returns the number of types in ``kind`` with every name expanded.
 
-    It bounds the work of everything that traverses a type. Types without any bits (``0..0``) could
-    otherwise nest without limit.
+    The number bounds the work of every function that traverses a type. Types without any bits
+    (``0..0``) could otherwise nest without limit.
     """
     variants = len(kind.variants) if isinstance(kind, Union) else 0
     return 1 + variants + sum(map(parts, components(kind)))

@@ -1,4 +1,4 @@
-"""The spelling of values: one traversal for every notation, and the notation of the language."""
+"""Spells values. One traversal serves every notation; the notation of the language is `TEXT`."""
 
 from __future__ import annotations
 
@@ -26,27 +26,29 @@ from fencepost.spec.records import dataclass
 R = TypeVar("R")
 
 Parts: TypeAlias = Sequence[tuple[str, R]]
-"""Fields by name, in declaration order."""
+"""Fields with their names, in declaration order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notation(Generic[R]):
-    """A notation: the result for a value, given the results for its parts."""
+    """A notation for values. Its functions return the result for a value, given the results for the
+    value's parts.
+    """
 
     scalar: Callable[[bool | int | str], R]
-    """A truth value, an integer, or the name of an enum member."""
+    """Spells a truth value, an integer, or the name of an enum member."""
     record: Callable[[Record, Parts[R]], R]
     variant: Callable[[Union, int, Parts[R]], R]
-    """The variant with this number."""
+    """Spells the variant with the given number."""
     none: R
     some: Callable[[R, Type], R]
-    """The content of an option, and its type."""
+    """Spells an option, given the result for its content and the type of the content."""
     elements: Callable[[Set | Seq | Bag, list[R]], R]
     map: Callable[[Map, tuple[Value, ...], Callable[[Value, Type], R]], R]
-    """A map; it spells its own parts."""
+    """Spells a map. It must spell the keys and values itself."""
 
     def of(self, value: Value, kind: Type) -> R:
-        """The result for a value of type ``kind``."""
+        """Returns the result for ``value``, which is of type ``kind``."""
         match kind, value:
             case Bool(), _:
                 return self.scalar(bool(value))
@@ -105,6 +107,6 @@ TEXT: Notation[str] = Notation(
 )
 
 show = TEXT.of
-"""The text of a value in the language: ``VerifyAnswer(token: 1, ongoing: true)``, ``[Data,
-Marker]``, ``{1, 2}``, ``none``; a map as ``[k1: v1, k2: v2]``.
+"""Returns the text of a value in the language, such as ``VerifyAnswer(token: 1, ongoing: true)``,
+``[Data, Marker]``, ``{1, 2}``, ``none``, or ``[k1: v1, k2: v2]`` for a map.
 """

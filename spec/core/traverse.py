@@ -1,4 +1,4 @@
-"""Traversal, analysis and rebuilding of syntax and core nodes."""
+"""Traverses, analyses and rebuilds nodes of the syntax tree and of the core."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ _LEAVES = frozenset([
     "Span", "Span | None", "Type", "Option", "Value", "Operator", "SetOperator",
     "int", "int | None", "bool", "str", "str | None",
 ])  # fmt: skip
-"""Annotations of fields that never contain nodes."""
+"""The annotations of fields that never contain nodes."""
 
 
 _PARTS: dict[type[Any], tuple[str, ...]] = {}
 
 
 def parts(kind: type[Any]) -> tuple[str, ...]:
-    """The names of a node class's fields that may contain nodes, in declaration order."""
+    """Returns the names of the fields of a node class that may contain nodes, in declaration
+    order.
+    """
     if kind not in _PARTS:
         _PARTS[kind] = tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
     return _PARTS[kind]
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly inside a node, in the order of the text."""
+    """Returns the direct children of a node, in source order."""
     nodes: list[Node] = []
     for name in parts(type(node)):
         _gather(getattr(node, name), nodes)
@@ -43,7 +45,8 @@ def children(node: Node) -> list[Node]:
 
 
 def _gather(value: object, nodes: list[Node]) -> None:
-    # Most values that are not nodes are plain tuples; testing for a node takes five times as long.
+    # Most values are plain tuples, and testing for a node takes five times as long, so tuples come
+    # first.
     if type(value) is not tuple and isinstance(value, NODES):
         nodes.append(value)
     elif isinstance(value, tuple):
@@ -52,8 +55,10 @@ def _gather(value: object, nodes: list[Node]) -> None:
 
 
 def statements(tree: object) -> Iterator[ir.Statement]:
-    """The statements in ``tree`` (a statement, or tuples of statements), itself included, in the
-    order of the text: those of `walk`, without traversing expressions.
+    """Yields all statements in ``tree``, which is a statement or nested tuples of statements. They
+    are in source order, and a parent precedes its children.
+
+    This yields the same statements as `walk`, but does not traverse expressions.
     """
     stack: list[Node] = []
     _gather(tree, stack)
@@ -65,7 +70,7 @@ def statements(tree: object) -> Iterator[ir.Statement]:
 
 
 def bodies(statement: ir.Statement) -> list[ir.Statement]:
-    """The statements directly inside a statement."""
+    """Returns the statements directly inside ``statement``."""
     found: list[Node] = []
     for name in _bodies(type(statement)):
         _gather(getattr(statement, name), found)
@@ -73,14 +78,14 @@ def bodies(statement: ir.Statement) -> list[ir.Statement]:
 
 
 _OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])
-"""Annotations of fields that contain statements."""
+"""The annotations of fields that contain statements."""
 
 
 _BODIES: dict[type[Any], tuple[str, ...]] = {}
 
 
 def _bodies(kind: type[Any]) -> tuple[str, ...]:
-    """The names of a statement class's fields that contain statements."""
+    """Returns the names of the fields of a statement class that contain statements."""
     if kind not in _BODIES:
         names = (item.name for item in fields(kind) if item.type in _OF_STATEMENTS)
         _BODIES[kind] = tuple(names)
@@ -88,7 +93,7 @@ def _bodies(kind: type[Any]) -> tuple[str, ...]:
 
 
 def depth(tree: Node) -> int:
-    """The nesting depth of the nodes, computed without recursion."""
+    """Returns the nesting depth of a tree. It is computed without recursion."""
     levels = 0
     level = [tree]
     while level:
@@ -102,8 +107,8 @@ def depth(tree: Node) -> int:
 
 
 def walk(tree: object) -> Iterator[Node]:
-    """Every node in ``tree`` (a node, or tuples of nodes), itself included, in the order of the
-    text.
+    """Yields every node in ``tree``, which is a node or nested tuples of nodes. They are in source
+    order, and a parent precedes its children.
     """
     stack: list[Node] = []
     _gather(tree, stack)
@@ -118,29 +123,29 @@ def walk(tree: object) -> Iterator[Node]:
 
 
 def assigned(tree: object) -> frozenset[int]:
-    """The variables that a statement, or a tuple of statements, may assign."""
+    """Returns the state variables that a statement, or a tuple of statements, may assign."""
     return frozenset(node.variable for node in statements(tree) if isinstance(node, ir.Assign))
 
 
 def variables_read(tree: object) -> frozenset[int]:
-    """The variables that an expression reads, before or after a step."""
+    """Returns the state variables that an expression reads, before or after a step."""
     return frozenset(node.index for node in walk(tree) if isinstance(node, ir.Variable))
 
 
 def may_fail(tree: object) -> bool:
-    """Whether evaluating an expression can raise an evaluation error."""
+    """Returns whether the evaluation of an expression can fail."""
     return any(isinstance(node, ir.Demand) for node in walk(tree))
 
 
 def may_leave(statement: ir.Statement, label: int) -> bool:
-    """Whether a statement contains a leave of the block with this label."""
+    """Returns whether a statement contains a `Leave` of the block with this label."""
     inside = statements(statement)
     return any(isinstance(node, ir.Leave) and node.label == label for node in inside)
 
 
 def first_picks(statement: ir.Statement, count: int) -> tuple[ir.Pick, ...]:
-    """The first ``count`` choices of an action (see `ir.Enabled`), which are nested: the role's
-    index, then the parameters.
+    """Returns the first ``count`` choices of an action (see `ir.Enabled`). They are nested: the
+    role's index comes first, then the parameters.
     """
     picks = (node for node in statements(statement) if isinstance(node, ir.Pick))
     return tuple(islice(picks, count))
@@ -154,8 +159,10 @@ N = TypeVar("N", bound=ir.Node)
 
 
 def rebuilt(value: T, part: Callable[[object], object]) -> T:
-    """A node or tuple with ``part`` applied to each part, except for spans and the types of
-    expressions; the same object if nothing changes. Any other value is returned unchanged.
+    """Returns a node or tuple with ``part`` applied to each of its parts, except for spans and the
+    types of expressions.
+
+    If no part changes, the same object is returned. Any other value is returned unchanged.
     """
     if isinstance(value, tuple):
         items = cast("tuple[object, ...]", value)
@@ -169,7 +176,7 @@ def rebuilt(value: T, part: Callable[[object], object]) -> T:
         for name in parts(type(value))
         if (after := part(before := getattr(value, name))) is not before
     }
-    # Any node of core or syntax; its fields are not known statically.
+    # This may be any node of the core or of the syntax, so its fields are not known statically.
     return replace(value, **changes) if changes else value  # type: ignore[arg-type]
 
 
@@ -179,8 +186,10 @@ def operands(expr: ir.Expr) -> list[ir.Expr]:
 
 
 def with_children(node: N, new: Iterable[ir.Node | ir.Step], kind: Type | None = None) -> N:
-    """``node`` with as many new nodes in place of its `children`, in the same order; with ``kind``,
-    also a new type, for an expression that carries one.
+    """Returns ``node`` with the nodes ``new`` in place of its `children`, in the same order.
+
+    There must be as many new nodes as children. If ``kind`` is given, it replaces the type of the
+    node, which must be an expression that carries a type.
     """
     left = iter(new)
     changes: dict[str, object] = {} if kind is None else {"type": kind}
@@ -191,5 +200,5 @@ def with_children(node: N, new: Iterable[ir.Node | ir.Step], kind: Type | None =
         elif before is not None:
             changes[name] = next(left)
     assert next(left, None) is None, node
-    # Any node of the core; its fields are not known statically.
+    # This may be any node of the core, so its fields are not known statically.
     return replace(node, **changes)  # type: ignore[arg-type]

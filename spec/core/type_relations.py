@@ -1,4 +1,4 @@
-"""Relations between types: which values one shares with another, and which types hold both."""
+"""Relations between types: whether one includes another, and the least type that includes both."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from fencepost.spec.core.types import (
 
 
 def join(left: Type, right: Type) -> Type | None:
-    """The least type that holds the values of both, or None where they have nothing in common.
+    """Returns the least type that includes the values of both types, or None if no such type
+    exists.
 
-    A type and an option of it meet in the option; inside collections they do not.
+    A type and an option of that type join to the option, except inside collections.
     """
     match left, right:
         case (Option(a), Option(b)):
@@ -41,7 +42,7 @@ def join(left: Type, right: Type) -> Type | None:
 
 
 def _joined(left: Type, right: Type) -> Type | None:
-    """`join` of two types of one shape."""
+    """Returns the `join` of two types of the same shape, or None if their shapes differ."""
     if left == right:
         return left
     match left, right:
@@ -71,12 +72,16 @@ def _joined(left: Type, right: Type) -> Type | None:
 
 
 def set_type(element: Type, size: int) -> Set:
-    """The type of a computed set of at most ``size`` elements; a small one needs no capacity."""
+    """Returns the type of a computed set with at most ``size`` elements. If the element type is
+    small, the result needs no capacity.
+    """
     return Set(element) if countable(element, SMALL_SET) else Set(element, size)
 
 
 def within(inner: Type, outer: Type) -> bool:
-    """Whether every value of ``inner`` is one of ``outer``, by their declarations alone."""
+    """Returns whether every value of ``inner`` is a value of ``outer``, judging by the declared
+    ranges and capacities alone.
+    """
     if inner == outer:
         return True
     match inner, outer:
@@ -95,7 +100,7 @@ def within(inner: Type, outer: Type) -> bool:
 
 
 def same_shape(left: Type, right: Type) -> bool:
-    """Whether the types differ in ranges and capacities only."""
+    """Returns whether the types are equal except for ranges and capacities."""
     match left, right:
         case Int(), Int():
             return True
@@ -108,12 +113,14 @@ def same_shape(left: Type, right: Type) -> bool:
 
 
 def element_of(kind: Type) -> Type | None:
-    """The type of a collection's elements; None for any other type."""
+    """Returns the element type of a collection type, or None for any other type."""
     return kind.element if isinstance(kind, Collection) else None
 
 
 def least(kind: Type) -> Value:
-    """The least value of a type that has one (a placeholder before a map's first assignment)."""
+    """Returns the least value of a type, which must have values. It serves as a placeholder before
+    the first assignment to a map.
+    """
     match view(kind):
         case Numbers(low) as shape:
             return shape.value(low)

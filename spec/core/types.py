@@ -1,7 +1,7 @@
-"""The types of the language, how many values each has, and how those values are written in Python.
+"""The types of the language, the number of values of each, and the Python form of these values.
 
-A *value* is canonical, hashable, and ordered by Python's own comparison exactly as
-docs/language.md section 3 orders values of its type:
+A *value* is canonical, hashable, and ordered by Python's own comparison exactly as docs/language.md
+section 3 orders values of its type:
 
     Bool            bool
     Int, Machine    int
@@ -13,8 +13,6 @@ docs/language.md section 3 orders values of its type:
     Set             tuple of the elements, ascending, no two equal
     Bag             tuple of the elements, ascending, equal ones repeated
     Map             tuple of the values, in the order of the keys
-
-Names, scopes and machine words are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -32,11 +30,13 @@ State: TypeAlias = tuple[Value, ...]
 
 INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
 SMALL_SET = 256
-"""A set over a type with at most this many values needs no capacity: it is one bit a value."""
+"""A set over a type with at most this many values needs no capacity, because one bit per value
+suffices.
+"""
 
 
 class Viewable:
-    """A type whose shape is known once it was asked for (see `view`)."""
+    """A type that caches its shape (see `view`)."""
 
     __slots__ = ("shape",)
 
@@ -44,21 +44,21 @@ class Viewable:
 
 
 class Scalar(Viewable):
-    """The types without parts. Their values are the numbers from ``low`` to ``high``, or names with
-    these numbers; there are none where ``low > high``.
+    """A type whose values have no parts. They are the numbers from ``low`` to ``high``, or names
+    with these numbers. The type has no values if ``low > high``.
     """
 
     __slots__ = ()
 
 
 class Integer(Scalar):
-    """The types whose values are numbers."""
+    """A type whose values are integers."""
 
     __slots__ = ()
 
 
 class Nominal(Scalar):
-    """The types whose values have names: ``members``, in ascending order."""
+    """A type whose values have names. ``members`` are the names, in the order of the values."""
 
     __slots__ = ()
 
@@ -89,7 +89,9 @@ class Bool(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Int(Integer):
-    """``low..high``: a mathematical integer, both bounds included. ``low > high`` has no values."""
+    """``low..high``: a mathematical integer, both bounds included. It has no values if ``low >
+    high``.
+    """
 
     low: int
     high: int
@@ -112,8 +114,8 @@ class Machine(Integer):
 
 @dataclass(frozen=True, slots=True)
 class Enum(Nominal):
-    """A declared enum. ``home`` distinguishes equal names of different modules or instances.
-    ``symmetric``: its values are interchangeable.
+    """A declared enum. ``home`` distinguishes enums of the same name in different modules or
+    instances. If ``symmetric`` is set, its values are interchangeable.
     """
 
     name: str
@@ -150,7 +152,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Union(Viewable):
-    """A declared union: exactly one of its variants."""
+    """A declared union. A value belongs to exactly one variant."""
 
     name: str
     variants: tuple[Variant, ...]
@@ -166,7 +168,9 @@ class Option(Viewable):
 
 @dataclass(frozen=True, slots=True)
 class Set(Viewable):
-    """``set[T]`` (capacity None: any subset, T is small) or ``set[T, capacity]``."""
+    """``set[T]`` or ``set[T, capacity]``. Without a capacity, every subset of T is a value, and T
+    must be small.
+    """
 
     element: Type
     capacity: int | None = None
@@ -182,7 +186,9 @@ class Seq(Viewable):
 
 @dataclass(frozen=True, slots=True)
 class Bag(Viewable):
-    """``bag[T, capacity]``: at most ``capacity`` elements, equal ones counted, order forgotten."""
+    """``bag[T, capacity]``: at most ``capacity`` elements, with repetitions but without an
+    order.
+    """
 
     element: Type
     capacity: int
@@ -190,7 +196,7 @@ class Bag(Viewable):
 
 @dataclass(frozen=True, slots=True)
 class Map(Viewable):
-    """``map[K, V]``: one value of V for every value of K (a finite type)."""
+    """``map[K, V]``: a total map with a value of V for every value of K, which is a finite type."""
 
     key: Type
     value: Type
@@ -207,21 +213,23 @@ Collection: TypeAlias = Set | Seq | Bag
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The shape of a scalar: numbers from ``low`` to ``high``; with ``truth`` they are bools."""
+    """The shape of a scalar. Its values are the numbers from ``low`` to ``high``, as bools if
+    ``truth`` is set.
+    """
 
     low: int
     high: int
     truth: bool
 
     def value(self, number: int) -> Value:
-        """The value that is written as this number."""
+        """Returns the value that ``number`` encodes."""
         return bool(number) if self.truth else number
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The shape of a record: a value for each part. A map has one part, of its value type, and a
-    value of it for each value of ``key``.
+    """The shape of a record or a map. A record has a value for each part. A map has one part, of
+    the map's value type, which is repeated for each value of ``key``.
     """
 
     parts: tuple[Field, ...]
@@ -229,35 +237,39 @@ class Product:
 
     @property
     def times(self) -> int:
-        """The number of times that a value has the parts."""
+        """The number of repetitions of the parts: 1 for a record, the number of keys for a map."""
         return 1 if self.key is None else cardinality(self.key)
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The types of all parts of a value, in order."""
+        """The types of all parts of a value, in order and with repetitions."""
         return tuple(part.type for part in self.parts) * self.times
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The shape of a union: the parts of each case. An option (``tagged`` is false) has two cases,
-    which the number of parts tells apart; its values have no tag.
+    """The shape of a union or an option. ``cases`` contains the parts of each case.
+
+    The values of a union begin with the number of the case. An option (``tagged`` is false) has two
+    cases, and the number of parts determines the case.
     """
 
     cases: tuple[tuple[Field, ...], ...]
     tagged: bool
     head: int
-    """Width of the number of the case, in bits."""
+    """The width of the case number, in bits."""
 
     def opened(self, value: Value) -> tuple[int, tuple[Value, ...]]:
-        """The number of the case and the values of its parts."""
+        """Splits ``value`` into the number of its case and the values of its parts."""
         assert isinstance(value, tuple)
         if self.tagged:
             return cast("int", value[0]), value[1:]
         return len(value), value
 
     def closed(self, case: int, parts: Iterable[Value]) -> Value:
-        """The inverse of `opened`."""
+        """Returns the value of a case, given the values of its parts. This is the inverse of
+        `opened`.
+        """
         return (case, *parts) if self.tagged else tuple(parts)
 
 
@@ -271,7 +283,7 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The shape of a set without a capacity: whether each value of ``element`` is in it."""
+    """The shape of a set without a capacity: one flag for each value of ``element``."""
 
     element: Type
 
@@ -280,7 +292,7 @@ Shape: TypeAlias = Numbers | Product | Sum | Elements | Flags
 
 
 def view(kind: Type) -> Shape:
-    """The shape of a type. Functions of values are defined over shapes where they can be."""
+    """Returns the shape of a type. Functions on values are defined over shapes where possible."""
     try:
         return kind.shape
     except AttributeError:
@@ -312,7 +324,9 @@ def _shape(kind: Type) -> Shape:
 
 
 def cardinality(kind: Type) -> int:
-    """The number of values of ``kind``. Exact; may be astronomically large (see `fits_in`)."""
+    """Returns the exact number of values of ``kind``, which may be astronomically large (see
+    `size_limits.countable`).
+    """
     match view(kind):
         case Numbers() as shape:
             return max(0, shape.high - shape.low + 1)
@@ -338,11 +352,12 @@ def _combinations(parts: tuple[Field, ...]) -> int:
 
 
 def bits(kind: Type) -> int:
-    """Width of a value of ``kind`` in a packed state, in bits.
+    """Returns the width of a value of ``kind`` in a packed state, in bits.
 
-    Scalars take the bits that their number of values needs; a small set one bit per possible
-    element; other collections a length and ``capacity`` slots; a union its tag and the widest
-    variant. Never computes `cardinality` of a collection, so that absurd sizes stay cheap.
+    A scalar takes the bits needed for its number of values, a small set one bit per possible
+    element, any other collection a length and ``capacity`` slots, and a union its tag and the
+    widest variant. The `cardinality` of a collection is never computed, so that absurd sizes stay
+    cheap.
     """
     match view(kind):
         case Numbers():
@@ -362,7 +377,7 @@ def _width(parts: tuple[Field, ...]) -> int:
 
 
 def values(kind: Type) -> Iterator[Value]:
-    """Every value of ``kind``, ascending. The caller bounds the number first."""
+    """Yields every value of ``kind`` in ascending order. The caller must bound the number first."""
     match view(kind):
         case Numbers(low, high) as shape:
             yield from map(shape.value, range(low, high + 1))
@@ -375,12 +390,15 @@ def values(kind: Type) -> Iterator[Value]:
         case Flags(element):
             yield from _collections(kind, tuple(values(element)), cardinality(element))
         case Elements(element, capacity):
-            # Without room a collection holds nothing, however many values the element type has.
+            # With capacity 0, only the empty collection exists, however many values the element
+            # type has.
             yield from _collections(kind, tuple(values(element)) if capacity else (), capacity)
 
 
 def _collections(kind: Type, elements: Sequence[Value], capacity: int) -> list[tuple[Value, ...]]:
-    """The values of a collection type that has these elements, ascending."""
+    """Returns the values of collection type ``kind`` whose elements come from ``elements``, in
+    ascending order.
+    """
     sizes = range(capacity + 1)
     chosen: Iterator[Iterable[tuple[Value, ...]]]
     if isinstance(kind, Seq):
@@ -393,7 +411,9 @@ def _collections(kind: Type, elements: Sequence[Value], capacity: int) -> list[t
 
 
 def canonical(kind: Type, items: Iterable[Value]) -> tuple[Value, ...]:
-    """The value of a collection type that has these elements; for other types, their tuple."""
+    """Returns the value of collection type ``kind`` with these elements. For any other type,
+    returns the tuple of ``items``.
+    """
     if isinstance(kind, Set | Bag):
         unordered = set(items) if isinstance(kind, Set) else items
         return tuple(sorted(cast("Iterable[int]", unordered)))
@@ -401,7 +421,9 @@ def canonical(kind: Type, items: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def opened(kind: Type, value: Value) -> tuple[int, list[tuple[Field, Value]]]:
-    """The case of a value (0 if its type has no cases), and its parts, each with its value."""
+    """Returns the case of ``value``, and its parts paired with their values. The case is 0 if the
+    type has no cases.
+    """
     shape, case = view(kind), 0
     if isinstance(shape, Numbers):
         return case, []
@@ -416,13 +438,15 @@ def opened(kind: Type, value: Value) -> tuple[int, list[tuple[Field, Value]]]:
 
 
 def closed(kind: Type, case: int, items: Iterable[Value]) -> Value:
-    """The value of a case with these parts, or the collection with these elements."""
+    """Returns the value with this case and these parts, or for a collection type, with these
+    elements.
+    """
     shape = view(kind)
     return shape.closed(case, items) if isinstance(shape, Sum) else canonical(kind, items)
 
 
 def is_value(value: Value, kind: Type) -> bool:
-    """Whether ``value`` is written as a value of ``kind``, and is one."""
+    """Returns whether ``value`` is a value of ``kind`` in canonical form."""
     match view(kind), value:
         case Numbers() as shape, int():
             return isinstance(value, bool) == shape.truth and shape.low <= value <= shape.high
@@ -446,13 +470,15 @@ def _are_values(items: Sequence[Value], parts: Sequence[Field]) -> bool:
 
 
 def as_collection(kind: Type) -> Collection:
-    """``kind``, which is known to be the type of a collection."""
+    """Narrows ``kind`` to a collection type. It must be one."""
     assert isinstance(kind, Collection), kind
     return kind
 
 
 def fields_of(kind: Type) -> tuple[Field, ...]:
-    """The fields of a record, or those of all variants of a union; other types have none."""
+    """Returns the fields of a record, or the fields of all variants of a union. Other types have
+    none.
+    """
     match kind:
         case Record(fields=fields):
             return fields
@@ -463,7 +489,7 @@ def fields_of(kind: Type) -> tuple[Field, ...]:
 
 
 def components(kind: Type) -> tuple[Type, ...]:
-    """The types directly inside ``kind``, in the order declared; scalars have none."""
+    """Returns the types directly inside ``kind``, in declaration order. Scalars have none."""
     match view(kind):
         case Numbers():
             return ()
@@ -476,12 +502,12 @@ def components(kind: Type) -> tuple[Type, ...]:
 
 
 def has_ghost(kind: Type) -> bool:
-    """Whether a value of ``kind`` has a ghost field somewhere inside."""
+    """Returns whether values of ``kind`` have a ghost field at any depth."""
     return any(f.ghost for f in fields_of(kind)) or any(map(has_ghost, components(kind)))
 
 
 def describe(kind: Type) -> str:
-    """``kind`` in the words of the language, as a user would declare it."""
+    """Returns the notation of ``kind`` in the language, as a user would declare it."""
     match kind:
         case Bool():
             return "bool"

@@ -1,8 +1,8 @@
-"""Verifies that IR is well-formed: types agree, slots are bound, numbers are in range.
+"""Verifies that IR is well-formed: types agree, slots are bound, and numbers are in range.
 
-This checks our own code. Tests run it on every elaborated model; a problem it reports is a bug of
-ours, never the user's. It does not check run-time conditions, such as that a value fits or an index
-exists.
+This checks our own code. Tests run it on every elaborated model, and a problem that it reports is
+our bug, never the user's. It does not check run-time conditions, such as whether a value fits or an
+index exists.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from fencepost.spec.core.verify_types import Defects, Operands, Slots
 
 
 def problems(model: ir.Model) -> list[str]:
-    """The defects of ``model``, in the order of its parts; empty if it is well-formed."""
+    """Returns the defects of ``model``, in the order of its parts. The list is empty if the model
+    is well-formed.
+    """
     return _Legal(model).check()
 
 
 class _Legal:
-    """Verifies one model. ``labels`` are those of the blocks visited so far."""
+    """Verifies one model. ``labels`` are the labels of the blocks visited so far."""
 
     def __init__(self, model: ir.Model) -> None:
         self.model = model
@@ -77,8 +79,8 @@ class _Legal:
         assigned: frozenset[int],
         open_labels: frozenset[int],
     ) -> frozenset[int]:
-        """Verifies a statement. Returns the variables assigned after it, given those assigned
-        before.
+        """Verifies a statement. Returns the variables that are assigned after it, given those that
+        are assigned before it.
         """
         report, scope = self.report, Operands(self.report, slots, assigned)
         match statement:
@@ -114,7 +116,7 @@ class _Legal:
                 report.expect(0 <= label < self.model.labels, "no label", label)
                 report.expect(label not in self.labels, "two blocks have label", label)
                 self.labels.add(label)
-                # Assignments after a possible leave do not count.
+                # Assignments in a block that may be left early do not count.
                 left = may_leave(body, label)
                 after = self.run(body, slots, assigned, open_labels | {label})
                 return assigned if left else after

@@ -1,7 +1,7 @@
-"""Verifies that the types of each node's operands agree with each other and with its result.
+"""Verifies that the types of each node's operands agree with each other and with the node's type.
 
-`Operands` verifies one expression in its scope; `Defects` collects defects. `verify_model` verifies
-statements and the tables of a model.
+`Operands` verifies one expression in its scope, and `Defects` collects the defects. `verify_model`
+verifies statements and the tables of a model.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def goes_into(source: Type, target: Type) -> bool:
 
 @dataclass(slots=True)
 class Defects:
-    """The defects of a model. ``where`` and ``mode`` are the current part and its kind; ``bound``
-    are all slots bound so far.
+    """Collects the defects of a model. ``where`` and ``mode`` are the name and kind of the current
+    part of the model, and ``bound`` contains all slots bound so far.
     """
 
     model: ir.Model
@@ -39,7 +39,7 @@ class Defects:
     bound: set[int] = field(default_factory=set[int])
 
     def expect(self, holds: bool, *problem: object) -> None:
-        """Records a defect, given as words and values, unless the condition holds."""
+        """Unless ``holds`` is true, records a defect, which is described by words and values."""
         if not holds:
             self.found.append(f"{self.where}: {' '.join(map(str, problem))}")
 
@@ -70,7 +70,9 @@ class Defects:
 
 
 class Operands:
-    """Verifies one expression, given its free slots and the assigned variables."""
+    """Verifies one expression, given the types of its free slots and the variables already
+    assigned.
+    """
 
     def __init__(self, report: Defects, slots: Slots, assigned: frozenset[int]) -> None:
         self.report = report
@@ -98,7 +100,7 @@ class Operands:
         return self.collection(self.see(expr))
 
     def collection(self, kind: Type) -> Type:
-        """The element type of a type, which must be a collection."""
+        """Returns the element type of ``kind``, which must be a collection type."""
         self.expect(element_of(kind) is not None, kind, "is no collection")
         return element_of(kind) or kind
 
@@ -151,7 +153,9 @@ class Operands:
                 self.check(expr)
 
     def relations(self, expr: ir.Expr) -> None:
-        """Verifies conditions other than roles: between operands, and on numbers and types."""
+        """Verifies the conditions that the roles of operands do not cover: relations between
+        operands, and constraints on numbers and types.
+        """
         model, number = self.report.model, self.report.number
         match expr:
             case ir.Literal(kind, value):
@@ -296,7 +300,9 @@ class Operands:
 
 
 def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:
-    """The fields of a record, or of variant ``tag`` of a union; None if there are none."""
+    """Returns the fields of a record, or of variant ``tag`` of a union. Returns None if ``kind``
+    has no such fields.
+    """
     match kind:
         case types.Record(fields=fields) if tag is None:
             return fields
