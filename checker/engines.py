@@ -109,7 +109,7 @@ expects.
 
 
 def visits_states(name: str | None) -> bool:
-    """Returns whether an engine visits states. None stands for the default engine."""
+    """Returns whether an engine visits states. None is the default engine."""
     return ENGINES[name or DEFAULT].visits_states
 
 

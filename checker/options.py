@@ -273,7 +273,7 @@ def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[st
         if option.low is not None and not _within(value, option.low, option.high):
             bounds = f"at least {option.low}"
             if option.high == math.inf:
-                bounds = "a number of seconds from 0 up; None is no limit"
+                bounds = "a number of seconds from 0 up; None means no limit"
             elif option.high is not None:
                 bounds = f"from {option.low} to {option.high}"
             yield f"{name}={value}: it must be {bounds}"

@@ -1,4 +1,4 @@
-"""Tables over a closed set of keys have a row for each key.
+"""Tables over a fixed set of keys have a row for each key.
 
 The tables are the mappings of all modules whose keys are the members of an enum, or the words of a
 literal type by their annotation.
@@ -61,7 +61,7 @@ def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
 
 
 def _keys(table: Mapping[Any, object], annotation: object) -> frozenset[object]:
-    """All keys that the table could have, an enum's by name; empty if they are not a closed set."""
+    """All keys that the table could have, an enum's by name; empty if they are not a fixed set."""
     kind = next(iter(get_args(annotation)), None)
     if get_origin(kind) is Literal:
         return frozenset(get_args(kind))

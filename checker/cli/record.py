@@ -153,7 +153,7 @@ def _settings(path: Path | None) -> dict[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not equals or not name.startswith(("security_", "sasl_", "ssl_")):
-            message = f"{path}:{number}: this is no setting security_..., sasl_... or ssl_..."
+            message = f"{path}:{number}: this is not a setting security_..., sasl_... or ssl_..."
             raise Rejected([Problem("F851", None, message)])
         settings[name] = value.strip()
     return settings

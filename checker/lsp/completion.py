@@ -214,7 +214,7 @@ class _Scope:
         yield from _built_in((*FUNCTION_WORDS, *VALUE_WORDS, *TYPE_WORDS))
 
     def _scope(self, kind: type | None = None) -> Iterator[_Item]:
-        """The names of a kind (None: any) in the enclosing role, the module and its imports."""
+        """The names in the enclosing role, the module and its imports, all or of one ``kind``."""
         role = next((n for n in self.path if isinstance(n, syntax.RoleDecl)), None)
         for instance in self.instances:
             if role is not None:

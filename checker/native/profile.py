@@ -24,11 +24,11 @@ from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
 TIMED = 50_000
-"""The number of states from which an action is timed, at most."""
+"""The maximum number of states that an action is timed on."""
 MIN_TIMED = 20_000
 """Smaller sets of states are repeated up to this number."""
 LONG_SECONDS = 0.2
-"""Timing an action ends after so many seconds."""
+"""The time limit for timing an action."""
 CALL_STATES = 1000
 """The number of states per call, between two checks whether to continue."""
 ROWS = 1 << 18

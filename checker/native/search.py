@@ -54,7 +54,7 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_OPTIMIZED_SECONDS = 5.0
-"""`Local.translation` optimizes no code for which this takes longer, by estimate."""
+"""`Local.translation` does not optimize code if the estimated time exceeds this."""
 
 CHECKPOINT_SECONDS = 300.0
 """The default seconds between two saves of a search."""

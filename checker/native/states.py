@@ -23,7 +23,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 COMPRESSED_FROM = 1 << 17
-"""The number of states from which compression is tried. Below it, the change does not pay off."""
+"""Minimum number of states for compression. With fewer states, the change does not pay off."""
 
 
 class PackedStates:

@@ -40,8 +40,8 @@ LONG_SECONDS = 0.05
 OWN_BLOCK = SENT_BLOCK = 1 << 16
 """The bytes of a block for the worker's own states, and for those of others.
 
-Blocks are small, so that merged states stay roughly in the order in which they were found, and the
-same successors appear near each other in the next level too. (With 1 << 17 and 1 << 18: a seventh
+Blocks are small, so that merged states stay roughly in the order of their discovery, and the same
+successors appear near each other in the next level too. (With 1 << 17 and 1 << 18: a seventh
 more states to merge with two workers, a tenth more time.)
 """
 WAIT_SECONDS = 0.05

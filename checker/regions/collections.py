@@ -122,7 +122,7 @@ class Collecting:
         match expr:
             case ir.Universe() | ir.Interval():
                 whole = self.usual(expr, scope, integer="the end of a range")
-                all_values = "beside all values of a type or range in a set"
+                all_values = "together with all values of a type or range in a set"
                 return self.constants(whole, whole.shape, all_values)
             case ir.Contains(collection, element):
                 return truth(self.contains(expr, collection, element, scope), expr.span)

@@ -240,7 +240,7 @@ class _Regions:
         except Coincidence:
             return alone, None
         assert in_short(again) == in_short(outcome), f"a search of {value} came out otherwise"
-        assert contains(ranges, value), f"{ranges} is no region of {value}"
+        assert contains(ranges, value), f"{ranges} is not a region of {value}"
         return ranges, None
 
     # ------------------------------------------------------------ limits

@@ -217,7 +217,7 @@ class Shapes:
                     target.root.symbolic = True
                     todo.append(target)
 
-    # ------------------------------------------------------------ behind it
+    # ------------------------------------------------------------ parts of a value
 
     def symbolic(self, shape: Shape) -> bool:
         """Whether a value of this shape may contain a non-constant term."""

@@ -1,7 +1,7 @@
 """The report on recordings as text, as JSON, and for build systems: histories as JUnit test cases,
 and those that are not allowed as SARIF results.
 
-It does not depend on the order in which lines of several sources are mixed, nor on time.
+It depends neither on the interleaving of lines of several sources nor on time.
 """
 
 from __future__ import annotations

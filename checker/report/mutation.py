@@ -96,7 +96,7 @@ def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
             page.line(f"  {counts[fate]:>5}  {text}")
     left = counts[Fate.SAME] + counts[Fate.REFUSED]
     if left:
-        why = f"{left} more: {counts[Fate.REFUSED]} are no valid spec, "
+        why = f"{left} more: {counts[Fate.REFUSED]} are not valid specs, "
         page.words("  ", f"{why}{counts[Fate.SAME]} change no model of these checks", 4, "dim")
     killers = Counter(trial.found or "" for trial in reports if trial.fate is Fate.KILLED)
     if killers:

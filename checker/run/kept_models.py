@@ -76,12 +76,12 @@ def decoded(content: bytes, sources: Sequence[Source]) -> Model:
             elif type(item) in _ATOMS:
                 built.append(item)
             else:
-                raise Foreign("this is no model")
+                raise Foreign("this is not a model")
         model = built[-1]
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise Foreign("this is no model") from error
+        raise Foreign("this is not a model") from error
     if not isinstance(model, Model):
-        raise Foreign("this is no model")
+        raise Foreign("this is not a model")
     return model
 
 
@@ -120,7 +120,7 @@ class _Writer:
 
     def _number(self, source: Source) -> list[int]:
         if id(source) not in self._sources:
-            raise Foreign("a place in a text that is no file of the spec")
+            raise Foreign("a place in a text that is not a file of the spec")
         return [self._sources[id(source)]]
 
 
@@ -131,7 +131,7 @@ def _parts_of(kind: type[Any]) -> Callable[[Any], Iterable[object]]:
     if kind is dict:
         return _flat
     if _name(kind) not in _classes():
-        raise Foreign(f"{kind.__name__} is no part of a model")
+        raise Foreign(f"{kind.__name__} is not a part of a model")
     if issubclass(kind, Enum):
         return lambda member: [member.name]
     names = _fields(kind)

@@ -32,7 +32,7 @@ class Totals:
 
     taken: tuple[int, ...]
     refused: Mapping[int, int]
-    """How often each guard of kind "capacity" was false, if ever."""
+    """The number of times each guard of kind "capacity" was false, if any."""
     marks: frozenset[int]
 
 
@@ -83,7 +83,7 @@ class States(Protocol):
     """An engine that finds and keeps the states of a search.
 
     `begin` and `expand` find the states of a level. They are new until `examine` has checked them;
-    after that they may be expanded. Results do not depend on the order in which an engine works:
+    after that they may be expanded. Results do not depend on the order of an engine's work:
     of several problems of one kind in a level it reports the one of the least state, and
     `predecessors` are the least ones.
 

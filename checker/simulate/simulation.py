@@ -58,8 +58,8 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 
 Choosing: TypeAlias = Literal["actions", "steps", "rare"]
-"""How a step is chosen: an action and then one of its steps; any step; or an action, preferring
-those that were rarely enabled, and then one of its steps.
+"""The ways to choose a step: an action and then one of its steps; any step; or an action,
+preferring those that were rarely enabled, and then one of its steps.
 """
 CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
 DEFAULT_DEPTH = 100

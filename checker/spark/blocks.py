@@ -94,7 +94,7 @@ def told(error: BaseException) -> str:
     try:
         return str(error)
     except ERRORS:
-        return f"{type(error).__name__}: Java is gone"
+        return f"{type(error).__name__}: Java has ended"
 
 
 def running(spark: SparkContext) -> int:

@@ -53,7 +53,7 @@ KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWrit
 PLAIN = {"mapreduce.output.fileoutputformat.compress": "false"}
 BEGINNING = b"SEQ\x06" + b"".join(bytes([len(c)]) + c.encode() for c in (KEY, VALUE)) + bytes(6)
 """The header of our sequence files: classes for an integer and bytes, no compression, no metadata.
-Hadoop instantiates whatever classes a file names.
+Hadoop instantiates any class that a file names.
 """
 Digests: TypeAlias = dict[int, list[bytes]]
 """The digests of records, by partition."""

@@ -22,7 +22,7 @@ HOPELESS = (
     "PYTHON_VERSION_MISMATCH",
     "Cannot run program",
     "stopped SparkContext",
-    "Java is gone",
+    "Java has ended",
 )
 """Parts of messages about permanent errors."""
 CAUSE = re.compile(

@@ -38,7 +38,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 SAMPLE = explorer.SAMPLE
-"""The number of states from which on a plan is chosen; fewer are stored whole."""
+"""Minimum number of states for choosing a plan; fewer states are stored whole."""
 WORTH_BYTES = 1 << 22
 """Minimum average size of a partition for compression: a compressed table consists of many files,
 and creating them takes longer than small tables save.
@@ -125,7 +125,7 @@ class Levels:
         self._attempts, self._made = 0, start.level
         self._rebuild = True
         self._anew = False
-        # How tables store states, and whether the decision is final.
+        # The storage plan of tables, and whether it is final.
         self._plan: Plan | None = None
         self._planned = False
         self._seconds = 0.0

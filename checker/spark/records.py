@@ -71,7 +71,7 @@ class Kind(IntEnum):
     STATES = 1
     """Visited states of the level; those of the last level will be expanded."""
     SEEN = 2
-    """Visited states of the level, some of which are outside a constraint."""
+    """Visited states of the level, including states outside a constraint."""
     FRONTIER = 3
     """The states of `SEEN` within all constraints."""
     SUCCESSORS = 4
@@ -216,7 +216,7 @@ def _packed(words: Any) -> Packed | None:
 
 def _number(value: Any) -> int:
     if type(value) is not int:
-        raise ValueError(f"{value!r} is no integer")
+        raise ValueError(f"{value!r} is not an integer")
     return value
 
 

@@ -166,7 +166,7 @@ class Saver:
         start, noted = self._checkpoints.start(self._saved), self._saved.account
         noted.put(self._states.account)
         self._states.restore(start, noted.levels, noted.outside, noted.counted, noted.tally)
-        # What is there has been looked at: only now anything is removed.
+        # Old checkpoints are removed only after this one has been read.
         self._checkpoints.tidy(self._saved)
         self.resumed = Resumed(self._checkpoints.url, len(noted.levels), not self._saved.unsigned)
         return True

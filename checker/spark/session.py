@@ -39,7 +39,7 @@ WANTED = {
     "spark.kryoserializer.buffer.max": "2047m",
     # A task writes one file, and not one for each partition.
     "spark.shuffle.sort.bypassMergeThreshold": "4",
-    # What is kept of a level takes a third of the room or less.
+    # A persisted level takes a third of the memory or less.
     "spark.rdd.compress": "true",
 }
 """Settings of a session started here, unless the user sets them."""

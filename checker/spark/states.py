@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.core.rdd import RDD
 
 PORTION_BYTES = 1 << 20
-"""The approximate size of the pieces in which states are transferred."""
+"""The approximate size of the pieces of a transfer of states."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ MAX_NUMBERS = 6
 WALKS, MAX_STEPS = 16, 24
 """Number and length of the random walks that refute guesses."""
 MAX_TRIED = 1_000
-"""Maximum number of successors of a state from which a walk chooses."""
+"""Maximum number of successors of a state that a walk considers."""
 MAX_KEYS = 16
 """Families with more members are skipped."""
 

@@ -73,7 +73,7 @@ class V:
 def all_values(kind: Type) -> tuple[Value, ...]:
     """Every value of a type, ascending."""
     if cardinality(kind) > MAX_ELEMENTS:
-        raise Unsupported("it does not go through so many values of a type")
+        raise Unsupported("it does not enumerate this number of values of a type")
     return tuple(values(kind))
 
 

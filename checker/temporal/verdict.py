@@ -136,7 +136,7 @@ def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
 
 
 def _too_large(model: Model, number: int) -> Unsupported:
-    message = "it does not decide a formula with so many operators"
+    message = "it does not decide a formula with this number of operators"
     instead = "split it into several properties, each with fewer operators"
     return Unsupported(message, model.properties[number].span, instead)
 

@@ -95,7 +95,7 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
         if prop.kind.bounds_search:
             raise NotExported("what holds of behaviours within a constraint", prop.span)
     if still:
-        raise NotExported("what holds of behaviours beside invariants of steps", span)
+        raise NotExported("claims about behaviours other than step invariants", span)
 
 
 def owed(

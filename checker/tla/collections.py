@@ -47,9 +47,9 @@ def through(
     body: Callable[[str, Expr, Expr], Expr],
     in_order: bool = False,
 ) -> Expr:
-    """``body`` of a bound name, the set that it goes through, and the element that it stands for.
+    """A bound name, the set it ranges over, and ``body`` of the element that it denotes.
 
-    A sequence is gone through by its positions, and so is what has to be in order.
+    For a sequence, or if the order matters, the name ranges over positions.
     """
     if isinstance(domain.type, types.Seq) or in_order:
 
@@ -177,7 +177,7 @@ def _size(scope: Scope, collection: ir.Expr) -> Expr:
         case ir.Collect(types.Seq(), slot, domain, condition, element) if isinstance(
             domain.type, types.Set
         ) and not scope.work.fails(element):
-            # How many there are does not depend on their order.
+            # Their number does not depend on their order.
             name = scope.local(slot)
             chosen_from = elements(scope, domain)
             if condition is not None:
@@ -244,7 +244,7 @@ def _lambda(scope: Scope, slot: int, body: ir.Expr) -> Lambda:
 
 
 def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
-    """What is collected or gathered, as a sequence."""
+    """The elements of a `Collect` or `Gather`, as a sequence."""
     whole = ordered(scope, expr.domain)
     if isinstance(expr, ir.Gather):
         inner = expr.parts
@@ -348,8 +348,8 @@ def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
 
 
 def _first_found(scope: Scope, expr: ir.Find) -> tuple[Expr, Expr]:
-    """The first element in order that meets the condition; of those behind it, nothing is asked,
-    since that might fail.
+    """The first element in order that meets the condition. The condition is not evaluated for later
+    elements, where it might fail.
     """
     assert expr.condition is not None
     element = expr.type.element

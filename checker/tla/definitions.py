@@ -88,10 +88,10 @@ class Definitions:
     def _parameters(
         self, declared: Declared, expr: ir.Expr
     ) -> dict[str, ir.Local | ir.Variable] | None:
-        """What the parameters stand for, by their names, and so for other locals from outside.
-        None where the text does not say.
+        """The arguments of the parameters by their names, and likewise for other outer locals. None
+        if they cannot be determined from the text.
 
-        A variable that is given as an argument stands in the body with its place in the call.
+        In the body, a variable passed as an argument has the span of the call.
         """
         slots = (bound(node) for node in walk(expr) if isinstance(node, ir.Expr))
         inside = {slot[0] for slot in slots if slot is not None}

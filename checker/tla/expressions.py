@@ -149,7 +149,7 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
         case ir.Enabled(action=action, choices=choices):
             return scope.operators.enabled(action, [made(choice) for choice in choices])
         case ir.Symbol():
-            raise NotExported("a constant that stands for all its values at once", expr.span)
+            raise NotExported("a symbolic constant", expr.span)
         case _:
             return of_collections(scope, expr)
 
@@ -188,7 +188,7 @@ def named(name: str, value: Expr, body: Expr, fails: bool, truth: bool) -> Expr:
 
 
 def _repeated(body: Expr, name: str) -> bool:
-    """Whether a name stands where TLC would evaluate its value again and again."""
+    """Whether a name occurs where TLC would evaluate its value repeatedly."""
     match body:
         case Filter(_, domain, _) | Function(_, domain, _) | Quantified(_, _, domain, _):
             return uses(domain, name) == 0 or _repeated(domain, name)
@@ -247,9 +247,7 @@ def _stops(body: ir.Expr) -> bool:
 
 
 def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
-    """Whether this is what `quiescent` stands for: none of the ordinary actions can be
-    taken.
-    """
+    """Whether this is the meaning of `quiescent`: no ordinary action is enabled."""
     owed = [n for n, action in enumerate(model.actions) if action.kind == "ordinary"]
     return (
         isinstance(expr, ir.And)
@@ -301,7 +299,7 @@ def _computed(scope: Scope, operator: Operator, left: Expr, right: Expr, positiv
     if row.tla is None:
         lowered = row.lowered
         if lowered is None:
-            raise NotExported(f"{operator.value} on integers, for which TLC has no operator")
+            raise NotExported(f"{operator.value} on integers, since TLC has no such operator")
 
         def apply(inner: Operator, a: Expr, b: Expr) -> Expr:
             return _computed(scope, inner, a, b, positive and b is right)
@@ -331,7 +329,7 @@ def _wraps_unseen(kind: Type) -> None:
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:
-    """A product modulo a number, of which no part leaves 32 bits."""
+    """A product modulo a number, computed so that no part exceeds 32 bits."""
     return call("Product", left, Infix("%", right, Number(modulus)), Number(modulus))
 
 

@@ -130,7 +130,7 @@ def has_value(expr: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> ir.Expr:
         case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find():
             over, *others = operands(expr)
             if may_fail(tuple(others)):
-                message = "a refined module in which an evaluation inside a comprehension may fail"
+                message = "a refined module with an evaluation that may fail inside a comprehension"
                 raise NotExported(message, expr.span)
             return has_value(over, holding)
         case _:

@@ -268,11 +268,15 @@ class _Writer:
             if self.fair and self.ghosts:
                 scope = self.scope.inner()
                 watched = tuple(expression(scope, expr) for expr in seen(self.model))
-                rows.append(Definition("counting", (), Tuple(watched), "What fairness sees."))
+                rows.append(
+                    Definition(
+                        "counting", (), Tuple(watched), "The parts that fairness depends on."
+                    )
+                )
             return rows
         return [
             *rows,
-            Definition("view", (), Tuple(tuple(names)), "What tells states apart."),
+            Definition("view", (), Tuple(tuple(names)), "The parts that distinguish states."),
             Definition("vars", (), Tuple((*names, Name("clock")))),
         ]
 

@@ -65,7 +65,7 @@ def alike_but_for(
 ) -> tuple[str, ...] | None:
     """The parts of the state, as ``variable.field``, that may differ between two equivalent models;
     `STILL` means steps that change nothing. None if they are not equivalent, or if deciding takes
-    more than ``most`` steps of a model. Takes the properties ``asked`` into account (None: all),
+    more than ``most`` steps of a model. Takes the properties ``asked`` into account (all if None),
     and the ones on single states and steps next to them; temporal properties are out of scope.
 
     The first difference between states reached in the same way is hidden, until there is none. The

@@ -1,7 +1,7 @@
 """The whole state graph of a small model: every reachable state by level, every step between them;
 and a comparison of two such graphs.
 
-Level n holds the states that n steps reach and fewer do not. It does not know how a graph is drawn.
+Level n holds the states that n steps reach and fewer do not.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 BEYOND = 2
-"""Number of levels after a problem in which a search that stopped there may have evaluated
-something.
+"""Number of levels after a problem that a search may have evaluated before it stopped there.
 """
 
 OF_STATES = frozenset(["depth", "max-states"])

@@ -40,10 +40,10 @@ class Subject(Enum):
 class Purpose(Enum):
     """The purpose of a property."""
 
-    HOLD = "It is true of every subject; a subject for which it is false is a problem."
+    HOLD = "It is true of every subject; a subject that violates it is a problem."
     BE_REACHED = "It is true of some subject."
-    BOUND = "A state in which it is false is not expanded."
-    END = "A state in which it is true may have no successor."
+    BOUND = "A state that violates it is not expanded."
+    END = "A state that satisfies it may have no successor."
     FORM = "Formulas are made of it; it has a value in every state, and may have either."
 
 

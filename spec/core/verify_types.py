@@ -90,7 +90,7 @@ class Operands:
 
     def truth(self, expr: ir.Expr) -> None:
         kind = self.see(expr)
-        self.expect(kind == ir.BOOL, kind, "is no condition")
+        self.expect(kind == ir.BOOL, kind, "is not a condition")
 
     def integer(self, expr: ir.Expr) -> None:
         self.number(self.see(expr))
@@ -101,11 +101,11 @@ class Operands:
 
     def collection(self, kind: Type) -> Type:
         """Returns the element type of ``kind``, which must be a collection type."""
-        self.expect(element_of(kind) is not None, kind, "is no collection")
+        self.expect(element_of(kind) is not None, kind, "is not a collection")
         return element_of(kind) or kind
 
     def number(self, kind: Type) -> None:
-        self.expect(isinstance(kind, types.Integer), kind, "is no integer")
+        self.expect(isinstance(kind, types.Integer), kind, "is not an integer")
 
     def goes_into(self, source: Type, target: Type) -> None:
         self.expect(goes_into(source, target), source, "where", target, "is wanted")
@@ -159,7 +159,7 @@ class Operands:
         model, number = self.report.model, self.report.number
         match expr:
             case ir.Literal(kind, value):
-                self.expect(is_value(value, kind), value, "is no value of", kind)
+                self.expect(is_value(value, kind), value, "is not a value of", kind)
             case ir.Symbol(kind, index):
                 number(index, model.symbols, "symbolic constant")
                 if 0 <= index < len(model.symbols):
@@ -242,9 +242,9 @@ class Operands:
             case ir.HasTag(union, tag):
                 self.expect(_fields(union.type, tag) is not None, "no variant", tag)
             case ir.Some(kind):
-                self.expect(isinstance(kind, types.Option), kind, "is no option")
+                self.expect(isinstance(kind, types.Option), kind, "is not an option")
             case ir.IsSome(option):
-                self.expect(isinstance(option.type, types.Option), "is no option")
+                self.expect(isinstance(option.type, types.Option), "is not an option")
             case ir.Content(kind, option):
                 self.same_shape(option.type, types.Option(kind))
 
@@ -270,23 +270,23 @@ class Operands:
             case ir.Build(kind) | ir.Add(kind) | ir.Collect(kind):
                 self.collection(kind)
             case ir.InsertAt(kind) | ir.RemoveAt(kind):
-                self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
+                self.expect(isinstance(kind, types.Seq), kind, "is not a sequence")
             case ir.Remove(kind):
                 self.expect(not isinstance(kind, types.Seq), "a sequence loses positions only")
             case ir.Occurrences(kind) | ir.Size(kind):
                 self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.SetAlgebra(kind):
-                self.expect(isinstance(kind, types.Set), kind, "is no set")
+                self.expect(isinstance(kind, types.Set), kind, "is not a set")
             case ir.At(kind, sequence):
                 self.goes_into(self.collection(sequence.type), kind)
                 self.expect(isinstance(sequence.type, types.Seq), "a position of no sequence")
             case ir.Get(kind, map, key):
-                self.expect(isinstance(map.type, types.Map), map.type, "is no map")
+                self.expect(isinstance(map.type, types.Map), map.type, "is not a map")
                 if isinstance(map.type, types.Map):
                     self.goes_into(key.type, map.type.key)
                     self.goes_into(map.type.value, kind)
             case ir.BuildMap(kind):
-                self.expect(isinstance(kind, types.Map), kind, "is no map")
+                self.expect(isinstance(kind, types.Map), kind, "is not a map")
             case ir.Gather(kind, parts=parts):
                 alike = self.collection(kind) == self.collection(parts.type)
                 self.expect(alike, parts.type, "gathered as", kind)

@@ -30,7 +30,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """One vector of choices of an action (None: of the initial states) and its result.
+    """One vector of choices and its result. ``action`` is None for an initial state.
 
     Either ``state`` or ``failure`` is None.
     """
@@ -129,7 +129,7 @@ class Runner:
         return self.calls(zip(range(len(self.model.actions)), repeat(state)))
 
     def calls(self, calls: Iterable[tuple[int, State]]) -> Iterator[tuple[int, State | Failure]]:
-        """Like `steps`, for calls, each an action and the state in which it is taken. Yields the
+        """Like `steps`, for calls: pairs of an action and the state before its step. Yields the
         index of the call instead of the number of the action.
         """
         frame, run, count, apart = self._frame, self._run, self._count, self._apart

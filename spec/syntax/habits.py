@@ -360,7 +360,7 @@ def _content_first(slip: Slip) -> Problem | None:
     words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
     if "=" not in texts or texts[0] != "channel" or slip.unexpected.text not in words:
         return None
-    message = f'what is in a channel at the start stands last, behind "{slip.unexpected.text}"'
+    message = f'the initial content of a channel comes last, after "{slip.unexpected.text}"'
     return slip.problem("F101", message)
 
 

@@ -52,8 +52,8 @@ def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
 
 
 def nested(statement: ir.Statement) -> ir.Statement:
-    """An equivalent statement in which the code after a choice moves into it, where possible. The
-    choice then becomes a loop instead of an index that is incremented by running everything again.
+    """An equivalent statement. The code after a choice moves into the choice, where possible, which
+    then becomes a loop instead of an index that is incremented by running everything again.
 
     Each loop keeps a copy of the variables, so their nesting is limited.
     """

@@ -98,7 +98,7 @@ class Collections(Gaps):
             return value
         kind = value.type
         if cardinality(kind.element) > MAX_BUILT:
-            raise Unsupported("it does not build a set of so many values")
+            raise Unsupported("it does not build a set with this number of values")
         size = shape(kind)
         if isinstance(value, Universe):
             count = cardinality(kind.element)

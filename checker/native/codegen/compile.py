@@ -238,7 +238,7 @@ class _Model:
         """The size of the odometer of a step."""
         scratch = 2 * most_picks(body) if has_odometer(body) else 0
         if scratch > MAX_SCRATCH:
-            raise Unsupported("it does not make so many choices in one step")
+            raise Unsupported("it does not support this number of choices in one step")
         return scratch
 
     def _limit_stack(self) -> None:
@@ -250,7 +250,7 @@ class _Model:
         among_helpers = sum(size for name, size in rooms.items() if name in helpers)
         largest = max((size for name, size in rooms.items() if name not in helpers), default=0)
         if 3 * largest + among_helpers > MAX_STACK:
-            raise Unsupported("it has no room for so many large values in one action or property")
+            raise Unsupported("the large values of one action or property do not fit on the stack")
 
     # ------------------------------------------------------------ functions of the model
 

@@ -43,13 +43,13 @@ class Word(IntEnum):
         auto()
     )  # Where `examine` writes the number that the next state inside represents; may be null.
     REPORTS = auto()  # The slots of problems, see `Slots`.
-    REPORTED = auto()  # How often a slot was written.
-    DONE = auto()  # How many states a kernel had processed when it returned.
-    EXAMINED = auto()  # How many states `examine` had processed when it returned.
+    REPORTED = auto()  # The number of writes to slots.
+    DONE = auto()  # The number of states that a kernel had processed when it returned.
+    EXAMINED = auto()  # The same for `examine`.
     DROPPED = auto()  # Where `examine` writes the next state outside the constraints; may be null.
     WANT = auto()  # The resource that `merge` needs to continue: see `Want`.
     FULL_TABLE = auto()  # The number of the table that must be enlarged.
-    ASIDE = auto()  # How many states `spread` has set aside.
+    ASIDE = auto()  # The number of states that `spread` has set aside.
     # Set up by the search.
     DEADLOCK = auto()  # Whether a deadlock is a problem.
     TARGET_COUNT = auto()

@@ -202,7 +202,7 @@ class NativeDomain(NativeExpressions):
             return offered
         most = most_elements(pick.domain)
         if most > MAX_FLAGS:
-            raise Unsupported("it does not choose from so many values")
+            raise Unsupported("it does not choose from this number of values")
         flags = e.bytes(most)
         evaluated = condition
 

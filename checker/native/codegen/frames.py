@@ -275,7 +275,7 @@ class Changing(Frame):
     def new_odometer(self) -> Odometer:
         """Allocates the odometer of this function."""
         if self.scratch_words > MAX_SCRATCH:
-            raise Unsupported("it does not make so many choices in one step")
+            raise Unsupported("it does not support this number of choices in one step")
         return Odometer(self.e, self.e.words(self.scratch_words))
 
     def packed(self) -> LLVM:
@@ -301,7 +301,7 @@ class Changing(Frame):
             index += 1
         return out
 
-    # ------------------------------------------------------------ what a step leaves behind
+    # ------------------------------------------------------------ values after a step
 
     def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
         raise AssertionError("a step does not ask what is enabled")

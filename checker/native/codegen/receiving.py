@@ -27,8 +27,8 @@ class Receipt:
 
 
 def received(body: ir.Statement) -> Receipt | None:
-    """What an action has to receive: without it, no vector of choices completes or fails, and the
-    only effect is a count of false guards.
+    """The message that an action requires: without it, no vector of choices completes or fails, and
+    the only effect is a count of false guards.
     """
     match body:
         case ir.Sequence((first, *_)):

@@ -225,7 +225,7 @@ class Memory:
                 )
         tail = min(PAGE, region.most - region.size)
         assert not any(ctypes.string_at(region.address + region.size, tail)), (
-            f"behind the {region.size} bytes of a region something was written"
+            f"something was written after the {region.size} bytes of a region"
         )
 
 

@@ -189,10 +189,10 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
     return candidate
 
 
-def number(value: Any, low: int = 0, behind: int = LIMIT) -> int:
-    """An integer from ``low`` (included) to ``behind`` (excluded). Raises `ValueError`."""
-    if type(value) is not int or not low <= value < behind:
-        raise ValueError(f"{str(value)[:40]} is no number from {low} on, below {behind}")
+def number(value: Any, low: int = 0, end: int = LIMIT) -> int:
+    """An integer from ``low`` (included) to ``end`` (excluded). Raises `ValueError`."""
+    if type(value) is not int or not low <= value < end:
+        raise ValueError(f"{str(value)[:40]} is not a number from {low} on, below {end}")
     return value
 
 

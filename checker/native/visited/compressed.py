@@ -31,8 +31,8 @@ from fencepost.checker.resources import Exhausted, spare_addresses
 MAX_LOAD = 0.9
 """The maximum load of a table."""
 GROWTH, LATE_GROWTH, LARGE_TABLE = 2.0, 1.5, 1 << 25
-"""The growth factor of a table, and that of one with at least this many bytes, for which memory
-matters more than time.
+"""The growth factor of a table, and that of a table with at least ``LARGE_TABLE`` bytes:
+there, memory matters more than time.
 """
 SPARE_NUMBERS = 4 / 3
 """Capacity for numbers relative to those in use, so that tables are not all widened at once."""

@@ -365,7 +365,7 @@ WIDE: Type = Int(0, MAX_MESSAGES)
 
 
 def _narrowed(node: N, slots: Mapping[int, int]) -> N:
-    """The same, where the picks (by identity) that are given a slot choose what that stands for."""
+    """The same node, but a pick in ``slots`` (by identity) chooses only the value of its slot."""
 
     def part(inner: object) -> object:
         return _narrowed(inner, slots)

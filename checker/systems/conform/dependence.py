@@ -1,4 +1,4 @@
-"""What actions, rules of events and conditions depend on, as far as their text tells.
+"""Static dependences of actions, rules of events and conditions.
 
 Actions and inputs that cannot be enabled are skipped.
 """

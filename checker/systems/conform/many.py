@@ -58,7 +58,8 @@ def _possible() -> bool:
 
 
 def in_machine_code(mapped: MappedModel) -> Judge:
-    """What judges histories by the engine `local`, which is there. Raises `Unsupported`."""
+    """The judge of histories that uses the engine `local`, which must be available. Raises
+    `Unsupported`."""
     judge: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
     return judge
 
@@ -105,8 +106,8 @@ def _every(judged: partial[Judgement], count: int, workers: int) -> Iterator[Jud
 
 
 def _recorded(children: list[BaseProcess]) -> BaseContext:
-    """A context whose processes are added to ``children`` before they start: one that is killed at
-    once is no active child any more when somebody asks for those.
+    """A context that adds its processes to ``children`` before they start: a process that is killed
+    at once would be missing from the list of active children.
     """
     context = copy(get_context("fork"))
     process = context.Process

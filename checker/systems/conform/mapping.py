@@ -1,8 +1,8 @@
 """A mapping run by the reference stepper: the steps from a state with what they show, and what
 events bring in.
 
-The model that is run is that of `as_model`. This module knows neither the events of a history nor
-the order in which states are visited.
+The model that is run is that of `as_model`. This module depends neither on the events of a history
+nor on the order of the search.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ class Move(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What an event with certain values may bring in: the rule ``number``, and the action of the
-    combined model that does it (``call``). ``action`` is the step of the model that it is, or None.
-    ``event`` is the value of the variable of events: the number of the event and its values.
+    """A possible effect of an event with certain values: the rule ``number``, and the action of the
+    combined model that performs it (``call``). ``action`` is the corresponding action of the model,
+    or None. ``event`` is the value of the variable of events: the number of the event and its
+    values.
     """
 
     kind: Literal["input", "ahead", "answers", "answer", "tolerated"]
@@ -78,7 +79,7 @@ class Expansion:
 
 
 class EntryMoves(NamedTuple):
-    """What entries lead to, each move with the index of its entry, and where paths are cut there.
+    """The moves of entries, each with the index of its entry, and the cuts there.
     ``late``: too many messages were under way for one of them.
     """
 
@@ -142,7 +143,7 @@ class MappedModel:
     # ------------------------------------------------------------ steps of the model
 
     def initial(self) -> list[State]:
-        """The states in which a run may begin, ascending."""
+        """The initial states of runs, ascending."""
         states = (successor.state for successor in self.runner.initial())
         return sorted({state[: self._count] for state in states if state is not None})
 
@@ -248,7 +249,7 @@ class MappedModel:
     # ------------------------------------------------------------ what events bring in
 
     def entries(self, event: int, values: tuple[Value, ...], asks: bool) -> tuple[Entry, ...]:
-        """What an event may bring in in some state, as far as its fields tell: without answers, and
+        """The possible effects of an event in any state, judged by its fields: without answers, and
         without requests unless ``asks``.
         """
         cached = self._entries.get((event, values, asks))
@@ -290,8 +291,8 @@ class MappedModel:
     def entered(
         self, entries: Sequence[Entry], state: State, ahead: int | None = None
     ) -> EntryMoves:
-        """What entries lead to, if at most ``ahead`` (None: any number of) messages are under
-        way.
+        """The moves of entries if at most ``ahead`` messages are under way, or any number if it is
+        None.
         """
         cuts: set[Cut] = set()
         before, most = (*state, *self._passing), MAX_MESSAGES if ahead is None else ahead
@@ -324,7 +325,7 @@ class MappedModel:
         ]
 
     def under_way(self, state: State) -> int:
-        """How many messages are under way in a state."""
+        """The number of messages under way in a state."""
         count: int = self._under_way.value(state)
         return count
 

@@ -28,7 +28,7 @@ from fencepost.spec.core.types import Bool, Nominal, State
 from fencepost.spec.text.problem import Problem, Rejected
 
 CANDIDATES = 8
-"""The number of requests from which a walk chooses the next one."""
+"""The number of candidates for the next request of a walk."""
 TRIES = 4
 """The number of attempts to find candidates before a walk ends."""
 MAX_RUNS = 200

@@ -124,7 +124,7 @@ class Possible:
 
 
 def read_values(line: Line) -> tuple[Value, ...]:
-    """The values of a line's fields, none of which is a name."""
+    """The values of a line's fields that are not names."""
     return tuple(
         field_read.value for field_read in line.fields if isinstance(field_read, KnownValue)
     )

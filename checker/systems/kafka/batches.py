@@ -160,7 +160,7 @@ class Reader:
         try:
             return self.take(size).decode()
         except UnicodeDecodeError:
-            raise Undecodable("a text is no UTF-8") from None
+            raise Undecodable("a text is not UTF-8") from None
 
 
 def _table() -> tuple[int, ...]:

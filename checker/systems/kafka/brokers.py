@@ -231,7 +231,7 @@ class Brokers:
             commit, level = arguments["commit"], self._protocol
             sender = level, self._coordinator.epoch - (request == "late_marker")
             return requests.write_marker(*who, commit, *where, *sender, self._newest_marker)
-        raise ValueError(f"{request} is no request of conform_answers_v1 or v2")
+        raise ValueError(f"{request} is not a request of conform_answers_v1 or v2")
 
     @property
     def _version_of_end(self) -> int:

@@ -20,7 +20,7 @@ LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
 MAX_ANSWER = 100 << 20
 """Maximum size of a response in bytes, since the client library allocates what a broker announces.
-Fetch returns the first batch whatever its size, so this also limits batches.
+Fetch returns the first batch even if it is larger, so this also limits batches.
 """
 _PATIENCE = 30_000
 GREETING = 10.0

@@ -207,7 +207,7 @@ class Outages:
         self._often = _share("outages", often)
         self.moves = yes("moves", moves)
         if self.moves and (kill or second):
-            raise Unreachable("moves is for a cluster of which no broker is killed or stopped")
+            raise Unreachable("moves requires a cluster without killed or stopped brokers")
 
     def weight(self, request: str) -> float:
         """The relative frequency of a request or outage; slow ones are rare."""
@@ -242,7 +242,7 @@ def run(command: str) -> None:
 def whole(name: str, text: str) -> int:
     """Parses the number of an option. Raises `Unreachable`."""
     if not text.isdecimal():
-        raise Unreachable(f"{name}={text} is no number")
+        raise Unreachable(f"{name}={text} is not a number")
     return int(text)
 
 
@@ -259,5 +259,5 @@ def _share(name: str, text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise Unreachable(f"{name}={text} is no number from 0 to 1")
+        raise Unreachable(f"{name}={text} is not a number from 0 to 1")
     return share

@@ -18,7 +18,7 @@ ADMINISTRATOR = "__admin_client"
 """The client id that may write to internal topics."""
 _SIZE = 4
 _BLOCK = 1 << 16
-"""Bytes per receive, whatever size a broker announces."""
+"""Bytes per receive, regardless of the size that a broker announces."""
 
 
 def _transactions() -> Any:

@@ -203,7 +203,7 @@ class Elaboration:
         return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
     def limit(self, count: int, span: Span) -> None:
-        """Stops a model in which ``count`` items in a row would be nested inside each other."""
+        """Stops a model that would nest ``count`` successive items inside each other."""
         if count > DEEPEST:
             self._explode(
                 "F711",
@@ -232,7 +232,7 @@ class Elaboration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Position:
-    """What an expression may read and use where it is.
+    """Properties of a position in a spec that limit what an expression may read and use.
 
     ``declared`` is, in an initial value, the number of variables declared above. ``after`` is set
     inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions enclose the
@@ -256,7 +256,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What names refer to at a position in a spec, and the known facts.
+    """The scope at a position in a spec, and the known facts.
 
     ``facts`` are the tags that a union value can have here, by the core expression that reads it
     (see `flow`). ``returns`` is the block that ``return`` ends. ``calls`` are the calls being
@@ -327,7 +327,7 @@ class Context:
         return self.at(replace(position, outermost=False)) if position.outermost else self
 
     def of_any_size(self) -> Context:
-        """The same context, in which the next expected set may be large (see `Position`)."""
+        """The same context, but the next expected set may be large (see `Position`)."""
         return self.at(replace(self.position, domain=True))
 
     def unreached(self) -> Context:

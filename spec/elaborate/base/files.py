@@ -100,7 +100,7 @@ class _Reading:
         module = library.find_module(parts, path, self.search, self.unsaved)
         if module is None:
             hint = _similar(parts, path, self.search)
-            places = "beside this file, on --path, or in the shipped library"
+            places = "next to this file, on --path, or in the shipped library"
             message = f'no module "{".".join(parts)}" is found {places}{hint}'
             self.files.problems.append(Problem("F601", where, message))
             return

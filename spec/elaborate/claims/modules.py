@@ -42,7 +42,7 @@ MAX_ARGUMENTS = 2_000
 """The maximal number of imports with arguments in one model."""
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
-"""A new value of a constant, and the instance whose scope it is written in (None: the root)."""
+"""A new value of a constant, and the instance that contains its text, or None for the root."""
 
 Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
 """New values of constants by path, the innermost name last."""

@@ -349,7 +349,7 @@ class _Steps:
             tests, fields = [], kind.fields
             parts = [ir.GetField(field.type, value, index) for index, field in enumerate(fields)]
         else:
-            message = f"{name} is of {describe(kind)}, and this is no value of it"
+            message = f"{name} is of {describe(kind)}, and this is not a value of it"
             context.report("F848", node.span, message, *declaration(context, kind))
             return None
         if call is None:

@@ -35,7 +35,7 @@ _ALIKE = "its values are interchangeable"
 
 def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     """The model, which may have symmetric types, with quantifiers that evaluate all elements where
-    necessary. Reports (F803, F846) whatever depends on the order of a symmetric type.
+    necessary. Reports every dependence on the order of a symmetric type (F803, F846).
     """
     bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
     bodies += [(action.body, action.span) for action in model.actions]

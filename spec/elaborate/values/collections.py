@@ -261,7 +261,7 @@ class _Generator:
 def _bound(
     context: Context, binders: tuple[syntax.Binder, ...], span: Span
 ) -> tuple[list[_Generator], Context]:
-    """The correct generators, each of which sees those before it, and the context after them."""
+    """The correct generators and the context after them. Each generator sees those before it."""
     context.work.limit(len(binders), span)
     generators: list[_Generator] = []
     for binder in binders:

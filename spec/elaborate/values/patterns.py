@@ -101,7 +101,7 @@ def _constant(
         test = subject.expr if member.value else ir.Not(subject.expr, span=pattern.span)
         test = settled(test, subject.expr)
         return Match(test, subject.ghost, frozenset([int(member.value)]), True)
-    context.report("F302", pattern.span, f"{pattern.span.text} is no value of {describe(kind)}")
+    context.report("F302", pattern.span, f"{pattern.span.text} is not a value of {describe(kind)}")
     return None
 
 

@@ -230,7 +230,7 @@ check c:
     }
     ran = mutated(folder)
     assert "  1 mutant, 1 check\n" in ran.stdout
-    assert "1 more: 1 are no valid spec, 0 change no model of these checks" in ran.stdout
+    assert "1 more: 1 are not valid specs, 0 change no model of these checks" in ran.stdout
 
 
 def test_an_interrupt_keeps_the_results_so_far(

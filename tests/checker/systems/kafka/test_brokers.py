@@ -336,9 +336,9 @@ PAUSED = {"second": "2", "pause": "true", "resume": "true"}
         ({"second": "2"}, "second, pause and resume are given together, or none of them"),
         ({"kill": "true", **PAUSED}, "kill is for a cluster of one broker, and second for two"),
         ({"start": "true"}, "start is for a broker that kill has killed"),
-        ({"outages": "2"}, "outages=2 is no number from 0 to 1"),
-        ({"first_epoch": "x"}, "first_epoch=x is no number"),
-        ({"second": "x", "pause": "true", "resume": "true"}, "second=x is no number"),
+        ({"outages": "2"}, "outages=2 is not a number from 0 to 1"),
+        ({"first_epoch": "x"}, "first_epoch=x is not a number"),
+        ({"second": "x", "pause": "true", "resume": "true"}, "second=x is not a number"),
         ({**PAUSED, "second": "3"}, "there is no broker 3; known are [1, 2]"),
         ({"kill": "true"}, "kill is for a cluster of one broker; this one has [1, 2]"),
     ],
@@ -458,7 +458,7 @@ def test_a_coordinator_without_another_broker(monkeypatch: pytest.MonkeyPatch) -
     system = begun(monkeypatch, scripted, moves="yes")
     with pytest.raises(Rejected, match="two brokers or more"):
         system.send("moved", {})
-    with pytest.raises(Rejected, match="moves is for a cluster"):
+    with pytest.raises(Rejected, match="moves requires a cluster"):
         begun(monkeypatch, Scripted(), moves="yes", kill="true")
     with pytest.raises(Rejected, match="moves=often is neither yes nor no"):
         begun(monkeypatch, Scripted(), moves="often")

@@ -244,7 +244,10 @@ def test_the_recording_of_a_stopped_broker_is_allowed(
         (("--segments", "."), "has no log of transactions"),
         (("--segments", "{logs}", "--topics", "tt"), "has no topic tt"),
         (("--segments", "damaged"), "00.log: the batch at byte 0 has format 0; known is 2"),
-        (("--bootstrap", "x:1", "--topics", "t", "--config", "bad"), "bad:2: this is no setting"),
+        (
+            ("--bootstrap", "x:1", "--topics", "t", "--config", "bad"),
+            "bad:2: this is not a setting",
+        ),
     ],
 )
 def test_arguments_that_are_refused(
