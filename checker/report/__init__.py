@@ -1,1 +1,1 @@
-"""Reports as text and data, one module per format."""
+"""Renders reports as text and as data, with one module per format."""

@@ -1,6 +1,7 @@
-"""Remarks that qualify a result: the part of the model that was searched, and what never happened.
+"""Remarks that qualify a result, such as how much of the model was searched and what never
+happened.
 
-The text report and the notes of the JSON report share them.
+The text report and the notes of the JSON report both use them.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark on a result under one of a few topics.
+    """A remark on a result, under one of a small set of topics.
 
-    ``routine`` remarks describe every run; others deserve attention. ``allowed`` remarks do not
-    fail a check under --strict, since the spec asks for what they report. A ``listed`` text is a
-    list that wraps after commas. ``brief`` replaces a long ``text`` on a page, unless it is "".
+    A ``routine`` remark describes something that every run reports; other remarks deserve
+    attention. An ``allowed`` remark does not fail a check under --strict, because the spec asks for
+    what the remark reports. If ``listed`` is set, the text is a list and wraps after commas. A
+    nonempty ``brief`` replaces a long ``text`` on a page.
     """
 
     topic: str
@@ -50,7 +52,9 @@ class Remark:
 
 
 def remarks(result: CheckResult) -> tuple[Remark, ...]:
-    """Everything that a reader should know before trusting the verdict, in reading order."""
+    """Returns everything that a reader should know before trusting the verdict, in reading
+    order.
+    """
     if result.job.scenario is not None:
         return (*_played(result), *_bounds(result.job), *_noted(result))
     return (
@@ -73,8 +77,8 @@ NO_CHECKS = "the spec declares no checks"
 
 
 def strictly(result: CheckResult) -> CheckResult:
-    """Applies --strict: the result is unexpected if a remark deserves attention, or if the spec has
-    no checks.
+    """Applies --strict: makes the result unexpected if a remark deserves attention, or if the spec
+    has no checks.
     """
     if not (result.job.settings.strict and result.as_expected):
         return result
@@ -87,7 +91,7 @@ def strictly(result: CheckResult) -> CheckResult:
 
 
 def of_runs(result: CheckResult) -> tuple[Remark, ...]:
-    """The remarks on random runs, without their number."""
+    """Returns the remarks that apply to random runs, except those on the runs that were made."""
     return (
         *_bounds(result.job),
         *_not_checked(result),
@@ -108,7 +112,7 @@ def _resumed(outcome: Outcome) -> Iterator[Remark]:
 
 
 def _played(result: CheckResult) -> Iterator[Remark]:
-    """The runs that were searched for one that fits the scenario."""
+    """Describes which runs were searched for one that fits the scenario."""
     outcome = result.outcome
     if outcome.verdict is Verdict.ASSUMPTION:
         yield from _searched(result)
@@ -124,12 +128,12 @@ def _played(result: CheckResult) -> Iterator[Remark]:
 
 
 def valued(choices: Sequence[Choice]) -> str:
-    """``i = 3, E0 = 32766``."""
+    """Formats choices as ``i = 3, E0 = 32766``."""
     return ", ".join(f"{c.label} = {show(c.value, c.type)}" for c in choices)
 
 
 def symbolic(symbol: SymbolicConstant) -> str:
-    """``E0: int16 where 0 <= E0``."""
+    """Formats a symbolic constant as ``E0: int16 where 0 <= E0``."""
     kind = types.describe(symbol.type)
     spans = [part.span for part in walk(symbol.condition) if isinstance(part, Node) and part.span]
     where = f" where {' '.join(spans[0].text.split())}" if spans else ""
@@ -172,7 +176,7 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
 
 
 def _proofs(result: CheckResult) -> Iterator[Remark]:
-    """Proved and unproved subjects, and the lemmas used."""
+    """Lists what was proved, what was not, and the lemmas that were used."""
     proofs = result.outcome.proofs
     proved = [proof.subject for proof in proofs if proof.reason is None]
     if proved:
@@ -187,7 +191,7 @@ def _proofs(result: CheckResult) -> Iterator[Remark]:
 
 
 def _paths(outcome: Outcome) -> str:
-    """The paths covered by a search without states."""
+    """Describes the paths that a search without states covered."""
     depth = outcome.statistics.depth
     steps = plural(max(depth - 1, 0), "step")
     if outcome.limit is not None and not depth:
@@ -203,7 +207,7 @@ def _paths(outcome: Outcome) -> str:
 
 
 def _for_all(result: CheckResult) -> str:
-    """The values of the symbolic constant that a search by regions covered."""
+    """Describes the values of the symbolic constant that a search by regions covered."""
     if not result.outcome.regions:
         return ""
     symbol = result.job.model.symbols[0]
@@ -212,7 +216,9 @@ def _for_all(result: CheckResult) -> str:
 
 
 def searched_whole(result: CheckResult) -> bool:
-    """Whether the search was complete, so that what never happened is significant."""
+    """Returns whether the search was complete. Only then is it significant that something never
+    happened.
+    """
     outcome = result.outcome
     if outcome.search_cut is not None:
         return False
@@ -227,7 +233,9 @@ def searched_whole(result: CheckResult) -> bool:
 
 
 MAX_SWITCHES = 8
-"""Maximum number of bool constants in a page that neither the check nor the user set."""
+"""If more bool constants than this were set neither by the check nor by the user, a page shows only
+their number.
+"""
 
 
 def _bounds(job: Job) -> Iterator[Remark]:
@@ -278,7 +286,7 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
 
 
 def _undecided(result: CheckResult) -> Iterator[Remark]:
-    """The properties of behaviours that a limit left undecided."""
+    """Lists the properties of behaviours that are undecided because of a limit."""
     outcome, properties = result.outcome, result.job.model.properties
     if outcome.undecided is not None:
         first, *rest = (properties[number].title for number in outcome.undecided.properties)
@@ -286,11 +294,11 @@ def _undecided(result: CheckResult) -> Iterator[Remark]:
 
 
 FULL = ("F901", "F902", "F907")
-"""Evaluation errors caused by a value that does not fit."""
+"""The codes of evaluation errors that occur when a value does not fit."""
 
 
 def _no_room(result: CheckResult) -> Iterator[Remark]:
-    """Explains a value that does not fit although a constraint bounds its variable."""
+    """Explains why a value can fail to fit although a constraint bounds its variable."""
     model = result.job.model
     for finding in result.outcome.findings:
         if finding.site is None or finding.site.code not in FULL:
@@ -310,7 +318,7 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
 
 
 def _assigned(model: Model, span: Span) -> frozenset[int]:
-    """The variables that the statement at ``span`` assigns."""
+    """Returns the variables that the statement at ``span`` assigns."""
     statements = (
         part for action in model.actions for part in walk(action.body) if isinstance(part, Assign)
     )
@@ -344,8 +352,8 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
 
 
 def _never(result: CheckResult) -> Iterator[Remark]:
-    """The items that never occurred; only significant if the search was complete or reached a
-    limit.
+    """Lists what never occurred, if the search was complete or ended at a limit. Otherwise the list
+    would not be significant.
     """
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
     cut = outcome.search_cut is not None
@@ -382,10 +390,10 @@ def _never(result: CheckResult) -> Iterator[Remark]:
 
 
 def unset_marks(model: Model, marked: Set[int]) -> Iterator[CoverageMark]:
-    """The coverage marks that were not set, once per location in an action or property.
+    """Yields the coverage marks that were not set, once per location in an action or property.
 
-    An action that calls a procedure twice has each mark of the procedure twice, at the same
-    location; the mark is set if either is.
+    If an action calls a procedure twice, each mark of the procedure occurs twice at the same
+    location. Such a mark counts as set if either occurrence is set.
     """
     seen = {(mark.kind, mark.owner, mark.span) for mark in map(model.marks.__getitem__, marked)}
     for mark in model.marks:
@@ -396,7 +404,7 @@ def unset_marks(model: Model, marked: Set[int]) -> Iterator[CoverageMark]:
 
 
 def described(mark: CoverageMark, path: str) -> str:
-    """The text of a mark and its location; ``path`` is that of the spec."""
+    """Returns the text of a mark and its location. ``path`` is the path of the spec."""
     text = " ".join(mark.text.split()) or quoted(mark.span)
     here = mark.span.source.name == path
     return f"`{text}` ({f'line {mark.span.line}' if here else place(mark.span)})"

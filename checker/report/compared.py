@@ -1,4 +1,4 @@
-"""A comparison of two traces side by side, as text and as JSON."""
+"""Shows a comparison of two traces side by side, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ WHAT: dict[Kind, str] = {
     "outcome": "the steps are the same, but the reported end differs",
 }
 MAX_REST = 20
-"""Maximum number of steps per side after the first difference."""
+"""Maximum number of steps that are shown per side after the first difference."""
 GAP = 3
 
 
 def write_difference(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
-    """Writes the first difference, the common step before it, what follows, and the ends. ``names``
-    are the file names.
+    """Writes the first difference between two traces, with the last step that they share and the
+    steps that follow, and how each trace ends. ``names`` are the file names.
     """
     left_name, right_name = names
     parting = difference.parting
@@ -92,8 +92,8 @@ def _side_by_side(page: Page, texts: Sequence[str]) -> None:
 
 
 def _write_steps(page: Page, difference: TraceDifference, begin: int, end: int) -> None:
-    """Writes the steps of both traces from ``begin`` to ``end``, those at one position side by
-    side.
+    """Writes the steps of both traces from ``begin`` to ``end``, with steps at the same position
+    side by side.
     """
     longest = max(len(side.steps) for side in difference.sides)
     for position in range(begin, min(end, longest)):
@@ -123,8 +123,8 @@ def _write_step(column: Page, side: TraceDocument, position: int) -> None:
 
 
 def _values(change: Change) -> tuple[str, str]:
-    """The values of a changed part in both traces; for collections, the elements that only one
-    has.
+    """Returns the text of a changed part for each trace. For a collection, the text lists only the
+    elements that the other trace does not have.
     """
     both = (change.before, change.removed), (change.after, change.added)
     if any(isinstance(value, Group) and len(lost) < len(value.items) for value, lost in both) and (
@@ -136,11 +136,11 @@ def _values(change: Change) -> tuple[str, str]:
 
 
 def _end(side: TraceDocument) -> str:
-    """The end of a trace in words."""
+    """Describes how a trace ends."""
     ending = side.headline or side.verdict
     if not ending:
         ending = "a violation" if side.violated else "its end has no problem"
-    # A headline of ours describes the cycle.
+    # A headline that Fencepost wrote already describes the cycle.
     if side.endless and not side.headline:
         ending = f"{ending}; {side.endless}"
     if side.instance:
@@ -149,7 +149,7 @@ def _end(side: TraceDocument) -> str:
 
 
 def _write_notes(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
-    """Warns about differences in constants, variables and specs."""
+    """Warns if the traces differ in their constants or variables."""
     if difference.constants or any(difference.unshared):
         page.blank()
     for name, ours, theirs in difference.constants:
@@ -162,8 +162,8 @@ def _write_notes(page: Page, names: tuple[str, str], difference: TraceDifference
 
 
 def difference_json(names: tuple[str, str], difference: TraceDifference) -> dict[str, Json]:
-    """The comparison as JSON: steps are numbered from 1, and all steps after the first difference
-    are included.
+    """Returns the comparison as JSON. Steps are numbered from 1, and all steps after the first
+    difference are included.
     """
     parting = difference.parting
     begin = len(difference.left.steps) if parting is None else parting.position

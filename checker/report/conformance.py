@@ -1,7 +1,7 @@
-"""The report on recordings as text, as JSON, and for build systems: histories as JUnit test cases,
-and those that are not allowed as SARIF results.
+"""Reports on recordings as text, as JSON, and for build systems. For build systems, histories
+become JUnit test cases, and the histories that are not allowed become SARIF results.
 
-It depends neither on the interleaving of lines of several sources nor on time.
+The report does not depend on time, nor on how the lines of several sources are interleaved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ STYLES: dict[Verdict, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """The verdicts on a recording; ``documents`` are the traces of histories shown in full."""
+    """The verdicts on a recording. ``documents`` contains the traces of the histories that are
+    shown in full.
+    """
 
     title: str
     spec: str
@@ -47,7 +49,7 @@ class Conformance:
 
 
 def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance) -> None:
-    """Writes the report."""
+    """Writes the text report on a recording."""
     counts = [(verdict, conformance.count(verdict)) for verdict in STYLES]
     parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
     worst = next(
@@ -81,14 +83,14 @@ def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance)
 
 
 def plural_of(count: int) -> str:
-    """``1 history``, ``2 histories``."""
+    """Formats a number of histories: ``1 history``, ``2 histories``."""
     return f"{count:,} {'history' if count == 1 else 'histories'}"
 
 
 def write_history(
     page: Page, mapped: MappedModel, judged: Judgement, document: TraceDocument
 ) -> None:
-    """Writes a history that is not allowed, in full."""
+    """Writes the full report on a history that is not allowed."""
     style = STYLES[judged.verdict]
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
     page.line("  ", (key_name(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
@@ -121,7 +123,7 @@ def _layer(layer: Layer, *, ahead: bool) -> str:
 
 
 def next_event(waiting: Waiting) -> str:
-    """The progress of a source, and its next event."""
+    """Describes how far a source was read, and its next event."""
     if waiting.read == waiting.total:
         return f"all of {plural(waiting.total, 'event')}"
     text = "" if waiting.line is None else f", {waiting.line.text}"
@@ -129,12 +131,12 @@ def next_event(waiting: Waiting) -> str:
 
 
 def key_name(key: Key) -> str:
-    """The name of a history."""
+    """Returns the name of a history."""
     return "the recording" if key is None else str(key)
 
 
 def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
-    """Remarks on coverage, and on what the verdict depends."""
+    """Yields remarks on coverage and on the assumptions that the verdict depends on."""
     actions, recording = mapped.model.actions, mapped.recording
     totals = conformance.findings.totals
     steps = totals.taken.total()
@@ -159,7 +161,7 @@ def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
 
 
 def _unused(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
-    """Parts of the model and rules of the recording that no run used."""
+    """Lists the parts of the model and the rules of the recording that no run used."""
     model, recording = mapped.model, mapped.recording
     totals = conformance.findings.totals
     grouped: dict[tuple[str, str], dict[str, None]] = {}
@@ -187,7 +189,7 @@ def _unused(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
 def conformance_object(
     mapped: MappedModel, conformance: Conformance, exit_code: int
 ) -> dict[str, Json]:
-    """The report as a JSON object."""
+    """Returns the report as a JSON object."""
     return {
         "spec": conformance.spec,
         "check": conformance.check,
@@ -248,7 +250,7 @@ RULES: dict[Verdict, str] = {
 
 
 def sentence(judged: Judgement) -> str:
-    """The summary of a history that is not allowed."""
+    """Summarizes a history that is not allowed."""
     if judged.verdict == "unread":
         return f"{key_name(judged.key)}: {RULES['unread']}"
     waiting = (
@@ -267,7 +269,7 @@ def _rule(verdict: Verdict) -> str:
 
 
 def junit_text(mapped: MappedModel, conformance: Conformance) -> str:
-    """The report as JUnit XML."""
+    """Returns the report as JUnit XML."""
     root = Element("testsuites", name="fencepost")
     suite = SubElement(root, "testsuite", name=junit.clean(conformance.title))
     whole = {item.key: item for item in conformance.findings.whole}
@@ -291,7 +293,7 @@ def junit_text(mapped: MappedModel, conformance: Conformance) -> str:
 
 
 def sarif_object(mapped: MappedModel, conformance: Conformance, exit_code: int) -> dict[str, Json]:
-    """The report as a SARIF log."""
+    """Returns the report as a SARIF log."""
     findings = conformance.findings
     results = [
         _result(mapped, conformance, judged) for judged in (*findings.whole, *findings.listed)
@@ -319,7 +321,7 @@ def _result(mapped: MappedModel, conformance: Conformance, judged: Judgement) ->
 
 
 def _span(mapped: MappedModel, did: Origin) -> Span:
-    """The declaration of a step's action or rule."""
+    """Returns the declaration of the action or rule that a step comes from."""
     if did.action is not None:
         return mapped.model.actions[did.action].span
     if did.rule is not None:

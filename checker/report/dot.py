@@ -1,6 +1,7 @@
-"""A trace as a Graphviz graph: a column of steps per lifeline, with messages between columns.
+"""Draws a trace as a Graphviz graph. Each lifeline has a column of steps, and messages connect the
+columns.
 
-Labels are quoted strings; characters that could end or alter one are escaped.
+Labels are quoted strings. Characters that could end or change a string are escaped.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MAX_LINE = 60
 
 
 def dot(document: TraceDocument) -> str:
-    """Returns the graph's text."""
+    """Returns the trace as DOT source text."""
     lanes = list(document.lanes()) or [SYSTEM]
     lines = [
         f"digraph {quoted(['trace of ' + document.source if document.source else 'trace'])} {{",
@@ -90,7 +91,7 @@ def _messages(document: TraceDocument) -> Iterable[str]:
 
 
 def quoted(lines: Iterable[str]) -> str:
-    """A DOT string of centred lines."""
+    """Returns a DOT string that shows the lines centred."""
     safe = [cut(printable(line).replace("\n", " "), 4 * MAX_LINE) for line in lines]
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in safe)
     return '"' + "\\n".join(escaped) + '"'

@@ -1,7 +1,7 @@
 """The page of an exploration: a trace page (`html`) with controls.
 
-After each step the server sends only the changed parts: markup made here, with all text escaped,
-and values that the script puts into text nodes.
+After each step the server sends only the parts that changed. These are markup made here, with all
+text escaped, and values that the script puts into text nodes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fencepost.checker.trace.steps import lifeline, lifelines
 from fencepost.spec.text.problem import printable
 
 MAX_OPTIONS = 500
-"""Maximum number of steps offered."""
+"""Maximum number of steps that are offered."""
 KEYS = (
     ("1 to 9", "take the step with this number"),
     ("b, f", "one step back; forward on the same path"),
@@ -34,7 +34,7 @@ ALLOWED = "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 
 def explorer_page(exploration: Exploration, at: int) -> str:
-    """The initial page; later changes are sent as a `view`."""
+    """Returns the initial page. Later changes are sent as a `view`."""
     body = filled(
         '<header><p><b class="good">explore</b> {}'
         '<button id="theme" type="button" title="light or dark (t)">◐</button>'
@@ -69,13 +69,13 @@ def explorer_page(exploration: Exploration, at: int) -> str:
 
 
 def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
-    """Everything that the page shows; ``at`` is the number of this view, ``said`` the reply to a
-    request.
+    """Returns everything that the page shows. ``at`` is the number of this view, and ``reply`` is
+    the reply to a request.
     """
     walk, model = exploration.walk, exploration.model
     begun = bool(walk.path)
     trace = exploration.document() if begun else TraceDocument((), lifelines=lifelines(model))
-    # A picture of a longer trace is slow and useless.
+    # A diagram of a longer trace would be slow and useless.
     drawn = sequence(trace) if len(trace.steps) <= MAX_DRAWN else ""
     wrong: list[Json] = [_text(problem) for problem, _ in exploration.wrong()]
     if (failure := exploration.failure()) is not None:
@@ -111,7 +111,7 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
 
 
 def _options(exploration: Exploration) -> list[Json]:
-    """The possible steps, each with its lifeline."""
+    """Returns the possible steps, each with its lifeline."""
     return [
         {
             "number": number,
@@ -133,7 +133,7 @@ def _who(exploration: Exploration, index: int) -> str:
 
 
 def _ways(exploration: Exploration) -> list[Json]:
-    """The explored ways: their lengths and last steps."""
+    """Returns the length and the last step of each explored path."""
     return [
         {
             "steps": len(way),

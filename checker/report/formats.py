@@ -1,4 +1,4 @@
-"""Renders a whole run in any format."""
+"""Renders the report on a whole run in any format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ WIDTH = 100
 
 
 def made(form: Form, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
-    """Renders the report; "" if the format has nothing to show. ``detail`` only affects text."""
+    """Renders the report. Returns "" if the format has nothing to show. ``detail`` only affects
+    text.
+    """
     match form:
         case "json":
             return _json(whole)
@@ -54,8 +56,8 @@ def _json(whole: Whole) -> str:
 
 
 def _html(whole: Whole) -> str:
-    """The page of the first trace, if one should be shown; otherwise a page with the problems and
-    the text report.
+    """Returns the page of the first trace, if a trace should be shown. Otherwise returns a page
+    with the problems and the text report.
     """
     chosen = whole.traced
     hidden = whole.surprises and (chosen is None or chosen.as_expected)

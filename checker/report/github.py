@@ -1,5 +1,5 @@
-"""The report as GitHub workflow commands: surprises and problems are annotations on lines of a pull
-request.
+"""Reports a run as GitHub workflow commands. Unexpected results and problems become annotations on
+the lines of a pull request.
 
 https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 """
@@ -17,7 +17,9 @@ MAX_MESSAGE = 1000
 
 
 def dumps(whole: Whole) -> str:
-    """One line per annotation; "" if everything is as expected and no search was resumed."""
+    """Returns one line per annotation. Returns "" if every result is as expected and no search was
+    resumed.
+    """
     return "".join(f"{line}\n" for line in _lines(whole))
 
 
@@ -46,7 +48,7 @@ def _command(kind: str, span: Span | None, title: str, message: str) -> str:
         end_line, end_column = span.source.position(span.end)
         fields = {"file": span.source.name, "line": str(line), "endLine": str(end_line)}
         if line == end_line:
-            # Columns apply only to a single line; the last one is inclusive.
+            # Columns apply only to a range within one line. The end column is inclusive.
             fields |= {"col": str(column), "endColumn": str(max(end_column - 1, column))}
     fields["title"] = title
     parts = ",".join(f"{name}={_property(value)}" for name, value in fields.items())

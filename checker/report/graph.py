@@ -1,4 +1,4 @@
-"""The state graph of a small model as DOT and as an HTML page."""
+"""Draws the state graph of a small model as DOT and as an HTML page."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from fencepost.checker.trace.value_tree import text, tree
 from fencepost.spec.text.problem import printable
 
 NAMED = 60
-"""DOT graphs with more states show numbers instead of values."""
+"""In a DOT graph with more states than this, states are labelled with numbers instead of values."""
 MAX_LABEL = 40
 SPACE, LEVEL, RADIUS = 54, 92, 17
-"""Distances between states and between levels, and the radius of a state, in pixels."""
+"""The distance between states, the distance between levels, and the radius of a state, in
+pixels.
+"""
 
 
 def summary(graph: JudgedGraph) -> str:
-    """``180 states, 345 steps, 15 levels, 2 states with a problem``."""
+    """Summarizes a graph: ``180 states, 345 steps, 15 levels, 2 states with a problem``."""
     if not graph.vertices:
         return "no initial state: 0 states"
     steps = sum(len(edge.labels) for edge in graph.edges)
@@ -43,7 +45,7 @@ def summary(graph: JudgedGraph) -> str:
 
 
 def remarks(graph: JudgedGraph, vertex: Vertex) -> list[str]:
-    """Remarks on a state."""
+    """Returns remarks on the problems of a state."""
     texts = sentences(graph.model, vertex.judgement)
     if vertex.deadlock:
         texts.append("deadlock: no action can be taken, and no `terminal` holds")
@@ -54,7 +56,7 @@ def remarks(graph: JudgedGraph, vertex: Vertex) -> list[str]:
 
 
 def rows(graph: JudgedGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
-    """The names of variables and their values in a state."""
+    """Yields the name of each variable and its value in a state."""
     for variable, value in zip(graph.model.variables, vertex.state, strict=True):
         yield variable.name, text(tree(value, variable.type))
 
@@ -63,7 +65,7 @@ def rows(graph: JudgedGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
 
 
 def graph_dot(graph: JudgedGraph) -> str:
-    """The graph for Graphviz, with one rank per level and problems in red."""
+    """Returns the graph as DOT source text, with one rank per level and problems in red."""
     named = len(graph.vertices) <= NAMED
     lines = [
         f"digraph {quoted([graph.model.name])} {{",
@@ -108,7 +110,9 @@ def _edge(edge: Edge, named: bool) -> str:
 
 
 def graph_html(graph: JudgedGraph, source: str) -> str:
-    """The graph as a self-contained page, drawn by levels; states are shown on demand."""
+    """Returns the graph as a self-contained page. The graph is drawn by levels, and the page shows
+    the values of a state on demand.
+    """
     places, width = _places(graph)
     height = LEVEL * len(graph.levels) + 10
     drawn = [_drawn_edge(number, edge, places) for number, edge in enumerate(graph.edges)]
@@ -135,8 +139,8 @@ def graph_html(graph: JudgedGraph, source: str) -> str:
 
 
 def _places(graph: JudgedGraph) -> tuple[dict[int, tuple[int, int]], int]:
-    """The positions of the vertices and the width: levels from top to bottom, each vertex below its
-    predecessors.
+    """Returns the positions of the vertices and the width of the drawing. Levels run from top to
+    bottom, and each vertex is placed below its predecessors.
     """
     widest = max((len(level) for level in graph.levels), default=1)
     width = max(widest * SPACE, 320) + SPACE
@@ -178,7 +182,7 @@ def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> 
     elif y2 == y1 + LEVEL:
         path = f"M{x1} {y1 + RADIUS} L{x2} {y2 - RADIUS - 1}"
     else:
-        # Edges within or back to earlier levels bend around the vertices.
+        # Edges within a level or back to an earlier level bend around the vertices.
         bend = 40 + abs(y1 - y2) // 6
         path = f"M{x1 + RADIUS} {y1} C{x1 + bend} {y1} {x2 + bend} {y2} {x2 + RADIUS + 1} {y2}"
     template = '<path class="{}" data-edge="{}" marker-end="url(#tip)" d="{}"/>'

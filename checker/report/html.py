@@ -1,8 +1,8 @@
-"""A trace as a self-contained HTML page: diagram, steps, states, sources.
+"""Renders a trace as a self-contained HTML page with the diagram, steps, states and sources.
 
 Text from a spec or a file is either escaped by `markup`, or embedded as JSON that the script puts
-into text nodes. The page's content security policy only allows its own script and style, by hash,
-so injected text could not run either.
+into text nodes. The content security policy of the page allows only its own script and style, by
+hash, so injected text could not run even if it were not escaped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEYS = (
 
 
 def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
-    """Renders the page; ``remarks`` are about the run that found the trace."""
+    """Renders the page. ``remarks`` are about the run that found the trace."""
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
         '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}'
@@ -54,7 +54,7 @@ def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
 
 
 def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:
-    """A dialog that explains the keys."""
+    """Returns a dialog that explains the keys."""
     return filled(
         '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
         '<form method="dialog"><button>Close</button></form></dialog>',
@@ -63,7 +63,7 @@ def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:
 
 
 def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
-    """A page for a run without a trace: the text of its report."""
+    """Returns the page for a run without a trace, which shows the text of its report."""
     badge = filled('<b class="{}">{}</b>', *(("good", "ok") if good else ("bad", "not ok")))
     body = filled(
         "<header><p>{}</p><h1>{}</h1></header><main><pre>{}</pre></main><footer>{}</footer>",
@@ -76,8 +76,8 @@ def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
 
 
 def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed: str = "") -> str:
-    """A page around ``body`` with the common style, and additional scripts and a style by name.
-    ``allowed`` extends its content security policy.
+    """Returns a page around ``body`` with the common style. ``script`` names scripts to add,
+    ``style`` names a style to add, and ``allowed`` extends the content security policy.
     """
     look, code = (
         asset("page.css") + (asset(style) if style else ""),
@@ -102,7 +102,9 @@ def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed
 
 
 def embedded(value: Json) -> Markup:
-    """Data for a page's script: JSON that an HTML parser cannot take for markup."""
+    """Embeds data for the script of a page as JSON that an HTML parser cannot mistake for
+    markup.
+    """
     dumped = json.dumps(value, separators=(",", ":"))
     dumped = dumped.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return Markup(f'<script type="application/json" id="data">{dumped}</script>')
@@ -110,7 +112,7 @@ def embedded(value: Json) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """The content of a file in ``assets``."""
+    """Returns the content of a file in ``assets``."""
     return (files("fencepost.checker.report") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -140,7 +142,9 @@ def _header(document: TraceDocument, remarks: Sequence[str]) -> Markup:
 
 
 def found(document: TraceDocument) -> Iterator[Markup]:
-    """The problem at the end of a trace with its location, and facts about the whole trace."""
+    """Yields the problem at the end of a trace with its location, and facts about the whole
+    trace.
+    """
     if document.problem:
         yield filled('<p class="bad">{}</p>', document.problem)
     if document.instance:
@@ -171,7 +175,7 @@ def found(document: TraceDocument) -> Iterator[Markup]:
 
 
 def _misfit(document: TraceDocument) -> Iterator[Markup]:
-    """Both images of a step that violates a refinement, and the reason."""
+    """Shows the images of both states of a step that violates a refinement, and the reason."""
     if not document.images:
         return
     first, last = document.images[0], document.images[-1]
@@ -190,7 +194,7 @@ def _misfit(document: TraceDocument) -> Iterator[Markup]:
 
 
 def _endless(document: TraceDocument) -> Iterator[Markup]:
-    """Explains an infinite trace to readers who have not seen one."""
+    """Explains an infinite trace to readers who have never seen one."""
     if document.loop is None:
         return
     count, loop = len(document.steps), document.loop
@@ -221,7 +225,7 @@ def _endless(document: TraceDocument) -> Iterator[Markup]:
 
 
 def _onward(document: TraceDocument) -> Markup:
-    """The note after the last step of an infinite trace."""
+    """Returns the note after the last step of an infinite trace."""
     if document.goes_round:
         template = '<p id="onward">↻ continues with step {}, again and again <output></output></p>'
         return filled(template, _link(document.loop or 0))
@@ -263,7 +267,7 @@ def _pre(excerpt: Excerpt, inside: Markup, name: str) -> Markup:
 
 
 def steps(document: TraceDocument) -> Markup:
-    """The items of the list of steps."""
+    """Returns the items of the list of steps."""
     return joined(_steps(document))
 
 
@@ -325,7 +329,7 @@ def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
 
 
 def step_data(document: TraceDocument) -> Json:
-    """Data that the script shows on demand. Equal texts are stored once."""
+    """Returns the data that the script shows on demand. Equal texts are stored once."""
     texts: dict[str, int] = {}
     names: dict[str, int] = {}
     steps: list[Json] = []

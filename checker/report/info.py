@@ -1,4 +1,6 @@
-"""The report of `fencepost info`: the parts of a model, its size, and the generated code."""
+"""The report of `fencepost info`, which describes the parts of a model, its size, and the generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.syntax import nodes as syntax
 
 EXACT_BITS = 4096
-"""The sizes of wider types are estimated by their bits, since exact counts would not help."""
+"""The number of values of a type with more bits than this is estimated from the bits, since an
+exact count would not help.
+"""
 
 
 def write_info(page: Page, program: Program, model: Model, reached: Outcome | None) -> None:
-    """Writes the parts of a model; ``reached`` is the outcome of a short search."""
+    """Writes the parts of a model. ``reached`` is the outcome of a short search."""
     layout = Layout(model)
     bits = [_packed(variable.type) for variable in model.variables]
     page.line((str(program.path), "title"))
@@ -48,7 +52,9 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
 
 
 def write_reached(page: Page, outcome: Outcome) -> None:
-    """Writes how many states a search found, and an estimate of the total if it was cut."""
+    """Writes how many states a search found. If the search was cut, also writes an estimate of the
+    total.
+    """
     counted = outcome.statistics
     distinct = plural(counted.distinct, "state")
     if outcome.verdict is Verdict.ASSUMPTION:
@@ -71,7 +77,7 @@ def write_reached(page: Page, outcome: Outcome) -> None:
 
 
 def write_translation(page: Page, engine: str, translation: Translation | str) -> None:
-    """Writes the cost of compiling the model, or why nothing is compiled."""
+    """Writes the cost of compiling the model, or the reason why nothing is compiled."""
     page.line(f"engine {engine}")
     if isinstance(translation, str):
         page.words("  ", translation, 2)
@@ -88,7 +94,9 @@ def write_translation(page: Page, engine: str, translation: Translation | str) -
 
 
 def _owed(action: Action) -> str:
-    """``strongly fair ``, if an action has a fairness constraint."""
+    """Returns a prefix such as ``strongly fair `` for an action with a fairness constraint,
+    otherwise "".
+    """
     if action.fairness is None:
         return ""
     each = "each " if action.fairness.each else ""
@@ -96,7 +104,7 @@ def _owed(action: Action) -> str:
 
 
 def _packed(kind: types.Type) -> int:
-    """The bits of a variable in a packed state."""
+    """Returns the number of bits that a variable takes in a packed state."""
     match shape(kind):
         case Small(bits):
             return bits
@@ -105,7 +113,9 @@ def _packed(kind: types.Type) -> int:
 
 
 def describe_check(check: Check) -> str:
-    """``race: expect violated A, depth == 8 (slow)``; for a scenario, its number of steps."""
+    """Formats a check as ``race: expect violated A, depth == 8 (slow)``, or a scenario with its
+    number of steps.
+    """
     if check.scenario is not None:
         steps = [item for item in check.scenario.items if isinstance(item, syntax.ScenarioStep)]
         slow = " (slow)" if check.slow else ""
@@ -116,7 +126,7 @@ def describe_check(check: Check) -> str:
 
 
 def upper_bound(model: Model) -> str:
-    """The number of states that the types allow, exactly or as a power of two."""
+    """Returns the number of states that the types allow, exactly or as a power of two."""
     exponent = 0.0
     for variable in model.variables:
         bits = types.bits(variable.type)

@@ -38,7 +38,9 @@ def natural(value: Value, kind: Type) -> Json:
 
 
 def natural_step(model: Model, step: Step) -> dict[str, Json]:
-    """A step: its action (null for an initial state), choices by name, and the state after it."""
+    """Returns a step as an object: its action (null for an initial state), its choices by name, and
+    the state after it.
+    """
     return {
         "action": None if step.action is None else model.actions[step.action].name,
         "arguments": {name: natural(c.value, c.type) for name, c in arguments(model, step)},
@@ -47,7 +49,7 @@ def natural_step(model: Model, step: Step) -> dict[str, Json]:
 
 
 def natural_state(model: Model, state: types.State) -> dict[str, Json]:
-    """A state as an object, with variables in declaration order."""
+    """Returns a state as an object, with variables in declaration order."""
     return {
         variable.name: natural(value, variable.type)
         for variable, value in zip(model.variables, state, strict=True)
@@ -55,7 +57,7 @@ def natural_state(model: Model, state: types.State) -> dict[str, Json]:
 
 
 def check_object(result: CheckResult) -> dict[str, Json]:
-    """An element of ``checks``."""
+    """Returns the element of ``checks`` for a result."""
     job, outcome, finding = result.job, result.outcome, result.finding
     statistics = outcome.statistics
     searched = round(statistics.searched_seconds, 6)
@@ -99,7 +101,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
 
 
 def _times(statistics: Statistics) -> dict[str, Json]:
-    """The parts of the time, if properties of behaviours were decided."""
+    """Returns the time of each phase, if properties of behaviours were decided."""
     decided = statistics.decided_seconds
     if decided is None:
         return {}
@@ -108,7 +110,7 @@ def _times(statistics: Statistics) -> dict[str, Json]:
 
 
 def _also(result: CheckResult) -> dict[str, Json]:
-    """The problems after the first, if any."""
+    """Returns the problems after the first, if any."""
     properties = result.job.model.properties
     also: list[Json] = [
         {
@@ -122,7 +124,7 @@ def _also(result: CheckResult) -> dict[str, Json]:
 
 
 def _undecided(result: CheckResult) -> dict[str, Json]:
-    """The undecided properties of behaviours, and the limit that ended the run."""
+    """Returns the undecided properties of behaviours, and the limit that ended the run."""
     outcome, properties = result.outcome, result.job.model.properties
     if outcome.undecided is None:
         return {}
@@ -131,7 +133,7 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 
 def _resumed(result: CheckResult) -> dict[str, Json]:
-    """The checkpoint that the search was resumed from, if any."""
+    """Describes the checkpoint that the search was resumed from, if any."""
     start = result.outcome.resumed
     if start is None:
         return {}
@@ -139,8 +141,8 @@ def _resumed(result: CheckResult) -> dict[str, Json]:
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:
-    """For an infinite trace: the first step of its cycle, the state where a part of the formula
-    starts to fail, and the fairness constraints it satisfies with reasons.
+    """Describes an infinite trace: the first step of its cycle, the state where a part of the
+    formula starts to fail, and why the trace satisfies each fairness constraint.
     """
     finding = result.finding
     if finding is None or finding.trace is None or finding.trace.loop is None:
@@ -153,7 +155,7 @@ def _endless(result: CheckResult) -> dict[str, Json]:
 
 
 def _scenario(result: CheckResult) -> dict[str, Json]:
-    """The number of steps of a scenario that a trace completes."""
+    """Returns how many steps of a scenario the trace completes."""
     finding = result.finding
     if finding is None or finding.fit is None:
         return {}
@@ -161,8 +163,8 @@ def _scenario(result: CheckResult) -> dict[str, Json]:
 
 
 def _misfit(result: CheckResult) -> dict[str, Json]:
-    """For a violated refinement: the images of the last two states, or of the initial state, and
-    why no action can make the step.
+    """Describes a violated refinement: the images of the last two states, or of the initial state,
+    and the reason why no action can make the step.
     """
     finding, model = result.finding, result.job.model
     if finding is None or finding.misfit is None or finding.property is None:
@@ -180,7 +182,9 @@ def _misfit(result: CheckResult) -> dict[str, Json]:
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:
-    """For symbolic constants: values that show the problem, and the result of each region."""
+    """Returns values of the symbolic constants that show the problem, and the result of each
+    region.
+    """
     model, outcome, finding = result.job.model, result.outcome, result.finding
     if not model.symbols:
         return {}
@@ -227,7 +231,7 @@ def _notes(result: CheckResult) -> list[Json]:
 
 
 def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict[str, Json]:
-    """The report on one spec."""
+    """Returns the report on one spec."""
     return {
         "spec": spec,
         "version": version,
@@ -236,10 +240,14 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
 
 
 def unchecked_object(spec: str, version: str) -> dict[str, Json]:
-    """The report on a spec in a folder without checks that no other spec imports."""
+    """Returns the report on a spec that was found in a folder, has no checks, and is imported by no
+    other spec.
+    """
     return {"spec": spec, "version": version, "checks": [], "unchecked": True}
 
 
 def dumps(value: Json) -> str:
-    """Indented JSON in ASCII (safe for any terminal), with a final line end."""
+    """Formats JSON with indentation and a final line end. The text is ASCII, which is safe for any
+    terminal.
+    """
     return written(value, 2)

@@ -1,7 +1,8 @@
-"""The report as JUnit XML: a test suite per spec and a test case per check.
+"""Reports a run as JUnit XML, with a test suite per spec and a test case per check.
 
-The format has no specification; this is what Jenkins, GitLab and GitHub actions read: `testsuites`
-with `testsuite` with `testcase`, which may contain `failure`, `error` or `skipped`.
+The format has no specification. The report uses the elements that Jenkins, GitLab and GitHub
+actions read: `testsuites` contains `testsuite` elements, which contain `testcase` elements, which
+may contain `failure`, `error` or `skipped`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ WIDTH = 100
 
 
 def dumps(whole: Whole) -> str:
-    """Renders the report. It contains only characters that XML allows."""
+    """Renders the report, using only characters that XML allows."""
     root = Element("testsuites", name="fencepost")
     for spec in whole.specs:
         _suite(root, spec)
@@ -32,7 +33,7 @@ def dumps(whole: Whole) -> str:
 
 
 def document(root: Element, errors: Sequence[Problem]) -> str:
-    """Adds a test suite per file with problems, and renders the document."""
+    """Adds a test suite for each file with problems, and renders the document."""
     for name, problems in _by_file(errors).items():
         _refused(root, name, problems)
     for count in ("tests", "failures", "errors", "skipped"):
@@ -91,13 +92,15 @@ def _testcase(suite: Element, path: str, name: str, check: Check, seconds: str) 
 
 
 def group(path: str) -> str:
-    """The class name shared by the test cases of a file."""
+    """Returns the class name that the test cases of a file share."""
     parts = PurePath(path).with_suffix("").parts
     return clean(".".join(part for part in parts if part.strip("/.")))
 
 
 def _refused(root: Element, name: str, problems: Sequence[Problem]) -> None:
-    """Adds a spec that cannot be used as a test case with an error."""
+    """Adds a test suite for a file with problems. Its only test case has an error that lists
+    them.
+    """
     suite = SubElement(root, "testsuite", name=clean(name))
     case = SubElement(suite, "testcase", classname="fencepost", name=clean(name), time="0")
     for problem in problems[:1]:
@@ -115,7 +118,7 @@ def _by_file(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
 
 
 def sums(suite: Element, seconds: float) -> None:
-    """Sets the counts of test cases of a test suite."""
+    """Sets the numbers of test cases of a test suite, and its time."""
     suite.set("tests", str(len(suite)))
     for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))

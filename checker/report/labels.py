@@ -1,4 +1,4 @@
-"""Short labels for steps, messages and changes in diagrams. They are not escaped."""
+"""Makes short labels for steps, messages and changes in diagrams. The labels are not escaped."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Atom, Change, Group, ValueTree, text
 
 MAX_CHANGES = 4
-"""Maximum number of changes per label; further ones are counted."""
+"""Maximum number of changes per label. Further changes are only counted."""
 MAX_DRAWN = 2000
-"""Maximum number of states in a diagram; a larger one would be slow and useless."""
+"""Maximum number of states in a diagram. A larger diagram would be slow and useless."""
 TAKING = ("receive", "read")
 
 
@@ -19,7 +19,9 @@ def cut(label: str, most: int) -> str:
 
 
 def message_label(message: ValueTree, most: int = 60) -> str:
-    """A message's name and the values that fit; nested values are abbreviated."""
+    """Returns the name of a message and as many of its values as fit. Nested values are
+    abbreviated.
+    """
     whole = text(message)
     if len(whole) <= most or isinstance(message, Atom):
         return cut(whole, most)
@@ -36,7 +38,7 @@ def message_label(message: ValueTree, most: int = 60) -> str:
 
 
 def step_label(step: ShownStep) -> str:
-    """A step without its lifeline and the message that it received."""
+    """Returns the title of a step without its lifeline and without the message that it received."""
     label = step.title
     if step.act.kind in ("lose", "duplicate") and step.act.exchanges:
         verb = "loses" if step.act.kind == "lose" else "duplicates"
@@ -50,8 +52,9 @@ def step_label(step: ShownStep) -> str:
 
 
 def change_labels(document: TraceDocument, position: int, most: int | None = 60) -> list[str]:
-    """The changes of a step within its role, one line each, of at most ``most`` characters
-    (unlimited if None). Changes of channels are shown as arrows.
+    """Returns the changes that a step makes within its role, one per line, with at most ``most``
+    characters per line (unlimited if None). Changes of channels are omitted, since the diagram
+    shows them as arrows.
     """
     step = document.steps[position]
     if step.act.kind in ("lose", "duplicate"):
@@ -72,7 +75,7 @@ def change_labels(document: TraceDocument, position: int, most: int | None = 60)
 
 
 def change_text(change: Change) -> str:
-    """``+ Marker``, ``Ready → Busy``."""
+    """Formats a change as ``+ Marker`` or ``Ready → Busy``."""
     partly = isinstance(change.before, Group) and len(change.removed) < len(change.before.items)
     if (change.removed or change.added) and partly:
         lost = [f"− {text(item)}" for item in change.removed]
@@ -81,7 +84,7 @@ def change_text(change: Change) -> str:
 
 
 def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
-    """The fate of a message that was not received in the next step; otherwise "". ``endless`` is
+    """Describes what becomes of a message; returns "" if the next step receives it. ``endless`` is
     set for an infinite trace.
     """
     match flight.end, flight.ended:
@@ -95,7 +98,7 @@ def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
 
 
 def closing(document: TraceDocument) -> list[str]:
-    """The text at the end of a trace: the violation and the values that show it."""
+    """Returns the text at the end of a trace: the violation and the values that show it."""
     if not document.violated:
         if document.loop is not None:
             return [f"and so on from {document.loop + 1}"]
@@ -103,7 +106,7 @@ def closing(document: TraceDocument) -> list[str]:
     wrong = f"{document.endless}, which is a violation" if document.endless else ""
     lines = [f"✗ {document.caption or wrong or 'the trace ends in a violation'}"]
     if document.endless and not document.headline and document.caption:
-        # A headline of ours includes it.
+        # A headline that Fencepost wrote already includes it.
         lines.append(document.endless)
     if document.problem:
         lines.append(document.problem)

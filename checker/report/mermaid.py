@@ -1,8 +1,9 @@
-"""A trace as a Mermaid sequence diagram, for Markdown.
+"""Draws a trace as a Mermaid sequence diagram, for Markdown.
 
-A message is an arrow at the step that receives it, since Mermaid arrows are horizontal; one that
-took longer is also noted where it was sent. Losses are arrows with a cross, copies are dotted.
-Characters with a meaning in Mermaid are written as numeric entities.
+Since Mermaid arrows are horizontal, the arrow of a message is drawn at the step that receives the
+message. If the message was not received in the next step, a note at the sending step mentions it.
+Arrows of lost messages end in a cross, and arrows of copies are dotted. Characters with a special
+meaning in Mermaid are written as numeric entities.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MAX_CHARACTERS = 60
 
 
 def mermaid(document: TraceDocument) -> str:
-    """Returns the text of the diagram."""
+    """Returns the diagram as Mermaid source text."""
     lanes = list(document.lanes()) or [SYSTEM]
     names = {lane: f"p{number}" for number, lane in enumerate(lanes)}
     flights = document.flights()
@@ -66,7 +67,7 @@ def mermaid(document: TraceDocument) -> str:
     end = closing(document)
     if end:
         over = names[lanes[0]] if len(lanes) == 1 else f"{names[lanes[0]]},{names[lanes[-1]]}"
-        # Light colours, which are also readable on a dark page.
+        # These light colours are readable on a dark page, too.
         lines += ["    rect rgb(255, 214, 214)", f"    Note over {over}: {_lines(end)}", "    end"]
     return "\n".join(lines) + "\n"
 
@@ -77,7 +78,7 @@ def _arrows(
     flights: tuple[Flight[ValueTree], ...],
     names: Mapping[str, str],
 ) -> Iterator[str]:
-    """The messages that end in a step."""
+    """Yields an arrow for each message that ends in a step."""
     steps = document.steps
     target = names[steps[position].act.lifeline or SYSTEM]
     kinds = {exchange.kind for exchange in steps[position].act.exchanges}

@@ -20,16 +20,16 @@ TITLES = {
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
     Fate.IDLE: "never matters: no reachable state shows it",
 }
-"""The fates that are reported change by change, in this order."""
+"""The fates whose changes the report lists one by one, in this order."""
 
 
 def write_mutant(page: Page, mutant: Mutant) -> None:
-    """Writes a change and its location on one line."""
+    """Writes a change with its location on one line."""
     page.words(f"  {_place(mutant.span)}  ", f"{mutant.kind}: {mutant.change}", 6)
 
 
 def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everything: bool) -> None:
-    """Writes the survivors one by one, and the checks that killed the others."""
+    """Writes the mutants that survived one by one, and the checks that killed the others."""
     page.line((str(work.program.path), "title"))
     _write_sums(page, work, reports)
     for fate, title in TITLES.items():
@@ -58,7 +58,7 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
 
 
 def parted(where: Parting) -> str:
-    """The first observable effect of a change, as part of a sentence."""
+    """Describes the first observable effect of a change, as part of a sentence."""
     both = [name for name in where.gone if name in where.new]
     another = "another value" if len(where.changed) == 1 else "other values"
     gives = "gives" if len(both) == 1 else "give"
@@ -127,7 +127,7 @@ def _place(span: Span) -> str:
 
 
 def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> dict[str, Json]:
-    """The report as JSON: every change with its fate (docs/mutate.md)."""
+    """Returns the report as JSON, which lists every change with its fate (docs/mutate.md)."""
     counts = Counter(trial.fate for trial in reports)
     return {
         "spec": str(work.program.path),
@@ -140,7 +140,7 @@ def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> d
 
 
 def trial_object(report: Trial) -> dict[str, Json]:
-    """A trial as JSON (docs/mutate.md)."""
+    """Returns a trial as JSON (docs/mutate.md)."""
     span = report.mutant.span
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)

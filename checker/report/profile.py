@@ -1,4 +1,4 @@
-"""Profiles of visited states, as text and JSON."""
+"""Reports profiles of the visited states, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MAX_GUARDS = 10
 
 
 def write_profile(page: Page, result: CheckResult) -> None:
-    """Writes the profile of a check, if any: steps by action, levels, values and bounds, guards.
+    """Writes the profile of a check, if it has one. The profile shows the steps of each action, the
+    levels, the values and bounds of each variable, and how many times each guard was false.
 
-    A problem at the last level prevents steps of that level from being counted.
+    If the search ends at a problem, some steps of the last level are not counted.
     """
     profile = result.outcome.profile
     if profile is None:
@@ -45,7 +46,9 @@ def write_profile(page: Page, result: CheckResult) -> None:
 
 
 def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
-    """Writes a row per action: its successors, the states that it found first, and its time."""
+    """Writes a row per action with the number of its successors, the number of states that it was
+    the first to reach, and its time.
+    """
     actions, taken = result.job.model.actions, result.outcome.coverage.taken
     whole = bool(profile.new)
     rows = [["action", "successors", "", *(["new states", "time per state"] if whole else [])]]
@@ -65,7 +68,7 @@ def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
 
 
 def _most(counts: dict[int, int]) -> list[tuple[int, int]]:
-    """Sorts by descending count, then by number."""
+    """Sorts counts in descending order, and equal counts by number."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -88,7 +91,7 @@ def _table(
 
 
 def _reached(variable: VariableProfile) -> Iterator[str]:
-    """The extent of each part of a variable in words."""
+    """Describes the extent of each part of a variable."""
     for extent in variable.extents:
         part = f"{extent.path}: " if extent.path else ""
         match extent.kind:
@@ -104,7 +107,7 @@ def _reached(variable: VariableProfile) -> Iterator[str]:
 
 
 def profile_object(result: CheckResult) -> dict[str, Json]:
-    """The profile as JSON."""
+    """Returns the profile as JSON."""
     profile = result.outcome.profile
     if profile is None:
         return {}

@@ -1,4 +1,4 @@
-"""The regions of a symbolic constant in the text report."""
+"""Shows the regions of a symbolic constant in the text report."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Type, values
 
 MAX_ROWS = 24
-"""Maximum number of regions shown; further ones are counted."""
+"""Maximum number of regions that are shown. Further regions are only counted."""
 MAX_COLUMN = 40
-"""The width of the column of values; longer texts are on a line of their own."""
+"""Maximum width of the column of values. A longer text gets a line of its own."""
 
 
 def shown_ranges(region: Region, kind: Type) -> str:
-    """``0..4, 6``; the values of a bool or an enum by name."""
+    """Formats the values of a region as ``0..4, 6``. Values of a bool or an enum are listed by
+    name.
+    """
     if isinstance(kind, types.Integer):
         return ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in region.ranges) or "no value"
     every = tuple(values(kind))
@@ -26,7 +28,9 @@ def shown_ranges(region: Region, kind: Type) -> str:
 
 
 def alike(result: CheckResult, finding: Finding) -> str:
-    """``, and alike with every other value of 5..9``; "" if the region has one value."""
+    """Returns ``, and the same for every other value of 5..9``, or "" if the region has only one
+    value.
+    """
     kind = result.job.model.symbols[0].type
     value = finding.constants[0].value
     for region in result.outcome.regions:
@@ -36,7 +40,7 @@ def alike(result: CheckResult, finding: Finding) -> str:
 
 
 def write_regions(page: Page, result: CheckResult) -> None:
-    """Writes a row per region."""
+    """Writes a row for each region."""
     outcome = result.outcome
     if not outcome.regions:
         return

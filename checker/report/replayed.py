@@ -1,4 +1,4 @@
-"""Text for a trace file and its replay."""
+"""Writes a trace file and the result of replaying it as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from fencepost.spec.text.problem import listing
 
 
 def write_document(page: Page, document: TraceDocument) -> None:
-    """Writes the trace as `check` prints its own, with the file's statements about it."""
+    """Writes a trace in the same way as `check` prints its own, with what the file says about
+    it.
+    """
     page.line((document.about, "title"))
     page.blank()
     if document.violated and document.caption:
@@ -54,8 +56,8 @@ def write_document(page: Page, document: TraceDocument) -> None:
 def write_replayed(
     page: Page, titles: tuple[str, str], model: Model, document: TraceDocument, done: ReplayResult
 ) -> None:
-    """Writes whether the trace fits the spec, and if not, where and why. ``titles`` are those of
-    the file and of the spec.
+    """Writes whether the trace fits the spec, and if it does not, where and why. ``titles`` are the
+    titles of the file and of the spec.
     """
     file, spec = titles
     total = len(document.steps)
@@ -131,7 +133,9 @@ def _why(kind: GuardKind) -> str:
 
 
 def differing(document: TraceDocument, constants: Sequence[tuple[str, str]]) -> list[str]:
-    """Constants of the trace with another value in the spec: ``N is 3 there and 4 here``."""
+    """Lists the constants whose values differ between the trace and the spec: ``N is 3 in the trace
+    and 4 here``.
+    """
     here = dict(constants)
     return [
         f"{name} is {text(value.tree)} in the trace and {here[name]} here"

@@ -1,5 +1,5 @@
-"""The report as SARIF 2.1.0, the format of code scanning: a result per surprise and problem with
-its location, and traces as code flows.
+"""Reports a run as SARIF 2.1.0, the format of code scanning. Each unexpected result or problem
+becomes a result with a location, and traces become code flows.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -23,9 +23,9 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_object(whole: Whole) -> dict[str, Json]:
-    """The log with a single run. Checks that are as expected have no result.
+    """Returns a log with a single run. Checks that are as expected do not appear in it.
 
-    Columns count Unicode code points, like Python.
+    Columns count Unicode code points, as in Python.
     """
     shown = (*whole.problems, *whole.warnings)
     results = [_result(result) for result in whole.surprises]
@@ -50,8 +50,8 @@ def log(
     exit_code: int,
     notes: Sequence[Json] = (),
 ) -> dict[str, Json]:
-    """A log of problems and other results; ``rules`` describes the kinds of results, and ``notes``
-    are notifications about the run.
+    """Returns a log with problems and other results. ``rules`` describes the kinds of results, and
+    ``notes`` are notifications about the run.
     """
     results: list[Json] = [*(_problem_result(problem) for problem in problems), *other_results]
     codes = sorted({problem.code for problem in problems})
@@ -110,18 +110,18 @@ def _result(result: CheckResult) -> dict[str, Json]:
 
 
 def code_flows(document: TraceDocument, spans: Sequence[Span]) -> list[Json]:
-    """A trace as code flows; ``spans`` are the declarations of its steps."""
+    """Returns a trace as code flows. ``spans`` are the declarations that its steps come from."""
     steps: list[Json] = [_step(document, n, span) for n, span in enumerate(spans)]
     return [{"threadFlows": [{"locations": steps}]}]
 
 
 def _span(result: CheckResult, action: int | None) -> Span:
-    """The declaration of an action."""
+    """Returns the declaration of an action, or the location of the result for an initial state."""
     return place(result) if action is None else result.job.model.actions[action].span
 
 
 def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]:
-    """A step of a trace: the declaration of its action, and its changes."""
+    """Returns a step of a trace with the declaration of its action and its changes."""
     step = document.steps[position]
     caption = step.title
     if document.loop is not None and position == len(document.steps) - 1:
@@ -140,7 +140,7 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
 
 
 def location(span: Span, remark: str | None = None) -> dict[str, Json]:
-    """A location with an optional message."""
+    """Returns a SARIF location with an optional message."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(max(span.end, span.start))
     region: dict[str, Json] = {"startLine": line, "startColumn": column}
@@ -154,11 +154,11 @@ def location(span: Span, remark: str | None = None) -> dict[str, Json]:
 
 
 def uri(name: str) -> str:
-    """A file name as a URI: relative to the working directory, or absolute."""
+    """Converts a file name to a URI, which is relative to the working directory or absolute."""
     path = Path(name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def message(words: str) -> dict[str, Json]:
-    """A SARIF message object."""
+    """Returns a SARIF message object."""
     return {"text": printable(words)}

@@ -1,4 +1,6 @@
-"""Converts a trace to a scenario of its spec: the steps, and the changes between its ends."""
+"""Converts a trace to a scenario of its spec. The scenario takes the same steps, and expects the
+parts of the state that differ between the ends of the trace.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ INDENT = "    "
 
 
 def scenario(document: TraceDocument, name: str) -> str:
-    """Returns the scenario as source text; ``name`` is the trace's file name.
+    """Returns the scenario as source text. ``name`` is the file name of the trace.
 
-    Raises `Rejected` (F028) for a trace without scenario steps.
+    Raises `Rejected` (F028) if the trace does not say how to write its steps in a scenario.
     """
     steps = document.steps[1:]
     if not all(step.act.written for step in steps):
@@ -43,13 +45,13 @@ def scenario(document: TraceDocument, name: str) -> str:
 
 
 def _loop(document: TraceDocument) -> int | None:
-    """The number of the first step of the cycle, if the scenario includes it."""
+    """Returns the number of the first step of the cycle, if the scenario includes that step."""
     return None if not document.loop else document.loop + 1
 
 
 def _constants(document: TraceDocument) -> Iterator[tuple[str, str]]:
-    """The constants that differ from the spec's declarations; all constants if those are
-    unknown.
+    """Yields the constants whose values differ from their declarations in the spec, or all
+    constants if those are unknown.
     """
     constants = document.constants
     paths = (
@@ -60,7 +62,7 @@ def _constants(document: TraceDocument) -> Iterator[tuple[str, str]]:
 
 
 def _expected(document: TraceDocument) -> Iterator[str]:
-    """Conditions that hold in the last complete state, one for each changed part."""
+    """Yields a condition for each part that changed, which holds in the last complete state."""
     states = [step.state for step in document.steps if step.state is not None]
     if not states:
         return

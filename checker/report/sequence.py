@@ -1,7 +1,8 @@
-"""The sequence diagram of a trace as SVG.
+"""Draws the sequence diagram of a trace as SVG.
 
-A message is a line from the step that sent it to the step that received it, so messages that
-overtake each other cross. The surrounding page defines colours and states by class.
+The line of a message leads from the step that sent it to the step that received it, so the lines of
+messages that overtake each other cross. Colours and the looks of states are defined by class in the
+surrounding page.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import ValueTree, text
 from fencepost.spec.records import dataclass
 
-# Lengths in pixels. Characters are about 6 pixels wide in small type, 7 in normal type, 8 in names.
+# Lengths in pixels. A character is about 6 pixels wide in small type, 7 in normal type, and 8 in
+# names.
 BACK = 16
 NAMES = 24
 LINE = 16
@@ -34,7 +36,9 @@ WORD = re.compile(r"[A-Z](?=[a-z])|(?<=[a-z])[A-Z]|(?<=[_. ])\w|\[")
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Distances of lifelines from each other and from the edges, and maximum label lengths."""
+    """The distances of lifelines from each other and from the edges, and the maximum lengths of
+    labels.
+    """
 
     lane: int
     margin: int
@@ -43,11 +47,11 @@ class _Scale:
     note: int
 
     def x(self, number: int) -> int:
-        """The position of a lifeline."""
+        """Returns the horizontal position of a lifeline."""
         return self.margin + self.lane * number
 
     def width(self, lanes: int) -> int:
-        """The width of a number of lifelines."""
+        """Returns the width that a number of lifelines takes."""
         return self.x(lanes - 1) + self.margin
 
     @property
@@ -57,14 +61,16 @@ class _Scale:
 
 WIDE = _Scale(lane=236, margin=128, label=27, message=36, note=33)
 MAX_WIDE = 3
-"""Maximum number of lifelines at the wide distance."""
+"""Maximum number of lifelines that are drawn at the wide distance."""
 FITTING = 750
-"""The width for a diagram on a page of 800 pixels."""
+"""The width of a diagram that fits a page of 800 pixels."""
 CLOSEST = 140
 
 
 def _scale(lanes: int) -> _Scale:
-    """Five lifelines fit a page of 800 pixels; more have the same distance."""
+    """Returns the distances for a number of lifelines. Up to five lifelines fit a page of 800
+    pixels; with more, the diagram becomes wider.
+    """
     if lanes <= MAX_WIDE:
         return WIDE
     margin = 92
@@ -74,8 +80,8 @@ def _scale(lanes: int) -> _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A step: the position of its box, and its texts. ``left``: pending messages are drawn on its
-    left.
+    """The position of the box of a step, and its texts. If ``left`` is set, pending messages are
+    drawn on the left of the box.
     """
 
     x: int
@@ -88,9 +94,9 @@ class _Row:
 
 
 def sequence(document: TraceDocument) -> Markup:
-    """The diagram: a sticky ``<svg>`` with the names of lifelines, and one with parts of the
-    classes ``.step`` and ``.flight``. A part with a shortened label can have the focus, and its
-    full text is in ``data-full``.
+    """Returns the diagram. It has a sticky ``<svg>`` with the names of the lifelines, and another
+    with parts of the classes ``.step`` and ``.flight``. A part with a shortened label can receive
+    the focus, and has its full text in ``data-full``.
     """
     lanes = list(document.lanes()) or [SYSTEM]
     scale = _scale(len(lanes))
@@ -134,7 +140,7 @@ def sequence(document: TraceDocument) -> Markup:
 
 
 def _names(lanes: Sequence[str], width: int, scale: _Scale) -> Markup:
-    """The names of the lifelines; long names take two lines."""
+    """Draws the names of the lifelines. A long name takes two lines."""
     names = [_broken(_line(lane), scale.name) for lane in lanes]
     height = NAMES + LINE * (max(map(len, names)) - 1)
     parts = [
@@ -166,7 +172,7 @@ def _broken(name: str, most: int) -> list[str]:
 
 
 def _full(text: str) -> Markup:
-    """The attributes of a part with a shortened label."""
+    """Returns the attributes of a part whose label is shortened."""
     return filled(' tabindex="0" data-full="{}"', text)
 
 
@@ -176,7 +182,9 @@ def _rows(
     flights: Sequence[Flight[ValueTree]],
     scale: _Scale,
 ) -> tuple[dict[int, _Row], int]:
-    """The rows of all steps but the first, and their lower end."""
+    """Returns the rows of all steps except the first, and the vertical position of their lower
+    end.
+    """
     rows: dict[int, _Row] = {}
     y = ROW // 2
     for position, step in enumerate(document.steps):
@@ -234,11 +242,11 @@ def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
 
 
 def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
-    """The edge back from the last step of an infinite trace."""
+    """Draws the edge from the last step of an infinite trace back to its cycle."""
     last = rows.get(len(document.steps) - 1)
     if document.loop is None or last is None:
         return
-    # In files of other tools the cycle may include the first state.
+    # In a file written by another tool, the cycle may include the first state.
     first = rows[max(1, document.loop)]
     end = last.x - last.half
     if not document.goes_round:
@@ -294,7 +302,7 @@ def _flights(
 
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
-    """A pending message, drawn next to the notes of its step."""
+    """Draws a pending message next to the notes of the step that sent it."""
     side = -1 if start.left else 1
     edge, y = start.x + side * start.half, start.y + 6 + STUB * number
     below = max((len(note) * 13 // 4 for note in start.notes), default=0)
@@ -308,7 +316,7 @@ def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
 
 
 def _loop(start: _Row, end: _Row, label: str) -> Iterator[Markup]:
-    """A message from a lifeline to itself."""
+    """Draws a message that a lifeline sends to itself."""
     out = max(start.x + start.half, end.x + end.half) + 34
     yield filled(
         '<path marker-end="url(#tip)" d="M{} {} C{} {} {} {} {} {}"/>',

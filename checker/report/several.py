@@ -1,7 +1,7 @@
-"""The text report of several checks: a line per check, then the unexpected ones in full, and a
-summary.
+"""The text report on several checks. It has a line per check, followed by the unexpected results in
+full and a summary.
 
-A single check is shown in full; `Detail` controls how much is shown of others.
+A single check is shown in full. For several checks, `Detail` controls how much is shown.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from fencepost.checker.run.words import plural
 from fencepost.spec.records import dataclass
 
 MAX_SUMMED = 5
-"""Maximum number of checks per list of a summary."""
+"""Maximum number of checks in each list of the summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The level of detail of a text report.
+    """Settings for how much a text report shows.
 
     ``every`` shows each check in full. ``surprises`` omits checks that are as expected. ``steps``
-    shows one line per step of a trace. ``summary`` adds the slowest, largest and least covered
-    checks.
+    shows one line per step of a trace. ``summary`` adds lists of the slowest, largest and least
+    covered checks.
     """
 
     every: bool = False
@@ -37,13 +37,13 @@ class Detail:
 
 
 WHOLE = Detail(every=True)
-"""Full detail, for reports that are kept."""
+"""Full detail, for reports that are saved."""
 
 
 class Report:
-    """Renders the text report of a run part by part; ``count`` is the number of planned checks.
+    """Renders the text report of a run part by part. ``count`` is the number of planned checks.
 
-    The methods must be called in the order of the report.
+    The methods must be called in the order of the parts.
     """
 
     def __init__(self, detail: Detail, count: int, new_page: Callable[[], Page]) -> None:
@@ -53,7 +53,7 @@ class Report:
         self._names = 0
 
     def head(self, plan: SpecPlan) -> str:
-        """The path of the spec, unless a single check makes it clear."""
+        """Returns the path of the spec, or "" if a single check makes the path clear."""
         self._names = _column(plan)
         page = self._new_page()
         named = len(plan.jobs) != 1 or plan.jobs[0].check.name or not self._whole
@@ -62,7 +62,7 @@ class Report:
         return page.text()
 
     def ended(self, result: CheckResult | Refusal, plan: SpecPlan) -> str:
-        """The result of a check, or that its engine cannot run it."""
+        """Returns the result of a check, or a line which says that its engine cannot run it."""
         page = self._new_page()
         names = self._names
         if isinstance(result, Refusal):
@@ -75,7 +75,7 @@ class Report:
         return page.text() + ("\n" if self._whole else "")
 
     def rest(self, plan: SpecPlan, left: Sequence[str]) -> str:
-        """The checks that did not run: those ``left`` after an interrupt, and slow ones."""
+        """Lists the checks that did not run: those ``left`` after an interrupt, and slow ones."""
         page = self._new_page()
         if left:
             page.words("", f"not run: {', '.join(left)}", 2, "warn")
@@ -86,7 +86,7 @@ class Report:
         return page.text() + between
 
     def end(self, whole: Whole, again: str) -> str:
-        """The unexpected results, the summary, and the command that repeats the run."""
+        """Returns the unexpected results, the summary, and the command that repeats the run."""
         page = self._new_page()
         if self._detail.summary:
             _write_summary(page, whole)
@@ -98,7 +98,7 @@ class Report:
         return page.text()
 
     def _notes(self, whole: Whole) -> str:
-        """Mentions remarks on checks that were as expected."""
+        """Mentions that checks which were as expected have remarks."""
         if self._whole or self._detail.surprises:
             return ""
         noted: dict[str, None] = {}
@@ -122,7 +122,7 @@ def _write_refusal(page: Page, refused: Refusal, names: int) -> None:
 
 
 def _column(plan: SpecPlan) -> int:
-    """The width of the column of check names."""
+    """Returns the width of the column of check names."""
     return max((cells(job.title) for job in plan.jobs), default=0)
 
 
@@ -160,7 +160,9 @@ def _write_list(page: Page, title: str, rows: Iterator[tuple[CheckResult, str]])
 
 
 def _searched_for_problems(result: CheckResult) -> bool:
-    """Whether the whole model was searched for problems; not for a scenario."""
+    """Returns whether the whole model was searched for problems. A scenario never searches it for
+    problems.
+    """
     return result.job.scenario is None and searched_whole(result)
 
 
@@ -173,7 +175,9 @@ def _states(result: CheckResult) -> str:
 
 
 def _covered(result: CheckResult) -> tuple[int, int]:
-    """The number of actions taken, guards satisfied and branches entered, and the total."""
+    """Counts the actions that were taken, the guards that were satisfied and the branches that were
+    entered. Returns this count and the total.
+    """
     coverage, model = result.outcome.coverage, result.job.model
     taken = sum(1 for count in coverage.taken if count)
     return taken + len(coverage.marks), len(coverage.taken) + len(model.marks)

@@ -22,7 +22,7 @@ HOW: dict[Choosing, str] = {
 
 
 def write_simulation(page: Page, result: CheckResult, simulated: SimulationResult) -> None:
-    """Writes the runs of one check."""
+    """Writes the report on the runs of one check."""
     outcome, model = simulated.outcome, result.job.model
     seconds = took(outcome.statistics)
     if outcome.findings:
@@ -40,7 +40,7 @@ def write_simulation(page: Page, result: CheckResult, simulated: SimulationResul
 
 
 def _of_walks(simulated: SimulationResult) -> Iterator[Remark]:
-    """The amount examined, and the choice of runs."""
+    """Yields remarks on how much was examined and on how the runs were chosen."""
     outcome, plan = simulated.outcome, simulated.plan
     statistics = outcome.statistics
     if not simulated.runs:
@@ -76,7 +76,9 @@ def _of_walks(simulated: SimulationResult) -> Iterator[Remark]:
 def simulation_object(
     result: CheckResult, simulated: SimulationResult, version: str
 ) -> dict[str, Json]:
-    """The JSON report: fields shared with checks, and those of the runs."""
+    """Returns the JSON report, with the fields that it shares with checks and those about the
+    runs.
+    """
     plan, statistics = simulated.plan, simulated.outcome.statistics
     whole = check_object(result)
     shared = ("name", "workers", "verdict", "property", "seconds", "times", "peak_bytes", "trace")

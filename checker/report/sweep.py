@@ -1,4 +1,4 @@
-"""The results of a sweep as a table, CSV and JSON."""
+"""Shows the results of a sweep as a table, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ FIGURES = ("states", "generated", "depth", "seconds", "growth")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The result for values of the swept constants, as written.
+    """The result for one combination of values of the swept constants. ``values`` contains the
+    values as the user wrote them.
 
-    ``growth`` is the ratio of the number of states to the previous row's; None if a constant other
-    than the last changed, or if one of both searches is incomplete.
+    ``growth`` is the number of states divided by that of the previous row. It is None in the first
+    row, if a constant other than the last one changed, or if either search is incomplete.
     """
 
     values: Mapping[str, str]
@@ -34,12 +35,12 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict and its property."""
+        """The verdict and the property that it is about."""
         return found(self.result.job.model, self.result.outcome)
 
     @property
     def figures(self) -> tuple[int | None, int | None, int, float, float | None]:
-        """The columns of `FIGURES`; None if not counted."""
+        """The values of the columns in `FIGURES`. A value that was not counted is None."""
         counts = self.result.outcome.statistics
         seconds = round(counts.seconds, 3)
         if not counts.counted:
@@ -48,7 +49,7 @@ class Row:
 
 
 def rows_of(values: Sequence[Mapping[str, str]], results: Sequence[CheckResult]) -> list[Row]:
-    """The rows of a sweep, as far as there are results."""
+    """Returns a row for each result. The sweep may have ended before all values have one."""
     rows: list[Row] = []
     for row_values, result in zip(values, results, strict=False):
         before = rows[-1] if rows else None
@@ -59,7 +60,9 @@ def rows_of(values: Sequence[Mapping[str, str]], results: Sequence[CheckResult])
 
 
 def _growth(before: Row, values: Mapping[str, str], result: CheckResult) -> float | None:
-    """None if a constant other than the last changed, or a search is incomplete."""
+    """Returns None if a constant other than the last one changed, or if either search is
+    incomplete.
+    """
     *others, _ = values
     if any(before.values[name] != values[name] for name in others):
         return None
@@ -79,7 +82,7 @@ def write_head(page: Page, values: Sequence[Mapping[str, str]]) -> None:
 
 
 def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None:
-    """Writes a row of the table; the bar has one mark per doubling of the states."""
+    """Writes a row of the table. Its bar has one mark per doubling of the number of states."""
     names = [padded(printable(row.values[n]), width) for n, width in _widths(values).items()]
     states, generated, depth, seconds, growth = row.figures
     result = row.result
@@ -107,7 +110,7 @@ def _widths(values: Sequence[Mapping[str, str]]) -> dict[str, int]:
 
 
 def sweep_csv(rows: Sequence[Row]) -> str:
-    """The table as CSV with a header."""
+    """Returns the table as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*rows[0].values, "verdict", "as_expected", *FIGURES] if rows else FIGURES)
@@ -118,7 +121,7 @@ def sweep_csv(rows: Sequence[Row]) -> str:
 
 
 def sweep_object(spec: str, check: str, rows: Sequence[Row], version: str) -> dict[str, Json]:
-    """The table as a JSON object."""
+    """Returns the table as a JSON object."""
     return {
         "spec": spec,
         "version": version,

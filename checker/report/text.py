@@ -1,4 +1,6 @@
-"""The text report of a check: verdict, counterexample, and remarks that qualify the verdict."""
+"""The text report on a check, with the verdict, the counterexample, and remarks that qualify the
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,18 @@ from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
 TOPIC = 13
-"""Width of the column of topics in the assurance statement."""
+"""Width of the column of topics in the remarks."""
 LONG_SECONDS = 5.0
-"""The rate of a search is reported if it took at least this long; for short ones it is noise."""
+"""The rate of a search is reported only if the search took at least this long, since the rate of a
+short search is noise.
+"""
 DECIDED_SECONDS = 1.0
-"""The time of the decision phase is reported from this many seconds on."""
+"""The time of the decision phase is reported only if the phase took at least this long."""
 
 
 def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool = False) -> None:
-    """Writes a check in full. ``names`` is the width of the column of check names; with ``steps`` a
-    trace has one line per step.
+    """Writes a check in full. ``names`` is the width of the column of check names. If ``steps`` is
+    set, a trace has one line per step.
     """
     trace = write_steps if steps else write_trace
     write_verdict(page, result, names)
@@ -58,7 +62,7 @@ def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool 
 def write_foot(
     page: Page, results: Sequence[CheckResult], again: str, versions: str, notes: str = ""
 ) -> None:
-    """Writes the summary of a run and how to repeat it."""
+    """Writes the summary of a run and the command that repeats it."""
     wrong = [result for result in results if not result.as_expected]
     page.blank()
     if len(results) > 1:
@@ -71,13 +75,15 @@ def write_foot(
         page.words("", notes, 2, "dim")
     page.line((f"{versions}, {runners([result.job for result in results])}; again: {again}", "dim"))
     if len(results) > 1:
-        # Repeated for readers who only look at the end.
+        # The unexpected results are repeated for readers who only look at the end.
         for result in wrong:
             page.words("", spot(result), 2, "bad")
 
 
 def took(statistics: Statistics) -> str:
-    """``0.01 s``, or ``51.80 s (searched 7.41, decided 44.39)`` if deciding took long."""
+    """Formats a time as ``0.01 s``, or as ``51.80 s (searched 7.41, decided 44.39)`` if deciding
+    took long.
+    """
     decided = statistics.decided_seconds or 0.0
     searched = statistics.searched_seconds
     parts = f" (searched {searched:.2f}, decided {decided:.2f})"
@@ -85,8 +91,8 @@ def took(statistics: Statistics) -> str:
 
 
 def figures(statistics: Statistics, *, brief: bool = False) -> str:
-    """``22 distinct, 30 generated, depth 8, 0.01 s``, or ``22 states, 0.01 s``, without what was
-    not counted.
+    """Formats the size of a search as ``22 distinct, 30 generated, depth 8, 0.01 s``, or as ``22
+    states, 0.01 s`` if ``brief``. Figures that were not counted are omitted.
     """
     if brief and statistics.counted:
         return f"{plural(statistics.distinct, 'state')}, {took(statistics)}"
@@ -104,7 +110,9 @@ def figures(statistics: Statistics, *, brief: bool = False) -> str:
 
 
 def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = False) -> None:
-    """Writes the verdict and the size of the search; with ``brief`` on one line, if it fits."""
+    """Writes the verdict and the size of the search. If ``brief`` is set, both are on one line if
+    they fit.
+    """
     verdict = found(result.job.model, result.outcome)
     bounds = "; ".join(within(result))
     start = result.outcome.resumed
@@ -143,7 +151,7 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
 def write_finding(
     page: Page, result: CheckResult, finding: Finding, write: WriteTrace = write_trace
 ) -> None:
-    """Writes a problem: its title, the reason, and the trace."""
+    """Writes a problem with its title, its reason and its trace."""
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
@@ -159,7 +167,7 @@ def write_finding(
 def _write_counterexample(
     page: Page, result: CheckResult, proof: Proof, finding: Finding, write: WriteTrace
 ) -> None:
-    """Explains why a subject is not inductive."""
+    """Explains why a property is not inductive."""
     assert finding.trace is not None
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
@@ -179,7 +187,7 @@ def _write_counterexample(
 
 
 def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Property | None) -> None:
-    """Writes the failing location and values."""
+    """Writes the location that failed and the values with which it failed."""
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
@@ -195,7 +203,7 @@ def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Prope
 
 
 def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocument) -> None:
-    """Writes what explains the last state."""
+    """Explains the last state of the trace."""
     if finding.blocked:
         _write_blocked(page, model, finding)
     elif trace.images:
@@ -211,7 +219,9 @@ CURES = {"F907": "with `or block` after its capacity, a sender would wait for ro
 
 
 def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
-    """Writes an evaluation error or a failed assertion with its location and calls."""
+    """Writes an evaluation error or a failed assertion with its location and the calls that led to
+    it.
+    """
     blanks = " " * indent
     code = "" if assertion else f"error[{site.code}]: "
     page.words(blanks, f"{code}{site.message}", indent + 2, "bad")
@@ -224,7 +234,7 @@ def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) 
 
 
 def _beside(failing: Span | None, prop: Property) -> bool:
-    """Whether the excerpt of the failing part includes the head of the property."""
+    """Returns whether the excerpt of the failing part includes the first line of the property."""
     same = failing is not None and failing.source is prop.span.source
     return same and failing is not None and failing.line == prop.span.line
 

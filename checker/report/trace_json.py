@@ -1,6 +1,6 @@
-"""A trace as plain JSON for scripts, with values as text.
+"""Converts a trace to plain JSON for scripts, with values as text.
 
-The trace file (`itf`) has values with their structure.
+The trace file (`itf`) has the structure of the values, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fencepost.checker.trace.value_tree import text
 
 
 def trace_json(document: TraceDocument) -> dict[str, Json]:
-    """The trace as an object; steps are numbered from 1, as in every report."""
+    """Returns the trace as an object. Steps are numbered from 1, as in every report."""
     messages: list[Json] = [
         {
             "channel": flight.channel,
@@ -52,7 +52,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
 
 
 def step_json(document: TraceDocument, position: int) -> dict[str, Json]:
-    """One step of a trace."""
+    """Returns one step of a trace as an object."""
     step = document.steps[position]
     act = step.act
     changes: list[Json] = [

@@ -1,8 +1,8 @@
-"""A whole run as all reports see it: specs, checks and results, for each unexpected result its
-location and summary, and for each `ok` the bounds within which it holds.
+"""The data that all reports on a whole run use: specs, checks and results. Each unexpected result
+has a location and a summary, and each `ok` has the bounds within which it holds.
 
-Such bounds are full channels, constraints, and missing initial states. The real system may lack
-them, and a violation may exist beyond them, so they are part of the verdict.
+Such bounds are full channels, constraints, and missing initial states. The real system may not have
+these bounds, and a violation may exist beyond them, so they are part of the verdict.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fencepost.spec.text.source import Span
 
 
 def within(result: CheckResult) -> tuple[str, ...]:
-    """``within the capacity of net: 3 sends were blocked``; empty if no bound was reached, or if a
-    larger bound would change nothing.
+    """Returns the bounds of an `ok`, such as ``within the capacity of net: 3 sends were blocked``.
+    Returns an empty tuple if no bound was reached, or if a larger bound would change nothing.
     """
     outcome, model = result.outcome, result.job.model
     if outcome.verdict not in (Verdict.OK, Verdict.UNREACHED):
@@ -51,7 +51,7 @@ def _were(times: int) -> str:
 
 
 def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
-    """For each channel, how often a send was blocked."""
+    """Returns for each channel how many times a send was blocked."""
     blocked = outcome.coverage.blocked
     counts: dict[str, int] = {}
     for action in model.actions if blocked else ():
@@ -71,22 +71,22 @@ def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class SpecRun:
-    """A spec, its planned checks, and their results."""
+    """A spec with its planned checks and their results."""
 
     plan: SpecPlan
     done: SpecResults
 
     @property
     def path(self) -> str:
-        """The path as the user wrote it."""
+        """The path of the spec, as the user wrote it."""
         return self.plan.path
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run: the request, the usable specs, and the problems of the others.
+    """A whole run, with the request, the specs that can be checked, and the problems of the others.
 
-    ``version`` is Fencepost's, ``versions`` a line with further versions.
+    ``version`` is the version of Fencepost, and ``versions`` is a line that lists further versions.
     """
 
     request: Request
@@ -95,11 +95,11 @@ class Whole:
     version: str
     versions: str
     unchecked: tuple[Path, ...] = ()
-    """The specs without checks; see `run.session.Specs`."""
+    """The specs without checks (see `run.session.Specs`)."""
 
     @property
     def unusable(self) -> bool:
-        """Whether some spec could not be checked."""
+        """Whether at least one spec could not be checked."""
         return any(not problem.warning and problem.code != UNCHECKED for problem in self.problems)
 
     @property
@@ -109,20 +109,20 @@ class Whole:
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
-        """All results, in order."""
+        """The results of all checks, in order."""
         return tuple(result for spec in self.specs for result in spec.done.results)
 
     @property
     def traced(self) -> CheckResult | None:
-        """The first unexpected result with a trace; if there is none, the first result with a
-        trace.
+        """The first unexpected result with a trace, or the first result with a trace if no
+        unexpected result has one.
         """
         traced = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
         return next((r for r in traced if not r.as_expected), traced[0] if traced else None)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """The distinct warnings about specs."""
+        """The warnings about specs, without duplicates."""
         every = (warning for spec in self.specs for warning in warnings_of(spec.plan))
         return tuple(dict.fromkeys(every))
 
@@ -133,7 +133,9 @@ class Whole:
 
     @property
     def resumed(self) -> Iterator[tuple[CheckResult, str, bool]]:
-        """Each resumed check, a sentence about its checkpoint, and whether that is signed."""
+        """Yields each check that was resumed, a sentence about its checkpoint, and whether the
+        checkpoint is signed.
+        """
         for result in self.results:
             start = result.outcome.resumed
             if start is not None:
@@ -141,14 +143,14 @@ class Whole:
 
 
 def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
-    """The warnings about a spec, with duplicates."""
+    """Yields the warnings about a spec, possibly with duplicates."""
     yield from plan.program.warnings
     for job in plan.jobs:
         yield from job.model.warnings
 
 
 def rule(result: CheckResult) -> str:
-    """The category of an unexpected result, one of `RULES`."""
+    """Returns the category of an unexpected result, which is one of `RULES`."""
     verdict = result.outcome.verdict
     if verdict is Verdict.INCONCLUSIVE:
         return "inconclusive"
@@ -169,14 +171,16 @@ RULES = {
     "counts": "The counts differ from those that the check expects.",
     "remarks": "There is a remark, and --strict was given.",
 }
-"""The values of `rule`, with descriptions."""
+"""The categories that `rule` returns, with their descriptions."""
 OF_CHECK = ("not-found", "counts", "remarks")
-"""Rules whose location is the check itself, since no part of the spec failed."""
+"""The categories of results that are located at the check itself, since no part of the spec
+failed.
+"""
 
 
 def sentence(result: CheckResult) -> str:
-    """The summary of an unexpected result: the problem, its distance and values, and the other
-    problems.
+    """Summarizes an unexpected result: the problem, the number of steps to it, the values with
+    which it occurs, and the other problems.
     """
     parts = [result.explanation or "as expected"]
     finding = result.finding
@@ -197,7 +201,7 @@ def sentence(result: CheckResult) -> str:
 
 
 def other_problems(result: CheckResult) -> list[tuple[str, Span | None]]:
-    """The findings after the first: the headline and location of each."""
+    """Returns the headline and location of each finding after the first."""
     model = result.job.model
     others: list[tuple[str, Span | None]] = []
     for finding in result.outcome.findings[1:]:
@@ -209,13 +213,15 @@ def other_problems(result: CheckResult) -> list[tuple[str, Span | None]]:
 
 
 def spot(result: CheckResult) -> str:
-    """``race.fence:12: safe: ...``: the location and the summary of a check."""
+    """Returns the location and the summary of a check, such as ``race.fence:12: safe: ...``."""
     where = result.job.check.span or _top(result)
     return f"{where.source.name}:{where.line}: {sentence(result)}"
 
 
 def place(result: CheckResult) -> Span:
-    """The primary location: what fails, otherwise the check, in a file of the user's."""
+    """Returns the primary location of a result. This is the part that fails if it is in a file of
+    the user's, otherwise the check.
+    """
     finding = result.finding
     check = result.job.check.span or _top(result)
     if finding is None or rule(result) in OF_CHECK:
@@ -227,7 +233,7 @@ def place(result: CheckResult) -> Span:
 
 
 def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
-    """Further locations and their meaning."""
+    """Yields further locations, each with a text that says why it is related."""
     first = place(result)
     finding = result.finding
     if result.job.check.span is not None and result.job.check.span != first:
@@ -258,7 +264,7 @@ def _top(result: CheckResult) -> Span:
 
 
 def property_name(result: CheckResult) -> str | None:
-    """``invariant S12``: the violated or unreached property."""
+    """Returns the violated or unreached property, such as ``invariant S12``."""
     finding = result.finding
     if finding is None or finding.property is None:
         return None
