@@ -1,1 +1,1 @@
-"""Traces: representation, reading, writing and explanation."""
+"""Represents, reads, writes and explains traces."""

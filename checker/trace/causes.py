@@ -1,14 +1,16 @@
-"""Causality along a trace: what each step did to channels, and which earlier steps it needs.
+"""Finds the causes along a trace: what each step did to channels, and which earlier steps it needs.
 
-A step needs the steps that last wrote what it read, and the step that sent the message it received.
-The steps that the final problem needs, transitively, form a trace by themselves: a dynamic slice
-(Korel and Laski, 1988), which is verified by replay before the other steps are called spare. A
-cycle needs its own steps, and those that wrote what the formula reads from where it fails on.
+A step needs the steps that last wrote what it read, and the step that sent the message that it
+received. All steps that the final problem needs, directly or through other steps, form a shorter
+trace: a dynamic slice (Korel and Laski, 1988). The other steps are called spare only after a replay
+has shown that the slice leads to the problem. A cycle needs its own steps. It also needs the steps
+that wrote what the formula reads from the position on at which the formula fails.
 
-To learn what a step read and how it changed channels, it is executed again: an instrumented domain
-of Python values keeps the record, so it follows the branches that were taken. A spot is a variable
-and a path of positions in its value: role instances, map keys and record fields are distinguished;
-elements of sets, bags and sequences are not.
+To find out what a step read and how it changed channels, the step is executed again in an
+instrumented domain of Python values. The domain records what happens, so the record covers exactly
+the branches that were taken. A spot is a variable and a path of positions in its value. Role
+instances, map keys and record fields have spots of their own, but elements of sets, bags and
+sequences do not.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 FULL = "F907"
-"""The code of a send to a full channel."""
+"""The code of the evaluation error for a send to a full channel."""
 
 Spot: TypeAlias = tuple[int, tuple[int, ...]]
 """A variable, and a path into its value."""
@@ -42,10 +44,12 @@ Spot: TypeAlias = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The reads of a step or property, and the channel changes as (variable, before, after).
+    """The spots that a step or property read, and the changes of channels, each as a variable with
+    its values before and after.
 
-    The fill level of a channel, and other messages in it at a reception, do not count as reads: a
-    step does not need earlier steps that merely made room.
+    A step that needs room in a channel does not need the earlier steps that merely made room.
+    Therefore reads of the fill level of a channel are not recorded, nor are reads of the other
+    messages in the channel when a message is received.
     """
 
     reads: frozenset[Spot]
@@ -53,7 +57,7 @@ class Record:
 
 
 class Recorder:
-    """Re-executes steps of a model."""
+    """Executes steps of a model again to record them."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -64,8 +68,8 @@ class Recorder:
         self._bodies: dict[int, Code] = {}
 
     def step(self, before: State, step: Step) -> Record:
-        """The record of a step from ``before``. Raises `LookupError` if the model has no such
-        step.
+        """Returns the record of a step from ``before``. Raises `LookupError` if the model has no
+        such step.
         """
         assert step.action is not None
         if step.action not in self._bodies:
@@ -90,8 +94,8 @@ class Recorder:
             del run.counts[len(run.indices) :]
 
     def property(self, number: int, state: State, after: State | None) -> Record:
-        """The reads of a property; for a step invariant, variables of the next state are numbered
-        after all others.
+        """Returns the record of a property. For a step invariant, the variables of the next state
+        are numbered after those of the first state.
         """
         domain = _Recording(self.model, self._kinds, after is not None, Runner(self.model))
         code = evaluate(domain, {}, self.model.properties[number].body)
@@ -106,7 +110,7 @@ def _chosen(run: Run) -> tuple[Choice, ...]:
 
 
 class _Tape(Run):
-    """A recording run; ``counts`` holds the number of reads before each choice."""
+    """A run that records reads. ``counts`` holds the number of reads before each choice."""
 
     __slots__ = ("changes", "counts", "reads")
 
@@ -165,7 +169,9 @@ class _Recording(ConcreteDomain):
         return code
 
     def enabled(self, action: int, choices: Sequence[Code]) -> Code:
-        """Whether an action is enabled may depend on everything."""
+        """Records a read of every variable, since all of them may determine whether an action is
+        enabled.
+        """
         inner = super().enabled(action, choices)
         every = [(number, ()) for number in range(len(self._variables))]
 
@@ -213,7 +219,7 @@ class _Recording(ConcreteDomain):
         return super().ensure(self._quiet(condition) if full else condition, site)
 
     def _quiet(self, inner: Code) -> Code:
-        """Code whose reads of channels and budgets are not recorded."""
+        """Returns code like ``inner`` whose reads of channels and budgets are not recorded."""
         if inner in self._known:
             return inner
         loud = [v.kind == "variable" for v in self._model.variables]
@@ -229,7 +235,8 @@ class _Recording(ConcreteDomain):
 
 
 def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes:
-    """Returns the causes along a trace and of the problem at its end, if there is a ``finding``.
+    """Returns the causes along a trace. If there is a ``finding``, also returns the causes of the
+    problem at the end.
 
     For a model with symbolic constants the finding is required, since it holds their values.
     """
@@ -238,7 +245,7 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
         model = instance(model, [choice.value for choice in finding.constants])
     recorder = Recorder(model)
     records: list[Record] = [Record(frozenset())]
-    # An evaluation error in an initial state leaves no state.
+    # If the initial state fails with an evaluation error, the first step has no state.
     first = trace.steps[0].state
     initial_exchanges = () if first is None else tuple(_begun(model, first))
     exchanges: list[tuple[Exchange[Choice], ...]] = [initial_exchanges]
@@ -274,7 +281,7 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
 
 
 def _begun(model: Model, state: State) -> Iterator[Exchange[Choice]]:
-    """The initial content of channels, as if the first state had sent it."""
+    """Yields the initial content of channels as if the first state had sent it."""
     for variable, value in zip(model.variables, state, strict=True):
         if variable.kind == "channel":
             yield from _content(variable.name, variable.type, value)
@@ -313,7 +320,9 @@ def _exchanges(model: Model, step: Step, record: Record) -> Iterator[Exchange[Ch
 def _differences(
     name: str, kind: Type, before: Value, after: Value, action: str, keys: tuple[str, ...] = ()
 ) -> Iterator[Exchange[Choice]]:
-    """The messages added to and removed from a channel or a family of channels."""
+    """Yields the messages that a step added to or removed from a channel or a family of
+    channels.
+    """
     assert isinstance(before, tuple)
     assert isinstance(after, tuple)
     if isinstance(kind, types.Map):
@@ -324,7 +333,8 @@ def _differences(
         return
     assert isinstance(kind, types.Bag | types.Seq | types.Set)
     shown = f"{name}[{', '.join(keys)}]" if keys else name
-    # A step adds or removes one message, at the first position where the contents differ.
+    # A step adds or removes one message. Its position is the first one at which the contents
+    # differ.
     at = next((n for n, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), None)
     at = min(len(before), len(after)) if at is None else at
     if len(after) > len(before):
@@ -336,7 +346,7 @@ def _differences(
 
 
 def _sources(exchanges: Sequence[Sequence[Exchange[Choice]]]) -> dict[int, set[int]]:
-    """For each step, the steps that sent what it received, lost or duplicated."""
+    """Returns for each step the steps that sent what it received, lost or duplicated."""
     sources: dict[int, set[int]] = {}
     last: dict[tuple[str, Choice], int] = {}
     for flight in flights(exchanges):
@@ -356,7 +366,7 @@ def _sources(exchanges: Sequence[Sequence[Exchange[Choice]]]) -> dict[int, set[i
 
 
 class _Writers:
-    """The last step that changed each part of the state."""
+    """Keeps track of the last step that changed each part of the state."""
 
     def __init__(self, model: Model) -> None:
         self._variables = model.variables
@@ -370,7 +380,7 @@ class _Writers:
                     written[path] = position
 
     def of(self, spot: Spot) -> Iterator[int]:
-        """The steps that last wrote a part of the state."""
+        """Yields the steps that last wrote a part of the state."""
         variable, path = spot
         for written, position in self._last.get(variable, {}).items():
             if written[: len(path)] == path or path[: len(written)] == written:
@@ -384,7 +394,7 @@ class _Writers:
 def _changed(
     kind: Type, before: Value, after: Value, path: tuple[int, ...] = ()
 ) -> Iterator[tuple[int, ...]]:
-    """The smallest parts that differ, see `recorder.Spot`."""
+    """Yields the paths of the smallest parts that differ (see `Spot`)."""
     if before == after:
         return
     match kind, before, after:
@@ -406,7 +416,9 @@ def _changed(
 def _end(
     model: Model, trace: Trace, finding: Finding | None, recorder: Recorder, writers: _Writers
 ) -> set[int] | None:
-    """The steps that the problem itself needs; None without a problem."""
+    """Returns the steps that the problem itself needs, or None if the trace has no problem or these
+    steps are unknown.
+    """
     last = len(trace.steps) - 1
     if finding is None or last < 1:
         return None
@@ -438,7 +450,9 @@ def _lasting(
     writers: _Writers,
     position: int,
 ) -> Iterator[int]:
-    """The steps up to a position of an infinite trace that the problem itself needs there."""
+    """Yields the steps that the problem of an infinite trace needs at ``position``. These steps are
+    not later than ``position``.
+    """
     loop, last = trace.loop, len(trace.steps) - 1
     formula = _formula(model, finding)
     if formula is None or finding is None or loop is None:
@@ -453,7 +467,7 @@ def _lasting(
 
 
 def _formula(model: Model, finding: Finding | None) -> Formula | None:
-    """The temporal formula that a finding violates, or None."""
+    """Returns the temporal formula that a finding violates, or None."""
     if finding is None or finding.property is None:
         return None
     return model.properties[finding.property].formula
@@ -466,7 +480,9 @@ def _spare(
     needs: Sequence[Sequence[int]],
     end: set[int],
 ) -> frozenset[int]:
-    """The steps without which the others still lead to the problem."""
+    """Returns the steps that can be left out so that the remaining steps still lead to the
+    problem.
+    """
     needed: set[int] = set()
     waiting = list(end)
     while waiting:
@@ -483,8 +499,8 @@ def _spare(
 
 
 def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | None) -> bool:
-    """Whether the steps can be taken in order and end in the same problem. If ``loop`` is a
-    position, the steps from there on repeat, and the cycle must be the problem.
+    """Returns whether the steps can be taken in order and end in the same problem. If ``loop`` is a
+    position, the steps from this position on repeat, and the cycle must be the problem.
     """
     runner = Runner(model)
     state = steps[0].state
@@ -511,7 +527,7 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | No
         return False
     formula = _formula(model, finding)
     if formula is not None:
-        # If a step was left out, the last state may be another one.
+        # If a step was left out, the trace may end in a different state.
         stays = loop is None or loop >= len(states) - 1
         stem, cycle = (states, []) if stays else (states[:loop], states[loop:])
         return genuine(runner, formula, Lasso(tuple(stem), tuple(cycle)))

@@ -1,6 +1,7 @@
-"""The trace document: a trace with everything known about it, from a search or from a file.
+"""The trace document, which combines a trace with everything that is known about it. The trace may
+come from a search or from a file.
 
-All reports of traces, and trace files, are made from it.
+All reports on traces, and all trace files, are made from such a document.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fencepost.checker.trace.value_tree import Change, ValueTree, changes, text
 from fencepost.spec.records import dataclass
 
 SYSTEM = "system"
-"""The lifeline of actions outside any role."""
+"""The lifeline of actions that belong to no role."""
 
 INITIAL = "initial state"
 MAX_READ = 8
@@ -23,7 +24,9 @@ MAX_READ = 8
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value as in a trace file, and as shown. Values with the same tree are equal."""
+    """A value in the form of a trace file (``data``) and in the form that reports show (``tree``).
+    Two values are equal if their trees are equal.
+    """
 
     data: Json = field(compare=False)
     tree: ValueTree
@@ -31,13 +34,13 @@ class Datum:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The actor of a step, its effects on channels, and its causes.
+    """Who took a step, what the step did to channels, and what caused it.
 
-    ``action`` is the name in the model. ``lifeline`` is the acting role, instance or channel, ""
-    for an action outside any role. ``kind`` is `ir.Action.kind`. ``needs`` holds the positions of
-    earlier steps that it needs. ``written`` is the step in the syntax of scenarios. A ``spare``
-    step is not needed for the problem. If ``explained`` is false, exchanges, needs and ``spare``
-    are unknown.
+    ``action`` is the name in the model. ``lifeline`` is the acting role, role instance or channel,
+    or "" if the action belongs to no role. ``kind`` is `ir.Action.kind`. ``needs`` holds the
+    positions of the earlier steps that this step needs. ``written`` is the step in the syntax of
+    scenarios. A ``spare`` step is not needed for the problem. If ``explained`` is false,
+    ``exchanges``, ``needs`` and ``spare`` are unknown.
     """
 
     action: str = ""
@@ -51,16 +54,18 @@ class Act:
 
 
 UNKNOWN = Act()
-"""For traces of other tools, which do not name actors."""
+"""The act of a step in a trace of another tool, which does not name actors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step with its title and the state after it, both as shown and as in a file (``data``). The
-    state is None if the step failed.
+    """A step with its title and the state after it. ``state`` is the state in the form that reports
+    show, and ``data`` is the same state in the form of a trace file. Both are None if the step
+    failed.
 
-    ``arguments`` are the choices as in a file, None if unknown; ``span`` is the location of the
-    action; ``kept`` is the file's object for the step, None if the trace is not from a file.
+    ``arguments`` are the choices in the form of a trace file, or None if they are unknown. ``span``
+    is the location of the action. ``kept`` is the file's object for the step, or None if the trace
+    is not from a file.
     """
 
     title: str
@@ -74,21 +79,29 @@ class ShownStep:
 
 @dataclass(frozen=True, slots=True)
 class TraceDocument:
-    """A trace and what reports show with it. Unknown fields are empty or None.
+    """A trace with everything that reports show about it. Unknown fields are empty or None.
 
-    ``families`` are the variables ``R.x`` with one value per instance of a role. ``status`` is
-    "violation" for a trace that ends in a problem, ``verdict`` its kind, ``headline`` its
-    description, and ``description`` a line on the whole. ``instance`` holds the values of the
-    quantified variables that make the property fail, ``failing_part`` its innermost false part,
-    ``reads`` its variables. ``actions`` maps names of actions to sources, ``types`` variables to
-    types, and ``records`` record types to field names. ``needed_at_end`` holds the positions of the
-    steps that the problem needs. For an infinite trace, ``loop`` is the position that it returns
-    to, ``fair`` lists the fairness constraints with reasons, and ``since`` is the position where
-    the failing part starts to fail. ``given`` names the constants set by the check or the user. For
-    a violated refinement, ``refined`` names the refined module, ``images`` holds the images of the
-    last states, and ``unfit`` says why no action can make the step. ``kept`` is the file's object
-    without its states, so that rewriting a file loses nothing; None if the trace is not from a
-    file.
+    ``families`` contains the variables ``R.x`` that have one value per instance of a role.
+    ``status`` is "violation" for a trace that ends in a problem. ``verdict`` is the kind of the
+    problem and ``headline`` describes it. ``description`` is a line about the whole trace.
+
+    ``instance`` holds the values of quantified variables that make the property fail,
+    ``failing_part`` is the innermost part of the property that is false, and ``reads`` names the
+    variables that the property reads. ``needed_at_end`` holds the positions of the steps that the
+    problem needs.
+
+    ``actions`` maps the names of actions to their sources, ``types`` maps variables to their types,
+    and ``records`` maps record types to their field names. ``given`` names the constants that the
+    check or the user has set.
+
+    For an infinite trace, ``loop`` is the position that the trace returns to, ``fair`` lists the
+    fairness constraints and why the trace satisfies each of them, and ``since`` is the position
+    where the failing part starts to fail. For a violated refinement, ``refined`` names the refined
+    module, ``images`` holds the images of the last states, and ``unfit`` says why no action can
+    make the step.
+
+    ``kept`` is the file's object without its states, so that rewriting the file loses nothing. It
+    is None if the trace is not from a file.
     """
 
     steps: tuple[ShownStep, ...]
@@ -131,7 +144,9 @@ class TraceDocument:
 
     @property
     def played(self) -> bool:
-        """Whether it is the longest prefix of a scenario that no run fits."""
+        """Whether the trace belongs to a scenario that no run fits. Such a trace is the longest
+        prefix of the scenario that fits a run.
+        """
         return self.verdict == "unreached"
 
     @property
@@ -141,13 +156,13 @@ class TraceDocument:
 
     @property
     def caption(self) -> str:
-        """The headline, otherwise the description."""
+        """The headline, or the description if the headline is empty."""
         return self.headline or self.description
 
     @property
     def endless(self) -> str:
-        """The continuation of an infinite trace, as a sentence without a full stop; "" for a finite
-        one.
+        """A sentence without a full stop that says how an infinite trace continues, or "" for a
+        finite trace.
         """
         count = len(self.steps)
         if self.loop is None:
@@ -158,17 +173,19 @@ class TraceDocument:
 
     @property
     def goes_round(self) -> bool:
-        """Whether it is infinite with a cycle of more than one state."""
+        """Whether the trace is infinite and has a cycle of more than one state."""
         return self.loop is not None and self.loop < len(self.steps) - 1
 
     @property
     def fails_from(self) -> str:
-        """From which state the failing part fails, as a suffix; "" if unknown."""
+        """A suffix that names the state where the failing part starts to fail, or "" if this state
+        is unknown.
+        """
         return "" if self.since is None else f", from state {self.since + 1} on"
 
     @property
     def about(self) -> str:
-        """A one-line summary."""
+        """A summary of the trace on one line."""
         count = len(self.steps)
         parts = [part for part in (self.source, self.description) if part]
         parts.append(f"{count} state" + ("" if count == 1 else "s"))
@@ -177,7 +194,7 @@ class TraceDocument:
         return ", ".join(parts)
 
     def changes(self, position: int) -> list[Change]:
-        """The changes of a step; none for the first step or a failed one."""
+        """Returns the changes that a step makes. The first step and a failed step have none."""
         before = self.steps[position - 1].state if position else None
         after = self.steps[position].state
         if before is None or after is None:
@@ -189,14 +206,16 @@ class TraceDocument:
         return all_changes
 
     def read_there(self) -> Mapping[str, ValueTree]:
-        """The property's variables in the last state; empty if there are too many to be helpful."""
+        """Returns the values that the property reads in the last state, or nothing if there are too
+        many to be helpful.
+        """
         last = self.steps[-1].state if self.steps else None
         if last is None or len(self.reads) > MAX_READ:
             return {}
         return {name: last[name] for name in self.reads if name in last}
 
     def flights(self) -> tuple[Flight[ValueTree], ...]:
-        """The messages of the trace."""
+        """Returns the messages of the trace."""
         return flights(
             [
                 [
@@ -208,8 +227,8 @@ class TraceDocument:
         )
 
     def lanes(self) -> tuple[str, ...]:
-        """The lifelines to draw: declared roles, then other actors by first appearance, with the
-        instances of a family together.
+        """Returns the lifelines to draw. Declared roles come first, then the other actors in the
+        order of their first appearance, with the instances of a family together.
         """
         acting = dict.fromkeys(
             step.act.lifeline or SYSTEM for step in self.steps[1:] if step.act.kind
@@ -219,12 +238,14 @@ class TraceDocument:
 
 
 def for_ever(loop: int, count: int) -> str:
-    """The steps of a cycle, in a trace of ``count`` steps: ``steps 2 and 3``."""
+    """Names the steps of a cycle in a trace of ``count`` steps: ``steps 2 and 3``."""
     return f"steps {loop + 1} {'and' if loop == count - 2 else 'to'} {count}"
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:
-    """Sorts families by first appearance, and their instances numerically."""
+    """Returns a sort key that orders families by first appearance, and their instances by
+    number.
+    """
     family, _, rest = name.partition("[")
     first = next(n for n, other in enumerate(names) if other.partition("[")[0] == family)
     index = rest.removesuffix("]")

@@ -1,5 +1,5 @@
-"""Excerpts of a spec: whole declarations and parts of them. Blocks are recognized by
-indentation.
+"""Cuts excerpts out of a spec: whole declarations and parts of them. The end of a block is
+recognized by indentation.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 MAX_LINES = 80
-"""Longer declarations are truncated."""
+"""Excerpts are truncated to about this many lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A piece of source text. ``place`` is ``file:line:column``, ``line`` its first line, from
-    1.
+    """A piece of source text. ``place`` is ``file:line:column``, and ``line`` is the number of the
+    first line, counted from 1.
     """
 
     place: str
@@ -23,8 +23,8 @@ class Excerpt:
 
 
 def declaration(span: Span) -> Excerpt:
-    """The complete lines of the declaration that begins on the line of ``span``, including its
-    block.
+    """Returns the complete lines of the declaration that begins on the line of ``span``, including
+    its block.
     """
     source, first = span.source, span.line
     last = source.position(span.end)[0]
@@ -48,7 +48,7 @@ def declaration(span: Span) -> Excerpt:
 
 
 def part(span: Span) -> Excerpt:
-    """The text of ``span``."""
+    """Returns the text of ``span`` as an excerpt."""
     line, column = span.source.position(span.start)
     lines = span.text.split("\n")[:MAX_LINES]
     rest = [text[column - 1 :] if not text[: column - 1].strip() else text for text in lines[1:]]
@@ -60,11 +60,11 @@ def _indent(line: str) -> int:
 
 
 def place(span: Span) -> str:
-    """``file:line``."""
+    """Formats the location of a span as ``file:line``."""
     return f"{span.source.name}:{span.line}"
 
 
 def quoted(span: Span, most: int = 60) -> str:
-    """The source text of a span on one line, truncated to ``most`` characters."""
+    """Returns the source text of a span on one line, truncated to ``most`` characters."""
     text = " ".join(span.text.split())
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,4 +1,4 @@
-"""Findings in words: headlines, and reasons why actions are disabled."""
+"""Describes findings in words: writes headlines, and explains why actions are disabled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.spec.text.source import Span
 
 
 def headline(model: Model, finding: Finding, prop: Property | None) -> str:
-    """The headline of a finding: ``invariant A is violated after 9 steps``."""
+    """Returns the headline of a finding, such as ``invariant A is violated after 9 steps``."""
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     if finding.fit is not None:
@@ -43,7 +43,7 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
 
 
 def goes_on(trace: Trace) -> str:
-    """The continuation of an infinite trace, as a suffix that begins with a colon."""
+    """Describes how an infinite trace continues, as a suffix that begins with a colon."""
     loop, last = trace.loop, len(trace.steps) - 1
     assert loop is not None
     if loop < last:
@@ -52,8 +52,8 @@ def goes_on(trace: Trace) -> str:
 
 
 def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
-    """The fairness constraints that an infinite trace satisfies, with reasons: ``fair P[1].enter``,
-    ``taken in step 4``.
+    """Returns the fairness constraints that an infinite trace satisfies, each with the reason why:
+    ``fair P[1].enter``, ``taken in step 4``.
     """
     rows: list[tuple[str, str]] = []
     for reason in finding.fair:
@@ -71,7 +71,9 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
 
 
 def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
-    """Why no action of the refined model can make a step: ``pass``, ``false: token > 0``."""
+    """Returns for each action of the refined model the reason why the action cannot make a step:
+    ``pass``, ``false: token > 0``.
+    """
     if finding.misfit is None or finding.property is None:
         return ()
     abstract = model.properties[finding.property].abstract
@@ -107,13 +109,15 @@ def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
 
 NO_CHOICE = "nothing to choose from"
 UNFITTING = "none of its choices matches the scenario"
-"""The reasons for a disabled action without a false guard; the second is for scenarios."""
+"""The reason for a disabled action that has no false guard. The second text is for scenarios."""
 
 
 def blocked_rows(
     model: Model, actions: Sequence[BlockedAction], nothing: str = NO_CHOICE
 ) -> list[tuple[str, str, str]]:
-    """Disabled actions: name ("" on further rows of the same action), reason, location."""
+    """Returns a row with the name, the reason and the location for each reason why an action is
+    disabled. The name is "" in further rows of the same action.
+    """
     rows: list[tuple[str, str, str]] = []
     for blocked in actions:
         name = model.actions[blocked.action].name

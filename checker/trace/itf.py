@@ -1,7 +1,7 @@
-"""Trace files in Apalache's Informal Trace Format.
+"""Reads and writes trace files in Apalache's Informal Trace Format.
 
-A file is untrusted: its size, depth and form are checked first. Files of any tool are accepted, and
-unknown content is preserved when a file is rewritten.
+A file is untrusted, so its size, depth and form are checked first. Files of any tool are accepted,
+and unknown content is preserved when a file is rewritten.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def read(data: bytes, name: str) -> TraceDocument:
     loop = root.get("loop")
     if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(steps):
         loop = None
-    # The steps have the states; the rest is preserved.
+    # The steps hold the states. Everything else in the file is preserved.
     return TraceDocument(steps, loop=loop, kept={**root, "states": []}, **about)
 
 
 def tree_of(value: Json) -> ValueTree:
-    """The tree of a single value."""
+    """Returns the tree of a single value."""
     return Values("the value").tree(value)
 
 
@@ -55,7 +55,7 @@ def _values(name: str, meta: Mapping[str, Json]) -> Values:
 
 
 def _count(root: Mapping[str, Json]) -> int:
-    """The number of steps in a file."""
+    """Returns the number of steps in a file."""
     states = root["states"]
     assert isinstance(states, list)
     return len(states) + ("failing" in _meta(root))
@@ -64,7 +64,7 @@ def _count(root: Mapping[str, Json]) -> int:
 def _steps(
     root: Mapping[str, Json], values: Values, kinds: Mapping[str, str]
 ) -> Iterator[ShownStep]:
-    """The steps of a file, with variables in its declared order."""
+    """Yields the steps of a file. Their variables are in the order that the file declares."""
     states = root["states"]
     assert isinstance(states, list)
     declared = root.get("vars")
@@ -109,7 +109,7 @@ def _step(
         None if state is None else {key: state[key] for key in state if key != "#meta"},
         attributes["arguments"],
         attributes["span"],
-        # A failed step has no other content.
+        # A failed step has no content besides its metadata.
         meta if state is None else state,
     )
 
@@ -121,7 +121,9 @@ def _reading(values: Values, meta: Mapping[str, Json], position: int) -> Reading
 
 
 def _root(data: bytes, name: str) -> Mapping[str, Json]:
-    """The top-level object, which has a list of states. Raises `Rejected`."""
+    """Returns the top-level object after checking that it has a list of states. Raises
+    `Rejected`.
+    """
     if len(data) > MAX_BYTES:
         raise refused(name, f"has {len(data):,} bytes; at most {MAX_BYTES:,} are read")
     root = _object(_parsed(data, name), name, "the file")
@@ -162,13 +164,13 @@ def _meta(value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def dumps(document: TraceDocument) -> str:
-    """The text of a trace file, for a trace from a file or from a search."""
+    """Returns the text of a trace file. The trace may come from a file or from a search."""
     root = _found(document) if document.kept is None else _again(document, document.kept)
     return written(root, 1)
 
 
 def _found(document: TraceDocument) -> dict[str, Json]:
-    """Converts a trace that is not from a file. A failed step has no state, so it is part of
+    """Converts a trace that is not from a file. A failed step has no state, so it is stored in
     ``#meta``.
     """
     states: list[Json] = []
@@ -188,7 +190,9 @@ def _found(document: TraceDocument) -> dict[str, Json]:
 
 
 def _again(document: TraceDocument, kept: Mapping[str, Json]) -> dict[str, Json]:
-    """Converts a trace from a file, with all its content, and values in normal form."""
+    """Converts a trace from a file. All content of the file is preserved, with the values in normal
+    form.
+    """
     before = _meta(kept)
     values = _values("the trace", before)
     meta = updated(FILE, document, before, Reading(values, len(document.steps)))
@@ -207,14 +211,14 @@ def _again(document: TraceDocument, kept: Mapping[str, Json]) -> dict[str, Json]
 
 
 def _with(kept: Mapping[str, Json], meta: dict[str, Json]) -> dict[str, Json]:
-    """``kept`` with ``meta``, if that is not empty."""
+    """Returns ``kept`` with ``meta`` as its metadata, or unchanged if ``meta`` is empty."""
     return {**kept, "#meta": meta} if meta else {**kept}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The context for reading a field: the value reader, the exclusive upper bound of positions,
-    and the default title.
+    """Everything that is needed to read a field: the reader of values, the exclusive upper bound of
+    positions, and the title of a step without one.
     """
 
     values: Values
@@ -224,7 +228,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Writes and reads an attribute; a missing field is read as null."""
+    """Writes and reads the values of an attribute. A missing field is read as null."""
 
     encode: Callable[[Any], Json]
     decode: Callable[[Json, Reading], Any]
@@ -232,7 +236,8 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Field(Generic[Owner]):
-    """A field: its name in the file, and the owner's attribute (a dotted path for nested ones).
+    """A field of a file and the attribute that it stores. ``name`` is the name in the file, and
+    ``attribute`` is the attribute of the owner, as a dotted path if it is nested.
 
     ``known`` says whether to write the field for an owner that is not from a file.
     """
@@ -246,7 +251,7 @@ class Field(Generic[Owner]):
 def decoded(
     fields: Iterable[Field[Owner]], meta: Mapping[str, Json], reading: Reading
 ) -> dict[str, Any]:
-    """Reads the attributes from a file."""
+    """Reads the attributes from the fields of a file."""
     return {item.attribute: item.codec.decode(meta.get(item.name), reading) for item in fields}
 
 
@@ -262,7 +267,7 @@ def encoded(fields: Iterable[Field[Owner]], owner: Owner) -> dict[str, Json]:
 def updated(
     fields: Iterable[Field[Owner]], owner: Owner, meta: Mapping[str, Json], reading: Reading
 ) -> dict[str, Json]:
-    """The file's fields, with those replaced whose attributes have changed."""
+    """Returns the fields of a file, where each field whose attribute has changed is replaced."""
     before = decoded(fields := tuple(fields), meta, reading)
     now = {item: attrgetter(item.attribute)(owner) for item in fields}
     changed = {

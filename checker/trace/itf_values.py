@@ -1,8 +1,9 @@
-"""Values in Apalache's Informal Trace Format: encoding of model values, and parsing to trees.
+"""Encodes values of a model in Apalache's Informal Trace Format, and parses such values to trees.
 
-Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``,
-sequences and bags (ascending) arrays, records objects, unions ``{"tag": "A", "value": {...}}``;
-none is ``{"tag": "None", "value": {}}``, any other option ``{"tag": "Some", "value": content}``.
+Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``, and
+records are objects. Sequences are arrays; bags are arrays in ascending order. Unions are ``{"tag":
+"A", "value": {...}}``. The option none is ``{"tag": "None", "value": {}}``, and any other option is
+``{"tag": "Some", "value": content}``.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ ITF = json_notation(
 )
 
 encode = ITF.of
-"""Encodes a value of a type."""
+"""Encodes a value of a given type."""
 
 
 def normal(value: Json) -> Json:
-    """A value in normal form, with integers as ``#bigint``."""
+    """Converts a value to normal form, where every integer is a ``#bigint``."""
     match value:
         case bool():
             return value
@@ -59,25 +60,25 @@ def normal(value: Json) -> Json:
 
 
 def refused(name: str, reason: str) -> Rejected:
-    """The problem of an unusable trace file."""
+    """Returns the exception for a trace file that cannot be used."""
     return Rejected([Problem("F028", None, f"{name} {reason}")])
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Parses the values of the file ``name``. ``records`` maps record types to field names; a
-    record is named after its type if its fields are unambiguous.
+    """Parses the values of the file ``name``. ``records`` maps record types to their field names. A
+    record is given the name of its type if only one type has these fields.
     """
 
     name: str
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def datum(self, value: Json) -> Datum:
-        """A value together with its tree."""
+        """Returns a value together with its tree."""
         return Datum(value, self.tree(value))
 
     def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
-        """The tree of a value; ``kind`` is its type in the file."""
+        """Returns the tree of a value. ``kind`` is the type that the file states for the value."""
         if depth > MAX_DEPTH:
             raise refused(self.name, f"contains a value nested deeper than {MAX_DEPTH}")
         match value:

@@ -1,4 +1,4 @@
-"""Exchanges of steps with channels, and the flights of messages derived from them.
+"""Derives the flights of messages from the exchanges of steps with channels.
 
 Messages may be values of a model or trees from a file.
 """
@@ -20,10 +20,10 @@ ExchangeKind: TypeAlias = Literal["send", "receive", "read", "lose", "duplicate"
 
 @dataclass(frozen=True, slots=True)
 class Exchange(Generic[M]):
-    """A message put into a channel or taken from it.
+    """A message that a step puts into a channel or takes from it.
 
-    ``read`` receives from a persistent channel, where the message stays. ``duplicate`` adds a copy;
-    ``lose`` removes a message that is not received.
+    ``read`` receives from a persistent channel, where the message stays. ``duplicate`` adds a copy,
+    and ``lose`` removes a message that is not received.
     """
 
     kind: ExchangeKind
@@ -33,10 +33,12 @@ class Exchange(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Flight(Generic[M]):
-    """A message in transit, from the step that sent or copied it to the step that ended its flight.
+    """A message in transit, from the step that sent or copied it to the step at which it was
+    received or lost.
 
-    Steps are positions in the trace. The initial content of a channel is sent by position 0;
-    ``sent`` is None if unknown. ``ended`` is None for a message still in flight at the end.
+    Steps are given as positions in the trace. The initial content of a channel counts as sent at
+    position 0. ``sent`` is None if the sender is unknown, and ``ended`` is None if the message is
+    still in flight at the end.
     """
 
     channel: str
@@ -49,10 +51,11 @@ class Flight(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """Exchanges and needed earlier positions, by position in the trace.
+    """The causes in a trace. For each position, ``exchanges`` holds the exchanges of the step, and
+    ``needs`` holds the earlier positions that the step needs.
 
-    ``end`` holds the positions that the problem needs, ``spare`` those without which the others
-    still lead to it.
+    ``end`` holds the positions that the problem needs. ``spare`` holds positions of steps that can
+    be left out so that the remaining steps still lead to the problem.
     """
 
     exchanges: tuple[tuple[Exchange[Choice], ...], ...]
@@ -62,9 +65,10 @@ class Causes:
 
 
 def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
-    """The flights of a trace, in the order of their starts.
+    """Returns the flights of a trace, ordered by their starts.
 
-    Equal messages in a channel are indistinguishable; the oldest is assumed to be received first.
+    Equal messages in a channel cannot be distinguished, so the oldest one is assumed to be received
+    first.
     """
     result: list[Flight[M]] = []
     waiting: dict[tuple[str, M], deque[int]] = {}

@@ -1,4 +1,4 @@
-"""The trace document of a trace from a search or an exploration."""
+"""Makes the trace document for a trace from a search or an exploration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Images(TypedDict, total=False):
 def result_document(
     result: CheckResult, finding: Finding, version: str = "", causes: Causes | None = None
 ) -> TraceDocument:
-    """The document of a check's finding; ``version`` is Fencepost's."""
+    """Returns the document for a finding of a check. ``version`` is the version of Fencepost."""
     assert finding.trace is not None
     model = result.job.model
     return replace(
@@ -60,7 +60,7 @@ def result_document(
 
 
 def given(job: Job) -> tuple[str, ...]:
-    """The paths of the constants that the check or the user has set."""
+    """Returns the paths of the constants that the check or the user has set."""
     paths = (".".join(part.text for part in constant.path) for constant in job.check.constants)
     return tuple(dict.fromkeys([*paths, *job.settings.overrides]))
 
@@ -72,7 +72,7 @@ def document(
     causes: Causes | None = None,
     loop: int | None = None,
 ) -> TraceDocument:
-    """The document of a trace, and of the problem at its end, if any."""
+    """Returns the document for a trace and, if there is a finding, for the problem at the end."""
     taken = dict.fromkeys(step.action for step in trace.steps if step.action is not None)
     actions = [model.actions[number] for number in taken]
     result = TraceDocument(
@@ -119,7 +119,9 @@ def _with_problem(base: TraceDocument, model: Model, finding: Finding) -> TraceD
 
 
 def _images(prop: Property | None, finding: Finding) -> _Images:
-    """The refined module and the images of the states of a violating step."""
+    """Returns the name of the refined module, and the images of the states of the step that
+    violates the refinement.
+    """
     if finding.misfit is None or prop is None or prop.abstract is None:
         return {}
     abstract, both = prop.abstract, (finding.misfit.before, finding.misfit.after)
@@ -175,7 +177,7 @@ def _datum(value: Value, kind: Type) -> Datum:
 
 
 def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
-    """The rows, with the action's name repeated in each."""
+    """Returns a text for each row, with the name of the action repeated in each."""
     last = ""
     filled: list[str] = []
     for name, why, where in rows:
@@ -185,7 +187,9 @@ def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
 
 
 def _records(model: Model) -> dict[str, tuple[str, ...]]:
-    """The field names of each record type, which the format does not store."""
+    """Returns the field names of each record type. The trace format does not store these with the
+    values.
+    """
     fields: dict[str, tuple[str, ...]] = {}
     waiting: list[Type] = [v.type for v in model.variables] + [c.type for c in model.constants]
     while waiting:

@@ -1,4 +1,4 @@
-"""Traces as text: numbered steps, their actors, and what each step changed."""
+"""Writes traces as text, with the number and actor of each step and what the step changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fencepost.spec.semantics.stepper import Choice
 
 
 def title(model: Model, step: Step) -> str:
-    """``Leader[1].on_answer(retry: true) on VerifyAnswer(token: 1)``."""
+    """Formats a step as ``Leader[1].on_answer(retry: true) on VerifyAnswer(token: 1)``."""
     if step.action is None:
         return INITIAL
     action = model.actions[step.action]
@@ -44,13 +44,15 @@ def title(model: Model, step: Step) -> str:
         else:
             arguments.append(f"{choice.label}: {value}")
     if action.kind in ("lose", "duplicate"):
-        # For these steps the message is the object, not the trigger.
+        # In these steps the message is what the action affects, not what triggers it.
         message = message.replace(" on ", " ", 1)
     return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
 
 
 def written(model: Model, step: Step) -> str:
-    """A step in the syntax of scenarios: ``Leader[1].on_answer(true, VerifyAnswer(token: 1))``."""
+    """Formats a step in the syntax of scenarios: ``Leader[1].on_answer(true, VerifyAnswer(token:
+    1))``.
+    """
     if step.action is None:
         return ""
     action = model.actions[step.action]
@@ -65,8 +67,8 @@ def written(model: Model, step: Step) -> str:
 
 
 def lifeline(model: Model, step: Step) -> str:
-    """The actor of a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action outside any
-    role.
+    """Returns the actor of a step, such as ``Leader``, ``Leader[1]`` or ``net``, or "" if the
+    action belongs to no role.
     """
     if step.action is None:
         return ""
@@ -79,7 +81,7 @@ def lifeline(model: Model, step: Step) -> str:
 
 
 def lifelines(model: Model) -> tuple[str, ...]:
-    """The roles without instances, in order of declaration."""
+    """Returns the roles without instances, in the order of declaration."""
     roles = [
         a.name.rpartition(".")[0] for a in model.actions if a.role and not _chooses_instance(a)
     ]
@@ -87,7 +89,9 @@ def lifelines(model: Model) -> tuple[str, ...]:
 
 
 def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
-    """The choices of a step with distinct names: the role for its index, ``on``, or the label."""
+    """Returns the choices of a step, each with a distinct name. The name is the role for the choice
+    of an instance, ``on`` for a message, or otherwise the label of the choice.
+    """
     named: list[tuple[str, Choice]] = []
     used: dict[str, int] = {}
     for choice in step.choices:
@@ -99,7 +103,9 @@ def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
 
 
 def families(model: Model) -> frozenset[str]:
-    """The variables of roles with instances: actions of such roles first choose an instance."""
+    """Returns the variables of roles that have instances. Each action of such a role begins by
+    choosing an instance.
+    """
     roles = {a.role for a in model.actions if a.role and _chooses_instance(a)}
     return frozenset(
         v.name for v in model.variables if v.role in roles and isinstance(v.type, types.Map)
@@ -111,7 +117,9 @@ def _chooses_instance(action: Action) -> bool:
 
 
 def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
-    """Writes every step: the first state in full, then the changes."""
+    """Writes every step of a trace. The first state is shown in full, and then only what
+    changes.
+    """
     digits = len(str(len(document.steps)))
     before: Mapping[str, ValueTree] | None = None
     body = indent + digits + 2
@@ -131,13 +139,13 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
 
 
 class WriteTrace(Protocol):
-    """A function that writes a trace: `write_trace` or `write_steps`."""
+    """A function that writes a trace, such as `write_trace` or `write_steps`."""
 
     def __call__(self, page: Page, document: TraceDocument, indent: int = 2) -> None: ...
 
 
 def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
-    """Writes one line per step: the action and the changes that fit."""
+    """Writes one line per step, with the action and as many changes as fit."""
     digits = len(str(len(document.steps)))
     room = page.width - indent - digits - 2
     longest = max((cells(step.title) for step in document.steps), default=0)
@@ -152,7 +160,7 @@ def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
 
 
 def _in_short(document: TraceDocument, position: int) -> tuple[str, str]:
-    """The changes of a step on one line, and the style."""
+    """Returns the changes of a step on one line, and the style of that line."""
     step = document.steps[position]
     if step.state is None:
         return "this step fails", "bad"
@@ -163,8 +171,8 @@ def _in_short(document: TraceDocument, position: int) -> tuple[str, str]:
 
 
 def _in_few(change: Change, step: ShownStep) -> str:
-    """``log +Entry(pid: 0)``, ``phase Ready -> Busy``, without the name of the acting role; "" if
-    the title already names the received message.
+    """Formats a change as ``log +Entry(pid: 0)`` or ``phase Ready -> Busy``, without the name of
+    the acting role. Returns "" if the title already names the received message.
     """
     role = step.title.partition("(")[0].partition(" ")[0].rpartition(".")[0]
     kept = without_received(change, step.title)
@@ -179,8 +187,8 @@ def _in_few(change: Change, step: ShownStep) -> str:
 
 
 def without_received(change: Change, title: str) -> Change | None:
-    """Removes the received message, which the title names, from a change; None if nothing else
-    remains.
+    """Removes the received message, which the title names, from a change. Returns None if nothing
+    else remains.
     """
     left = tuple(item for item in change.removed if not title.endswith(f" on {text(item)}"))
     if change.removed and not left and not change.added:
@@ -189,7 +197,7 @@ def without_received(change: Change, title: str) -> Change | None:
 
 
 SHORT_TEXT = 24
-"""In compact output, longer records are shown by name only."""
+"""In compact output, a record whose text is longer than this is shown by its name only."""
 
 
 def _short(value: ValueTree) -> str:
@@ -217,7 +225,7 @@ def write_fair(page: Page, document: TraceDocument) -> None:
 
 
 def write_misfit(page: Page, document: TraceDocument) -> None:
-    """Writes both images of a step that violates a refinement, and the reason."""
+    """Writes the images of both states of a step that violates a refinement, and the reason."""
     last = {name: datum.tree for name, datum in document.images[-1].items()}
     page.blank()
     if len(document.images) == 1:
@@ -238,7 +246,7 @@ def write_misfit(page: Page, document: TraceDocument) -> None:
 
 
 def write_read(page: Page, document: TraceDocument) -> None:
-    """Writes the values that the property reads in the last state, if helpful."""
+    """Writes the values that the property reads in the last state, if that is helpful."""
     values = document.read_there()
     if values and len(document.steps) > 1:
         page.blank()
@@ -249,7 +257,7 @@ def write_read(page: Page, document: TraceDocument) -> None:
 def write_state(
     page: Page, state: Mapping[str, ValueTree], family: frozenset[str], indent: int
 ) -> None:
-    """Writes a state, one variable per line, with long values wrapped."""
+    """Writes a state with one variable per line. Long values are wrapped."""
     rows: list[tuple[str, ValueTree]] = []
     for name, value in state.items():
         if name in family and isinstance(value, Group):
@@ -267,7 +275,9 @@ def write_state(
 
 
 def _instances(name: str, value: Group) -> list[tuple[str, ValueTree]]:
-    """One row per instance of a role, or a single row if all are equal."""
+    """Returns one row per instance of a role, or a single row if the values of all instances are
+    equal.
+    """
     contents = {item for _, item in value.items}
     if len(contents) == 1 and len(value.items) > 1:
         return [(at_key(name, "*", family=True), value.items[0][1])]
@@ -323,9 +333,9 @@ def _write_change(page: Page, change: Change, lead: str, indent: int, title: str
 
 
 def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
-    """Writes the elements that a large collection lost and gained, one per line, and its size.
+    """Writes the elements that a large collection lost and gained, one per line, and then its size.
 
-    A received message is not repeated below the title that names it.
+    A received message is not written out again below the title that names it.
     """
     left = lead
     for mark, items, style in (("- ", change.removed, "bad"), ("+ ", change.added, "good")):

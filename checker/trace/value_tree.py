@@ -1,6 +1,6 @@
-"""Values as untyped trees: text, line wrapping, and differences.
+"""Represents values as untyped trees, formats them as text, wraps lines, and compares trees.
 
-States of a model and states from a trace file share this representation.
+Both the states of a model and the states in a trace file are represented in this way.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """An indivisible value: a number, an enum member, none."""
+    """An indivisible value, such as a number, an enum member or none."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A composite value: ``head`` is its name or "", and each item has a label or "".
+    """A composite value. ``head`` is its name or "", and each item has a label or "".
 
-    Items are the fields of a record or variant, the pairs of a map, or the elements of a
+    The items are the fields of a record or variant, the pairs of a map, or the elements of a
     collection.
     """
 
@@ -51,8 +51,8 @@ BRACKETS = {
 class Change:
     """A change of one part of the state.
 
-    ``removed`` and ``added`` are the elements that a collection lost and gained; both are empty if
-    the old and new values are more helpful.
+    ``removed`` and ``added`` are the elements that a collection lost and gained. Both are empty if
+    it is more helpful to show the old and new values.
     """
 
     path: str
@@ -92,14 +92,16 @@ TREE: Notation[ValueTree] = Notation(
 )
 
 tree = TREE.of
-"""The tree of a typed value; its `text` equals `show`."""
+"""Returns the tree of a typed value. The `text` of the tree equals what `show` returns for the
+value.
+"""
 
 
 _Items: TypeAlias = tuple[tuple[str, ValueTree], ...]
 
 
 def text(value: ValueTree) -> str:
-    """The value on one line."""
+    """Returns the value on one line."""
     match value:
         case Atom(text=atom):
             return atom
@@ -116,10 +118,10 @@ def _labelled(label: str, content: str) -> str:
 
 
 def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
-    """The value in lines that end before column ``width``, if possible.
+    """Returns the value as lines that end before column ``width``, if possible.
 
-    The first line begins at column ``first`` and is not indented; further lines are aligned with
-    the first item or, if that leaves too little space, indented by ``indent`` cells.
+    The first line begins at column ``first`` and is not indented. Further lines are aligned with
+    the first item. If that leaves too little space, they are indented by ``indent`` cells.
     """
     whole = text(value)
     if isinstance(value, Atom) or not value.items or first + cells(whole) <= width:
@@ -137,7 +139,7 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
         if number:
             flat = f" {prefix}{text(item)}{end}"
             used = cells(lines[-1]) + (first if len(lines) == 1 else 0)
-            # Atoms join the previous line if they fit; groups start a new one.
+            # An atom is added to the previous line if it fits there. A group starts a new line.
             if isinstance(item, Atom) and used + cells(flat) <= width:
                 lines[-1] += flat
                 continue
@@ -152,9 +154,10 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
 def changes(
     path: str, before: ValueTree, after: ValueTree, *, family: bool = False
 ) -> Iterator[Change]:
-    """The smallest parts under ``path`` that differ, in order.
+    """Yields the smallest parts under ``path`` that differ, in order.
 
-    If ``family`` is set, the path is ``R.x`` of a role with instances, written ``R[1].x``.
+    If ``family`` is set, ``path`` is ``R.x`` for a role with instances, and the parts are written
+    ``R[1].x``.
     """
     if before == after:
         return
@@ -183,7 +186,7 @@ def changes(
 
 
 def at_key(path: str, key: str, *, family: bool) -> str:
-    """The path of the value at ``key`` of the map ``path``."""
+    """Returns the path of the value at ``key`` in the map at ``path``."""
     role, dot, rest = path.rpartition(".")
     return f"{role}[{key}].{rest}" if family and dot else f"{path}[{key}]"
 
@@ -193,7 +196,9 @@ def _same(old: _Items, new: _Items) -> bool:
 
 
 def _difference(left: _Items, right: _Items) -> tuple[ValueTree, ...]:
-    """The elements of ``left`` missing from ``right``, with multiplicity, in order."""
+    """Returns the elements of ``left`` that ``right`` lacks, in order. If ``left`` has more copies
+    of an element, the surplus copies are included.
+    """
     spare = Counter(item for _, item in right)
     missing: list[ValueTree] = []
     for _, item in left:
