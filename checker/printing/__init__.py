@@ -1,1 +1,1 @@
-"""Text output: pages for a terminal, sizes and durations."""
+"""Prepares text output: pages for a terminal, sizes and durations."""

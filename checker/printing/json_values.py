@@ -1,4 +1,6 @@
-"""The type of JSON values, safe output, and JSON notations for values of the language."""
+"""Defines the type of JSON values, formats JSON safely, and makes JSON notations for values of the
+language.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def written(value: Json, indent: int) -> str:
-    """JSON text without ``##``, which a CI system could take for a command; the value is
-    unchanged.
+    """Formats a value as JSON text without ``##``, which a CI system could take for a command. A
+    parser reads the same value from the text.
     """
     return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"
 
@@ -26,8 +28,8 @@ def json_notation(
     elements: Callable[[Set | Seq | Bag, list[Json]], Json],
     map: Callable[[list[Json]], Json],
 ) -> Notation[Json]:
-    """Returns a notation with records as objects and variants as ``{"tag": ..., "value":
-    {fields}}``. ``map`` receives the pairs ``[key, value]``.
+    """Returns a notation that represents records as objects and variants as ``{"tag": ..., "value":
+    {fields}}``. ``map`` receives the list of pairs ``[key, value]``.
     """
     return Notation(
         scalar=scalar,

@@ -1,8 +1,9 @@
-"""Pages of text for a terminal: lines of styled pieces, escaped and then coloured.
+"""Pages of text for a terminal. A page consists of lines of styled pieces, which are first escaped
+and then coloured.
 
-All text from specs and files passes through here, so that control characters never reach a
-terminal. Widths are in cells: East Asian characters and emoji take two, combining marks none, all
-others one.
+All text from specs and files passes through this module, so that control characters never reach a
+terminal. Widths are in cells: East Asian characters and emoji take two cells, combining marks take
+none, and all other characters take one.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from fencepost.spec.text.problem import harmless, printable
 
 
 def cells(text: str) -> int:
-    """The width of a line of text in cells, after escaping."""
-    # Avoids rich's lookup for plain text.
+    """Returns the width of a line of text in cells, after escaping."""
+    # Plain text does not need the lookup of rich.
     return len(text) if text.isascii() else cell_len(printable(text).replace("\n", "?"))
 
 
@@ -38,7 +39,7 @@ def cut(text: str, width: int) -> str:
 
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Colours text in a style: "", "title", "good", "bad", "warn" or "dim"."""
+"""Colours text in a style, which is "", "title", "good", "bad", "warn" or "dim"."""
 
 Piece: TypeAlias = "str | tuple[str, str]"
 """Text, or text with a style."""
@@ -50,22 +51,22 @@ ESCAPES = {"title": "1", "good": "32", "bad": "31;1", "warn": "33", "dim": "2"}
 
 
 def plain(text: str, style: str) -> str:
-    """No colours, for pipes, files and NO_COLOR."""
+    """Adds no colours, for pipes, files and NO_COLOR."""
     return text
 
 
 def ansi(text: str, style: str) -> str:
-    """The basic ANSI colours."""
+    """Adds basic ANSI colours."""
     escape = ESCAPES.get(style)
     return f"\x1b[{escape}m{text}\x1b[0m" if escape and text else text
 
 
 JOINTS = " .,:(_["
-"""A long line may be broken after these characters."""
+"""A line that is too long may be broken after one of these characters."""
 
 
 class Page:
-    """Collects lines; ``width`` is the width for wrapping, in cells."""
+    """Collects lines. ``width`` is the width at which lines are wrapped, in cells."""
 
     def __init__(self, width: int = 100, paint: Paint = plain) -> None:
         self.width = width
@@ -73,22 +74,22 @@ class Page:
         self._lines: list[list[_Styled]] = []
 
     def line(self, *pieces: Piece) -> None:
-        """Adds a line; trailing blanks are dropped, control characters become ``?``."""
+        """Adds a line. Trailing blanks are removed, and control characters become ``?``."""
         styled = [
             ("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces
         ]
         self._lines.append(_harmless([(style, _safe(text)) for style, text in styled]))
 
     def lines(self, text: str, indent: int = 0, style: str = "") -> None:
-        """Adds every line of ``text``, indented."""
+        """Adds every line of ``text`` with an indentation."""
         for line in text.split("\n"):
             self.line(" " * indent, (line, style))
 
     def words(self, lead: Piece, text: str, indent: int, style: str = "", *, by: str = " ") -> None:
-        """Writes ``lead`` and ``text``, wrapped at the width; further lines are indented by
-        ``indent``.
+        """Writes ``lead`` and ``text``, wrapped at the width of the page. Further lines are
+        indented by ``indent``.
 
-        Lines only break after ``by``: at blanks, or between the items of a list.
+        Lines only break after ``by``, which is a blank or the separator of a list.
         """
         used = cells(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
@@ -102,23 +103,23 @@ class Page:
         self.line(begin, (" ".join(row), style))
 
     def blank(self) -> None:
-        """An empty line, never two, and none at the top."""
+        """Adds an empty line, unless it would be at the top or follow another empty line."""
         if self._lines and self._painted(self._lines[-1]):
             self._lines.append([])
 
     def column(self, width: int) -> Page:
-        """Adds an empty line, except at the top or after another."""
+        """Returns an empty page of another width, to be used as a column of this page."""
         return Page(width, self._paint)
 
     def beside(self, left: Page, right: Page, indent: int, gap: int) -> None:
-        """An empty page of another width, for a second column."""
+        """Adds two pages side by side, separated by ``gap`` cells."""
         rows = zip_longest(left.folded(), right.folded(), fillvalue=())
         for left_row, right_row in rows:
             pad = left.width + gap - sum(cells(text) for _, text in left_row)
             self.line(" " * indent, *map(_piece, left_row), " " * pad, *map(_piece, right_row))
 
     def folded(self) -> Iterator[Sequence[_Styled]]:
-        """The lines, wrapped at the width."""
+        """Yields the lines, wrapped at the width of the page."""
         for line in self._lines:
             row: list[_Styled] = []
             room = self.width
@@ -128,7 +129,8 @@ class Page:
                 while cells(text) > room:
                     fits = range(min(len(text), room), -1, -1)
                     end = next(n for n in fits if cells(text[:n]) <= room)
-                    # Preferably inside a name, if that leaves at least two thirds of the line.
+                    # The line is preferably broken inside a name, if that leaves at least two
+                    # thirds of it.
                     end = next(
                         (n for n in range(end, end * 2 // 3, -1) if text[n - 1] in JOINTS), end
                     )
@@ -139,7 +141,7 @@ class Page:
             yield row
 
     def text(self) -> str:
-        """Everything so far, each line ended."""
+        """Returns all lines so far, each with a line end."""
         return "".join(f"{self._painted(line)}\n" for line in self._lines)
 
     def _painted(self, line: Sequence[_Styled]) -> str:
@@ -152,10 +154,12 @@ def _piece(styled: _Styled) -> Piece:
 
 
 def _harmless(pieces: list[_Styled]) -> list[_Styled]:
-    """Escapes a line that a CI system would execute as a command; others are unchanged."""
+    """Escapes a line that a CI system would execute as a command, and returns other lines
+    unchanged.
+    """
     whole = "".join(text for _, text in pieces)
     safe = harmless(whole)
-    # Pieces that only form a command together are merged.
+    # Pieces that form a command only when put together are merged.
     return pieces if safe == whole else [(pieces[-1][0], safe)]
 
 

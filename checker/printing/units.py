@@ -1,4 +1,4 @@
-"""Parsing of limits, and formatting of sizes, durations and rates."""
+"""Parses limits, and formats sizes, durations and rates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fencepost.checker.resources import memory_bytes
 
 MAX_WORKERS = 256
 MIN_MEMORY = 64 << 20
-"""A search needs at least this much."""
+"""A search needs at least this many bytes of memory."""
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def memory(text: str) -> int:
-    """Parses ``4G``, ``512M``, ``1.5G`` or a number of bytes; ``80%`` is a share of the free
+    """Parses ``4G``, ``512M``, ``1.5G`` or a number of bytes. ``80%`` means that share of the free
     memory.
 
     Raises `ValueError` with a sentence for the user.
@@ -56,7 +56,7 @@ def duration(text: str) -> float:
 
 
 def size(count: int) -> str:
-    """``345 MB``."""
+    """Formats a number of bytes, such as ``345 MB``."""
     amount = float(count)
     for unit in ("B", "kB", "MB"):
         if amount < 1000:
@@ -66,6 +66,6 @@ def size(count: int) -> str:
 
 
 def rate(states: int, seconds: float) -> str:
-    """``600 states/s``, ``420k states/s``."""
+    """Formats a rate, such as ``600 states/s`` or ``420k states/s``."""
     count = round(states / seconds) if seconds else 0
     return f"{count:,} states/s" if count < 10_000 else f"{count // 1000:,}k states/s"
