@@ -1,1 +1,1 @@
-"""The explorer in a browser: its server and the requests of its page."""
+"""The explorer in a browser, with its server and the commands of its page."""

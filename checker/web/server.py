@@ -1,7 +1,8 @@
-"""The server of the explorer: it serves only its own page, and only on this machine.
+"""The server of the explorer. It serves only its own page, and it can be reached only from this
+machine.
 
-It is Python's HTTP server with a handler that knows the three paths of `RESOURCES` and opens no
-files.
+It is Python's HTTP server with a handler that serves only the three paths of `RESOURCES` and opens
+no files.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from fencepost.spec.records import dataclass
 
 ADDRESS = "127.0.0.1"
 MAX_BYTES = 64 * 1024
-"""A request consists of a command and an expression."""
+"""A request consists of a command and an expression, so larger requests are refused."""
 Resource = OneOf["page", "trace", "do"]
 RESOURCES: dict[Resource, tuple[str, str]] = {
     "page": ("GET", ""),
     "trace": ("GET", "trace.itf.json"),
     "do": ("POST", "do"),
 }
-"""The resources: method, and path after the token."""
+"""The method of each resource, and its path after the token."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -42,8 +43,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Headers of every response: it is not cached, framed, or readable from other origins, and links
-send no referrer. The page also has a content security policy.
+"""Headers of every response. They forbid to cache a response, to frame it and to read it from other
+origins, and links send no referrer. The page also has a content security policy.
 """
 
 TYPES: dict[Resource, str] = {
@@ -52,18 +53,18 @@ TYPES: dict[Resource, str] = {
     "do": "application/json",
 }
 TIMEOUT_SECONDS = 30.0
-"""Timeout of an idle connection in seconds."""
+"""Seconds after which an idle connection is closed."""
 
 
 class Server(ThreadingTCPServer):
-    """A server on a local port (0 selects a free one). Raises `OSError`.
+    """A server on a local port, where 0 selects a free port. Raises `OSError`.
 
-    `serve_forever` returns after `shutdown` from another thread. A bug in a handler ends it, too,
-    with the exception in ``broken``.
+    `serve_forever` returns after another thread calls `shutdown`. It also returns after a bug in a
+    handler, and ``broken`` then holds the exception.
     """
 
     daemon_threads = True
-    # On other systems this would let another process take over the port.
+    # On other systems this option would let another process take over the port.
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, desk: Desk, port: int) -> None:
@@ -74,14 +75,14 @@ class Server(ThreadingTCPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exception()
-        # A browser that disconnects or stays silent is not an error.
+        # It is not an error if a browser disconnects or sends nothing.
         if not isinstance(error, OSError):
             self.broken = error
             self.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles one request."""
+    """Handles a single request."""
 
     timeout = TIMEOUT_SECONDS
     server_version = "fencepost"
@@ -127,13 +128,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Sends errors of Python's server, for other methods and malformed requests."""
+        """Sends the errors that Python's server reports for other methods and for malformed
+        requests.
+        """
         with suppress(ValueError):
             status = HTTPStatus(code)
             self._send(status, "text/plain", status.phrase)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Suppresses logging, since every path contains the token."""
+        """Logs nothing, since every path contains the token."""
 
 
 def new_token() -> str:
@@ -143,11 +146,13 @@ def new_token() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides which requests the server at ``port`` answers: only those of its own page.
+    """Decides which requests the server at ``port`` answers. It accepts only requests of the
+    server's own page.
 
-    Every process of this machine and every page in the user's browser can reach the server. A
-    request must contain the secret token in its path, must not come from another origin (browsers
-    send it), and must name this host, so a foreign name that resolves to this machine is refused.
+    Every process on this machine and every page in the user's browser can reach the server.
+    Therefore a request must contain the secret token in its path. It must not come from another
+    origin, which browsers state in the request. It must also name this host, so that a request for
+    a foreign name that resolves to this machine is refused.
     """
 
     port: int
@@ -167,8 +172,8 @@ class Gate:
         return f"{self.origin}/{self.token}/"
 
     def judge(self, method: str, path: str, headers: Message) -> Resource | HTTPStatus:
-        """Returns the requested resource, or the status of a refusal. All paths without the token
-        are refused alike.
+        """Returns the requested resource, or the status with which the request is refused. All
+        paths without the token are refused in the same way.
         """
         if _only(headers, "Host") != self.host:
             return HTTPStatus.MISDIRECTED_REQUEST
@@ -187,7 +192,7 @@ class Gate:
         return requested
 
     def _ours(self, resource: Resource, headers: Message) -> bool:
-        """Whether a request comes from our own page; the page itself may also be opened
+        """Returns whether a request comes from our own page. The page itself may also be opened
         directly.
         """
         site = headers.get_all("Sec-Fetch-Site", [])
@@ -195,14 +200,16 @@ class Gate:
         if any(origin_kind not in allowed for origin_kind in site):
             return False
         origins = headers.get_all("Origin", [])
-        # Browsers send the origin with everything but plain GET requests.
+        # Browsers send the origin with every request except plain GET requests.
         return origins == [self.origin] or (not origins and resource != "do")
 
     def _body(self, headers: Message) -> HTTPStatus | None:
-        """The status that refuses a request's body, or None."""
+        """Returns the status with which the body of a request is refused, or None if the body is
+        accepted.
+        """
         if _only(headers, "Content-Type") != "application/json":
-            # Forms cannot send this type, and scripts of other origins only after a preflight
-            # request.
+            # Forms cannot send this type. Scripts of other origins can send it only after a
+            # preflight request.
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         length = _only(headers, "Content-Length")
         if "Transfer-Encoding" in headers or length is None:
@@ -213,6 +220,6 @@ class Gate:
 
 
 def _only(headers: Message, name: str) -> str | None:
-    """The value of a header that occurs exactly once, otherwise None."""
+    """Returns the value of a header that occurs exactly once, otherwise None."""
     values: Sequence[str] = headers.get_all(name, [])
     return values[0] if len(values) == 1 else None

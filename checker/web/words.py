@@ -1,7 +1,8 @@
-"""The commands of the page.
+"""Executes the commands of the page.
 
-A request is a JSON object: ``{"do": "take", "at": 3, "number": 2}``. ``at`` is the number of the
-view that it refers to, so that a second window cannot act on a state that its user does not see.
+A request is a JSON object such as ``{"do": "take", "at": 3, "number": 2}``. ``at`` is the number of
+the view that the request refers to. Because of this number, a second window cannot act on a state
+that its user does not see.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from fencepost.checker.trace.itf import dumps
 from fencepost.spec.text.problem import Rejected
 
 MAX_TEXT = 10_000
-"""Maximum number of characters of an expression."""
+"""Maximum number of characters in an expression."""
 MAX_WATCHED = 50
 MOVED = "the walk was continued in another window"
 
 
 class Malformed(Exception):
-    """A request that the page would not send."""
+    """Raised for a request that the page would not send."""
 
 
 class Desk:
-    """A thread-safe exploration."""
+    """Wraps an exploration so that several threads can use it."""
 
     def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration
@@ -44,18 +45,18 @@ class Desk:
         }
 
     def page(self) -> str:
-        """The initial page."""
+        """Returns the initial page."""
         with self._lock:
             return explorer_page(self._exploration, self._at)
 
     def trace(self) -> str | None:
-        """The present path as a trace file, or None if it is empty."""
+        """Returns the current path as a trace file, or None if the path is empty."""
         with self._lock:
             begun = bool(self._exploration.walk.path)
             return dumps(self._exploration.document()) if begun else None
 
     def stop(self) -> None:
-        """Stops a running search."""
+        """Stops the search that is running."""
         self._exploration.stop()
 
     def answer(self, body: bytes) -> str:
@@ -63,7 +64,7 @@ class Desk:
         request = _object(body)
         verb = request.get("do")
         if verb == "stop":
-            # Outside the lock, which the running search holds.
+            # The running search holds the lock, so it must be stopped without the lock.
             self.stop()
             return "{}"
         if not isinstance(verb, str) or verb not in self._verbs:
@@ -127,7 +128,7 @@ def _object(body: bytes) -> dict[str, Json]:
 
 
 def _number(request: dict[str, Json], name: str) -> int:
-    """Reads a nonnegative number."""
+    """Reads a nonnegative number from a request."""
     value = request.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Malformed
@@ -135,7 +136,7 @@ def _number(request: dict[str, Json], name: str) -> int:
 
 
 def _words(request: dict[str, Json]) -> str:
-    """Reads an expression as one line."""
+    """Reads an expression from a request and puts it on one line."""
     value = request.get("text")
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise Malformed
