@@ -1,1 +1,1 @@
-"""Runs checks: one, many, or one check by two engines."""
+"""Runs checks: a single check, many checks, or one check with two engines."""

@@ -40,18 +40,20 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
 SELECTIVE = frozenset[str]().union(*(entry.options for entry in ENGINES.values()))
-"""The options that some engines ignore."""
+"""The options that at least one engine has and that other engines may ignore."""
 FOR_COMPARED = flags("settings.cluster") | flags("settings.limits.solving")
-"""The options that may be meant for an engine that the check is compared with."""
+"""The options that may be meant for an engine that the check is compared with, even if the check's
+own engine ignores them.
+"""
 A_LOOK = 20_000
-"""A sample of this many states is enough for an estimate of the total."""
+"""A search of this many states is enough to estimate the total."""
 
 
 def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
-    """Reads a spec and everything it imports; its checks may name any engine of the table.
+    """Reads a spec and everything that it imports. Its checks may name any engine in the table.
 
-    If several specs share ``trees``, a file that more than one of them imports is parsed once.
-    Raises `Rejected` with every problem found.
+    If several specs share ``trees``, a file that more than one of them imports is parsed only once.
+    Raises `Rejected` with every problem that was found.
     """
     return specs.load(path, search, engines.COUNTING, trees)
 
@@ -59,11 +61,11 @@ def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) ->
 def prepare(
     program: Program, check: Check, settings: Settings, kept: KeptModels | None = None
 ) -> Job:
-    """Builds the job of a check, after refusing everything that can be refused before the search.
+    """Builds the job of a check. Everything that can be refused before the search is refused here.
 
-    ``kept`` caches the program's models; if it is None, the model is built and not cached. The
-    program's trees must be unmodified, since the cache is keyed by the text of its files. Raises
-    `Rejected`.
+    ``kept`` caches the models of the program. If it is None, the model is built and not cached. The
+    trees of the program must be unmodified, since the key of the cache is the text of the files.
+    Raises `Rejected`.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
@@ -113,14 +115,14 @@ def prepare(
 
 
 def on_cluster(settings: Settings, check: Check) -> bool:
-    """Whether the check's engine runs on a cluster."""
+    """Returns whether the engine of a check runs on a cluster."""
     engine = settings.engine or check.engine or engines.DEFAULT
     return engine in ENGINES and not ENGINES[engine].options.isdisjoint(flags("settings.cluster"))
 
 
 def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) -> None:
-    """Raises `Rejected` for an option that is ignored by ``engine`` and by the engines it is
-    ``compared`` with.
+    """Raises `Rejected` for an option that is ignored both by ``engine`` and by the engines that it
+    is ``compared`` with.
     """
     heeded = set(ENGINES[engine].options)
     for name in ENGINES.keys() & compared:
@@ -135,10 +137,11 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
 
 
 def others(engine: str, asked: tuple[str, ...] | None, explicit: bool = False) -> tuple[str, ...]:
-    """Returns the engines that run a check besides its own; ``asked`` is `Settings.cross_check`.
+    """Returns the engines that run a check in addition to its own. ``asked`` is
+    `Settings.cross_check`.
 
-    If ``asked`` names none, the comparison is with an engine of the other kind, or, for an
-    ``explicit`` search, with another engine that visits states.
+    If ``asked`` is empty, one engine of the other kind is chosen. For an ``explicit`` search, it is
+    another engine that visits states.
     """
     if asked is None:
         return ()
@@ -157,25 +160,29 @@ def others(engine: str, asked: tuple[str, ...] | None, explicit: bool = False) -
 
 
 def compared_with(job: Job) -> tuple[str, ...]:
-    """Returns the engines that run a check besides its own."""
+    """Returns the engines that run the check of a job in addition to its own engine."""
     explicit = job.scenario is not None or by_visits(job.model, job.properties)
     return others(job.engine, job.settings.cross_check, explicit)
 
 
 def by_visits(model: Model, properties: Collection[int]) -> bool:
-    """Whether the properties of a check include properties of behaviours or refinements."""
+    """Returns whether the properties of a check include a property of behaviours or a
+    refinement.
+    """
     searched = model.searched(properties)
     refined = (model.properties[number].abstract for number in searched.step_invariants)
     return bool(searched.behaviours) or any(abstract is not None for abstract in refined)
 
 
 def _comparable() -> list[str]:
-    """The engines that a check can be compared with."""
+    """Returns the engines that a check can be compared with."""
     return [name for name, entry in ENGINES.items() if _CROSS in entry.options]
 
 
 def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
-    """Raises `Rejected` for an engine that a check cannot be compared with."""
+    """Raises `Rejected` if the user asks for a comparison with an engine that cannot be
+    compared.
+    """
     for name in asked or ():
         if name not in ENGINES:
             raise Rejected([_unknown_engine(name)])
@@ -191,7 +198,9 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
 
 
 def _refuse_folders(model: Model, settings: Settings) -> None:
-    """Raises `Rejected` for options of a single search: a symbolic constant takes several."""
+    """Raises `Rejected` for options that apply to a single search, since a symbolic constant
+    requires several searches.
+    """
     flag = first(settings.given, [option.flag for option in OPTIONS if option.one_search])
     if flag:
         symbol = model.symbols[0]
@@ -211,7 +220,7 @@ def _no_depth(engine: str, check: Check) -> Problem:
 
 
 def _workers(engine: str, wanted: int | None) -> int:
-    """Returns the number of workers; ``wanted`` is the user's number, if any."""
+    """Returns the number of workers. ``wanted`` is the number that the user chose, if any."""
     if ENGINES[engine].parallel:
         return wanted or processors()
     if wanted not in (None, 1):
@@ -257,8 +266,8 @@ def _noted(job: Job, outcome: Outcome) -> Outcome:
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:
-    """Returns the engine that runs ``check`` by default, or the whole spec if that is None, and
-    what it compiles the model to, or why it cannot.
+    """Returns the engine that runs ``check`` by default, and what this engine compiles the model to
+    or why it cannot. If ``check`` is None, the whole spec is compiled.
     """
     name = (check.engine if check else None) or engines.DEFAULT
     try:
@@ -276,7 +285,9 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
 
 
 def reached(model: Model) -> Outcome | None:
-    """Searches `A_LOOK` states without properties; returns None if the model cannot run here."""
+    """Searches `A_LOOK` states without checking properties. Returns None if the model cannot run
+    here.
+    """
     limits = Limits(max_states=A_LOOK, workers=_workers(engines.DEFAULT, None))
     try:
         engine = engines.load(engines.DEFAULT)
@@ -286,6 +297,6 @@ def reached(model: Model) -> Outcome | None:
 
 
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:
-    """The problem for a model that an engine cannot run."""
+    """Returns the problem for a model that an engine cannot run."""
     message = f'the engine "{engine}" cannot run this: {unsupported}'
     return Problem("F807", unsupported.span, message, ((None, unsupported.instead),))

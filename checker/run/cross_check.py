@@ -1,7 +1,8 @@
-"""Runs one check by several engines and compares their results; any difference is a bug of ours.
+"""Runs one check with several engines and compares their results. Any difference is a bug in
+Fencepost.
 
-Engines that visit states must agree on every count. Bounded model checking counts no states; its
-findings are compared up to the same number of steps.
+Engines that visit states must agree on every count. Bounded model checking does not count states,
+so only its findings are compared, up to the same number of steps.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NOT_BOUNDED = (
 
 
 class Disagreement(Exception):
-    """Two engines have different ``results`` for one check."""
+    """Raised if two engines have different ``results`` for one check."""
 
     def __init__(self, results: tuple[CheckResult, CheckResult]) -> None:
         self.results = results
@@ -34,9 +35,10 @@ class Disagreement(Exception):
 
 
 def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
-    """Returns the result of a check, after comparing it with other engines as far as both searched.
+    """Returns the result of a check after comparing it with the results of other engines, as far as
+    both engines have searched.
 
-    Raises `Disagreement`, and `Rejected` if an engine cannot run the model.
+    Raises `Disagreement` if two results differ, and `Rejected` if an engine cannot run the model.
     """
     first = result = perform(job, progress)
     for name in compared_with(job):
@@ -49,15 +51,16 @@ def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult
 
 
 def _again(first: CheckResult, name: str) -> Job:
-    """The same check as a job of another engine."""
+    """Returns a job that runs the same check with another engine."""
     job, outcome = first.job, first.outcome
     depth = job.limits.depth
     if not visits_states(name) and depth is None:
-        # One step more than the search needed, so that deadlocks at the last level are included.
+        # The other engine takes one step more than the search needed, so that it finds deadlocks at
+        # the last level, too.
         depth = outcome.statistics.depth
     elif not visits_states(job.engine) and depth is not None and _beyond(first, depth):
-        # States in the last level without successors are reported one step later by the other
-        # engines.
+        # The other engine reports states in the last level that have no successors only one step
+        # later.
         depth += 1
     workers = job.settings.limits.workers if ENGINES[name].parallel else 1
     solving = job.settings.limits.solving
@@ -70,7 +73,7 @@ def _again(first: CheckResult, name: str) -> Job:
 
 
 def _compared(first: CheckResult, other: CheckResult) -> str:
-    """Returns the note for two results that agree. Raises `Disagreement`."""
+    """Returns a note on two results that agree. Raises `Disagreement` if they do not."""
     name, cut = other.job.engine, _cut(other.outcome)
     if cut is not None:
         return f"No cross-check: the engine {name} was cut ({cut})."
@@ -95,7 +98,7 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
 
 
 def _cut(outcome: Outcome) -> Limit | None:
-    """The limit that ended the search, unless it was the depth."""
+    """Returns the limit that ended the search, or None if there was none or if it was the depth."""
     return None if outcome.cut is None or outcome.cut.kind == "depth" else outcome.cut
 
 
@@ -107,7 +110,9 @@ def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckRe
 
 
 def _real(outcome: Outcome) -> Iterator[Finding]:
-    """The findings other than lassos. An unmet `reachable` means nothing up to a depth."""
+    """Returns the findings other than lassos and unmet `reachable` properties. A `reachable` that
+    is unmet up to a depth means nothing.
+    """
     unmet = Verdict.UNREACHED
     return (
         finding
@@ -121,12 +126,12 @@ def _endless(finding: Finding) -> bool:
 
 
 def _lassos_agree(bounded: Outcome, explicit: Outcome, depth: int) -> bool:
-    """Whether bounded and explicit results agree on lassos.
+    """Returns whether the bounded and the explicit result agree on lassos.
 
-    Each lasso of the bounded result must violate a property that the explicit result violates too,
-    and each explicit lasso with at most ``depth`` steps (one less if its last state repeats) must
-    have been found. Unless the search continues after a problem, only the first property is
-    reported.
+    For each lasso in the bounded result, the explicit result must violate the same property. Each
+    explicit lasso with at most ``depth`` steps (one step less if its last state repeats) must also
+    be found by the bounded search. Unless a search continues after a problem, it reports only the
+    first property.
     """
     bounded_properties = [
         finding.property or 0 for finding in bounded.findings if _endless(finding)
@@ -145,9 +150,9 @@ def _lassos_agree(bounded: Outcome, explicit: Outcome, depth: int) -> bool:
 
 
 def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:
-    """The problems in states of the last level that have no successors.
+    """Returns the problems in states of the last level that have no successors.
 
-    An engine that visits states reports these only when it expands the next level.
+    An engine that visits states reports these problems only when it expands the next level.
     """
     if depth is None:
         return []
@@ -170,14 +175,14 @@ def _told(finding: Finding) -> tuple[object, ...]:
 
 
 def _problems(outcome: Outcome, but: list[Finding] | None = None) -> list[tuple[object, ...]]:
-    """The findings that both engines must report."""
+    """Returns the findings that both engines must report."""
     return sorted(
         (_told(finding) for finding in _real(outcome) if finding not in (but or ())), key=str
     )
 
 
 def _everything(outcome: Outcome) -> tuple[object, ...]:
-    """Everything on which two engines that visit states must agree."""
+    """Returns everything on which two engines that visit states must agree."""
     counts, coverage = outcome.statistics, outcome.coverage
     traces = [(finding.trace, finding.fair, finding.since) for finding in outcome.findings]
     figures = counts.distinct, counts.generated, counts.depth, counts.levels, counts.transitions

@@ -1,4 +1,4 @@
-"""A check that is ready to run."""
+"""Defines a check that is ready to run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A check that is ready to run; ``limits.workers`` is never None."""
+    """A check that is ready to run. ``limits.workers`` is never None."""
 
     program: Program
     check: Check
@@ -27,20 +27,20 @@ class Job:
     limits: Limits
     settings: Settings
     model_name: str | None = None
-    """A name derived from the model's content, the same in every run; None if the model has
-    none.
+    """A name that is derived from the content of the model and is the same in every run. None if
+    the model has no such name.
     """
     scenario: Scenario | None = None
-    """The scenario to play; None if properties are checked."""
+    """The scenario to play. None if properties are checked instead."""
 
     @property
     def title(self) -> str:
-        """The name of the check, or of the spec if the check has none."""
+        """The name of the check, or the name of the spec if the check has none."""
         return self.check.name or Path(self.program.path).name
 
     @property
     def folder(self) -> str:
-        """The name of the check's folder, unique among checks of different specs."""
+        """The name of the folder of the check. It is unique among checks of different specs."""
         return f"{Path(self.program.path).stem}-{self.title}"
 
     @property
@@ -49,7 +49,7 @@ class Job:
         return self.limits.workers or 1
 
     def request(self, progress: Callable[[Progress], None]) -> Request:
-        """The request to the engine."""
+        """Returns the request that the engine receives."""
         name, saving = self.model_name, self.settings.saving
         return Request(
             self.model,

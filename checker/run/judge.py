@@ -16,17 +16,19 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 TIMEOUT_CODE = "F046"
-"""The code of a timeout before the spec was read, which is not an error in the spec."""
+"""The code of a timeout before the spec was read. A timeout is not an error in the spec."""
 UNCHECKED = "F049"
-"""The code of the warning about specs without checks, which is an error under --strict."""
+"""The code of the warning about specs without checks. Under --strict it is an error."""
 ABOUT_USE = ("F0", "F85", "F864", "F87")
-"""Prefixes of codes about files, options and tools, as opposed to specs."""
+"""Prefixes of the codes for errors in files, options and tools. Other codes are for errors in
+specs.
+"""
 MAX_WRONG = 4
-"""Maximum number of wrong counts in a message."""
+"""Maximum number of wrong counts that a message lists."""
 
 
 class Exit(IntEnum):
-    """Exit codes of the command (docs/ci.md)."""
+    """The exit codes of the command (docs/ci.md)."""
 
     OK = 0
     INCONCLUSIVE = 3
@@ -45,8 +47,8 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The judged outcome of a check; ``explanation`` is the sentence that says why it is not as
-    expected, or None.
+    """The outcome of a check after it was judged. ``explanation`` is a sentence that says why the
+    outcome is not as expected, or None if it is.
     """
 
     job: Job
@@ -54,7 +56,7 @@ class CheckResult:
     explanation: str | None
     exit: Exit
     remarked: bool = False
-    """Whether the outcome is as expected, apart from remarks that --strict turns into a failure."""
+    """Whether the outcome is unexpected only because --strict turned remarks into a failure."""
 
     @property
     def as_expected(self) -> bool:
@@ -82,8 +84,8 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
 
 
 def _within(job: Job, outcome: Outcome) -> bool:
-    """Whether the search ended at its depth limit without a problem, and the check asks for no
-    more.
+    """Returns whether the search ended at its depth limit without a problem, and the check does not
+    ask for a deeper search.
     """
     wanted, searched = job.check.within, job.limits.depth
     if wanted is None or searched is None or outcome.verdict is not Verdict.INCONCLUSIVE:
@@ -112,7 +114,7 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
 
 
 def verdict_met(job: Job, outcome: Outcome) -> bool:
-    """Whether verdict and property are the expected ones."""
+    """Returns whether the verdict and the property are the expected ones."""
     check = job.check
     if outcome.verdict.value != check.verdict:
         return False
@@ -137,7 +139,9 @@ def _cut(model: Model, outcome: Outcome) -> str:
 
 
 def _amount(outcome: Outcome) -> str:
-    """The extent of the search: ``180 states``, or ``12 levels`` if states are not counted."""
+    """Returns the extent of the search: ``180 states``, or ``12 levels`` if states are not
+    counted.
+    """
     statistics = outcome.statistics
     if statistics.counted:
         return plural(statistics.distinct, "state")
@@ -172,7 +176,7 @@ def _surprise(job: Job, outcome: Outcome) -> str:
 
 
 def _sentence(model: Model, outcome: Outcome) -> str:
-    """The verdict as the second half of a sentence."""
+    """Returns the verdict as the second half of a sentence."""
     finding = outcome.findings[0] if outcome.findings else None
     prop = model.properties[finding.property] if finding and finding.property is not None else None
     match outcome.verdict:
@@ -199,7 +203,7 @@ def _sentence(model: Model, outcome: Outcome) -> str:
 def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
     if counts_compared(job, outcome) is not None:
         return None
-    # A symbolic engine may prove a property without reaching the depth of an explicit search.
+    # A symbolic engine may prove a property before it reaches the depth of an explicit search.
     if not outcome.statistics.counted and not outcome.findings:
         return None
     wrong: dict[str, None] = {}
@@ -216,9 +220,10 @@ def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
 
 
 def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
-    """The outcomes whose counts are compared, each with a suffix for messages.
+    """Yields the outcomes whose counts are compared, each with a suffix for messages.
 
-    A search by regions has one per region; if a problem was found, only its region counts.
+    A search by regions has one outcome per region. If a problem was found, only the counts of its
+    region are compared.
     """
     if not outcome.regions:
         yield outcome, ""
@@ -231,7 +236,7 @@ def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
 
 
 def exit_of(model: Model, outcome: Outcome) -> Exit:
-    """The exit code of an outcome that is not the expected one."""
+    """Returns the exit code for an outcome that is not the expected one."""
     match outcome.verdict:
         case Verdict.OK | Verdict.UNREACHED:
             return Exit.NOT_FOUND
@@ -254,7 +259,9 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 
 
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
-    """The exit code of a whole run: refusals take precedence, then the first unexpected result."""
+    """Returns the exit code of a whole run. Refusals take precedence, followed by the first
+    unexpected result.
+    """
     errors = [problem.code for problem in problems if not problem.warning]
     wrong = [code for code in errors if code not in (TIMEOUT_CODE, UNCHECKED)]
     if any(code.startswith(ABOUT_USE) for code in wrong):

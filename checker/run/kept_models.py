@@ -1,15 +1,16 @@
-"""Caches models between runs: reading one takes a tenth of the time of building it.
+"""Caches models between runs, since reading a model takes a tenth of the time of building it.
 
-The key covers everything a model is built from: the texts of its files, constants from the check
-and the command line, and this package. Checks that differ only in their properties share a model.
-The syntax trees of a program must match its files, since only the texts are part of the key;
-`spec.mutation` changes trees.
+The key of the cache covers everything that determines a model: the texts of its files, the
+constants that the check and the command line set, and this package. Checks that differ only in
+their properties share a model. The syntax trees of a program must match its files, since only the
+texts are part of the key. For example, a program whose trees `spec.mutation` has changed must not
+use the cache.
 
-Models are serialized as data without code, so that a cache file cannot execute anything: a JSON
-document of two lists. ``kinds`` holds class names: core classes and Python collections. ``objects``
-holds the parts of the model in dependency order, the model last. Numbers, strings, booleans and
-null represent themselves; any other object is a list: the index of its kind, then the indexes of
-its parts.
+Models are serialized as data without code, so that a cache file cannot execute anything. The data
+is a JSON document that consists of two lists. ``kinds`` holds the names of core classes and Python
+collections. ``objects`` holds the parts of the model in dependency order, so the model comes last.
+Numbers, strings, booleans and null represent themselves. Any other object is a list of the index of
+its kind, followed by the indexes of its parts.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from fencepost.spec.text.library import package_root
 from fencepost.spec.text.source import Source
 
 CORE = "fencepost.spec.core."
-"""The modules that define model classes, besides `spec.text.source`."""
+"""The prefix of the modules that define model classes. `spec.text.source` defines some, too."""
 
 Maker: TypeAlias = Callable[[list[Any]], Any]
 """Builds an object from its parts."""
@@ -48,7 +49,7 @@ _COLLECTIONS: dict[str, type[Any]] = {"tuple": tuple, "frozenset": frozenset}
 
 
 class Foreign(ValueError):
-    """The bytes do not describe a model, or an object of the model cannot be serialized."""
+    """Raised if bytes do not describe a model, or if an object in a model cannot be serialized."""
 
 
 def encoded(model: Model, sources: Sequence[Source]) -> bytes:
@@ -89,7 +90,9 @@ def decoded(content: bytes, sources: Sequence[Source]) -> Model:
 
 
 class _Writer:
-    """Assigns each object an index after those of its parts; an object is written once."""
+    """Gives each object an index that is higher than those of its parts, and writes each object
+    once.
+    """
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.kinds: dict[type[Any], int] = {}
@@ -99,7 +102,7 @@ class _Writer:
         self._parts: list[Callable[[Any], Iterable[object]]] = []
 
     def place(self, value: object) -> int:
-        """Returns the index of an object, writing it first if necessary."""
+        """Returns the index of an object. If the object has none, writes it first."""
         kind: type[Any] = type(value)
         key = (kind, value) if kind in _ATOMS else id(value)
         index = self._places.get(key)
@@ -125,7 +128,7 @@ class _Writer:
 
 
 def _parts_of(kind: type[Any]) -> Callable[[Any], Iterable[object]]:
-    """Returns the function that splits objects of a class into parts."""
+    """Returns a function that splits objects of a class into their parts."""
     if kind in _COLLECTIONS.values():
         return list[Any]
     if kind is dict:
@@ -163,7 +166,7 @@ def _maker(kind: str, sources: Sequence[Source]) -> Maker:
     if not rest:
         return lambda parts: class_(*parts)
     if rest == ("span",):
-        # Most core nodes; this is twice as fast as the general case below.
+        # Most core nodes have this form. This is twice as fast as the general case below.
         return lambda parts: class_(*parts[:-1], span=parts[-1])
     return lambda parts: class_(*parts[:first], **dict(zip(rest, parts[first:], strict=True)))
 
@@ -180,7 +183,7 @@ def _name(kind: type[Any]) -> str:
 
 @cache
 def _classes() -> dict[str, type[Any]]:
-    """The dataclasses and enums that models consist of, by qualified name."""
+    """Returns the dataclasses and enums that models consist of, by qualified name."""
     homes = [module for name, module in sys.modules.items() if name.startswith(CORE)]
     return {
         _name(item): item
@@ -191,7 +194,9 @@ def _classes() -> dict[str, type[Any]]:
 
 
 def _fields(kind: type[Any]) -> tuple[str, ...]:
-    """The field names in the order of the constructor; keyword-only fields come last."""
+    """Returns the names of the fields in the order of the constructor, with keyword-only fields
+    last.
+    """
     return tuple(item.name for item in sorted(fields(kind), key=_by_name) if item.init)
 
 
@@ -200,12 +205,12 @@ def _by_name(field: Field[Any]) -> bool:
 
 
 LEVEL = 1
-"""The zlib level; the lowest takes 1 % of the time of building a model."""
+"""The zlib level. The lowest level takes 1 % of the time of building a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptModels:
-    """The models of one program, each read or built at most once."""
+    """The models of one program. Each model is read or built at most once."""
 
     program: Program
     _models: dict[str, Model] = field(default_factory=dict[str, Model])
@@ -241,7 +246,7 @@ def _read_or_built(
 
 
 def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iterator[str]:
-    """Everything that determines a model, as text."""
+    """Yields everything that determines a model, as text."""
     yield from (__version__, _package(), sys.version, str(program.path), program.name)
     yield from (str(program.files.root), str(program.files.whole))
     for path, tree in program.files.files.items():
@@ -258,13 +263,13 @@ def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iter
 
 @cache
 def _package() -> str:
-    """A digest of the sizes and times of our own files, since an editable install has a fixed
-    version.
+    """Returns a digest of the sizes and modification times of Fencepost's own files. The version is
+    not enough, since an editable install keeps its version when a file changes.
     """
     root = package_root()
     lines: list[str] = []
     for top in ("spec", "checker"):
-        # Not `pathlib`, since this covers hundreds of files at every start.
+        # `pathlib` would be too slow, since this visits hundreds of files at every start.
         for folder, _, names in os.walk(root / top):
             for name in names:
                 if name.endswith((".py", ".lark", ".toml", ".json")):

@@ -1,7 +1,8 @@
-"""Runs checks side by side, each in a forked process, as many at a time as there are processors.
+"""Runs checks side by side, each in a forked process. There are as many processes at a time as
+there are processors.
 
-A fork has the models already; it sends its result back through a pipe, and exits. If many checks
-wait, a fork takes several in turn, since forking takes as long as a small check. Results can be
+A fork already has the models. It sends its result back through a pipe and exits. If many checks are
+waiting, a fork runs several in turn, since forking takes as long as a small check. Results can be
 requested in any order.
 """
 
@@ -35,38 +36,42 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
 
 EACH_BYTES = 1 << 30
-"""The memory reserved for one check if the user does not set the number of jobs."""
+"""The memory that is reserved for each check if the user does not set the number of jobs."""
 PROGRESS_SECONDS = 0.1
-"""Minimum interval between two progress messages of a process."""
+"""Minimum time between two progress messages of a process."""
 GRACE_SECONDS = 10.0
-"""Seconds that an interrupted process has to report its partial result."""
+"""The time that an interrupted process has to report its partial result."""
 
 COLLECT_AFTER = 1_000_000
-"""The garbage collector's first threshold while processes run. Most objects die before that, and
-models live on.
+"""The first threshold of the garbage collector while processes run. Most objects die before this
+many are allocated, and models stay alive.
 """
 
 MAX_SEQUENTIAL = 8
 """Maximum number of checks per process."""
 TURN_SECONDS = 1.0
-"""A process that has used more processor time than this returns the checks it has not begun."""
+"""A process that has used more processor time than this returns the checks that it has not
+begun.
+"""
 
 PIECE_BYTES = 1 << 20
-"""Bytes per read."""
+"""The number of bytes that are read at a time."""
 
 Run: TypeAlias = Callable[[Job, Callable[[Progress], None]], Any]
-"""Runs a check; the answer is picklable data."""
+"""Runs a check and returns data that can be pickled."""
 
 
 class Died(Exception):
-    """A process ended without an answer: a bug of ours."""
+    """Raised if a process ended without an answer, which is a bug in Fencepost."""
 
 
 def most(settings: Settings, jobs: int | None) -> int:
-    """Returns how many checks may run side by side; ``jobs`` is the user's number, if any.
+    """Returns how many checks may run side by side. ``jobs`` is the number that the user chose, if
+    any.
 
-    It is 1 with a limit on workers or memory (they apply to one check at a time), on a cluster, and
-    for a search that is saved, which is expected to take the whole machine.
+    The result is 1 if workers or memory are limited, since these limits apply to one check at a
+    time. It is also 1 on a cluster, and for a search that is saved, since such a search is expected
+    to take the whole machine.
     """
     if not _possible() or settings.cluster is not None or settings.saving is not None:
         return 1
@@ -78,16 +83,19 @@ def most(settings: Settings, jobs: int | None) -> int:
 
 
 def _possible() -> bool:
-    """Whether this process can fork: the system supports it, and there are no other threads."""
+    """Returns whether this process can fork. The system must support it, and there must be no other
+    threads.
+    """
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A forked process that runs the first of its ``jobs``.
+    """A forked process that is running the first of its ``jobs``.
 
-    ``heard`` is the last progress it reported, ``data`` the bytes of an incomplete message.
-    ``worker`` is its position among the running processes, from 1.
+    ``heard`` is the last progress that the process reported, and ``data`` holds the bytes of an
+    incomplete message. ``worker`` is the position of the process among the running ones, counted
+    from 1.
     """
 
     number: int
@@ -99,15 +107,16 @@ class _Process:
 
     @property
     def job(self) -> Job:
-        """The job that it is running."""
+        """The job that the process is running."""
         return self.jobs[0]
 
 
 @dataclass(slots=True, eq=False)
 class Crew:
-    """Runs at most ``count`` jobs at a time, and holds them: a job is identified by `id`.
+    """Runs jobs, at most ``count`` at a time. A job is identified by its `id`, so it must stay
+    alive until its result is taken.
 
-    The caller must `close` it.
+    The caller must `close` the crew.
     """
 
     count: int
@@ -127,7 +136,9 @@ class Crew:
         self.poll()
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Starts processes and handles messages; waits up to ``seconds`` for the first message."""
+        """Starts processes and handles their messages. Waits up to ``seconds`` for the first
+        message.
+        """
         while self._waiting and len(self._working) < self.count and not self._asked_to_end:
             count = len(self._waiting) // (4 * self.count)
             jobs = self._waiting[: max(1, min(MAX_SEQUENTIAL, count))]
@@ -141,8 +152,8 @@ class Crew:
     def result(self, job: Job, progress: Callable[[Progress], None]) -> Any:
         """Waits for the answer to a job.
 
-        An interrupt stops every search, and the answer is this one's partial result. Raises what
-        the job itself would have raised in this process, `WorkerKilled`, or `Died`.
+        An interrupt stops every search, and the partial result of this job is its answer. Raises
+        the exception that the job would have raised in this process, `WorkerKilled`, or `Died`.
         """
         try:
             self._wait_for(job, progress, None)
@@ -228,7 +239,7 @@ class Crew:
                 return
 
     def _end(self, process: _Process) -> None:
-        """Handles the end of a process; its jobs that were not begun return to the queue."""
+        """Handles the end of a process. Jobs that it has not begun return to the queue."""
         os.close(process.pipe)
         self._working.remove(process)
         self._waiting[:0] = process.jobs
@@ -243,7 +254,7 @@ def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
     with warnings.catch_warnings():
-        # The fork has one thread, but loaded libraries may have others.
+        # The fork has a single thread, but libraries that are loaded may have started others.
         warnings.simplefilter("ignore", DeprecationWarning)
         number = os.fork()
     if number == 0:
@@ -253,8 +264,8 @@ def _started(worker: int, jobs: list[Job], run: Run) -> _Process:
 
 
 def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
-    """Runs jobs in the fork, in a process group of its own: an interrupt from the keyboard goes to
-    the parent alone.
+    """Runs jobs in the fork. The fork has its own process group, so that an interrupt from the
+    keyboard reaches only the parent.
     """
     try:
         # A collection in the fork would copy all shared pages.
@@ -271,13 +282,14 @@ def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
             kind, answer = answered(job, run, sink, parent)
             send(sink, (kind, answer), job)
     except BaseException:
-        # The fork must never continue as the command. The parent sees that there was no answer.
+        # The fork must never continue as the command. The parent notices that the answer is
+        # missing.
         os._exit(1)
     os._exit(0)
 
 
 def answered(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
-    """Runs a job and sends its progress; returns the kind of the answer, and the answer."""
+    """Runs a job and sends its progress. Returns the kind of the answer and the answer itself."""
     last = time.monotonic()
 
     def progress(now: Progress) -> None:
@@ -297,7 +309,7 @@ def answered(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
     except KeyboardInterrupt:
         return "interrupt", None
     except Exception:
-        # A bug ends only the fork; the parent reports it, with this traceback.
+        # A bug ends only the fork. The parent reports the bug with this traceback.
         return "died", traceback.format_exc()
 
 
@@ -315,7 +327,9 @@ def send(sink: int, message: tuple[str, Any], job: Job) -> None:
 
 
 def _shared(job: Job) -> list[object]:
-    """Objects that both processes have, in the same order; a message refers to them by index."""
+    """Returns the objects that both processes have, in the same order. A message refers to these
+    objects by index.
+    """
     sources = [tree.source for tree in job.program.files.files.values()]
     return [job, job.program, job.model, *sources]
 
@@ -330,7 +344,7 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Reads a message of `_Writer`."""
+    """Reads a message that `_Writer` wrote."""
 
     def __init__(self, message: bytes, job: Job) -> None:
         super().__init__(io.BytesIO(message))

@@ -1,7 +1,8 @@
-"""Checks scenarios: whether some run of the model fits one, by an engine that visits states.
+"""Checks scenarios with an engine that visits states: searches for a run of the model that fits a
+scenario.
 
-A failing step belongs to no run, and an undefined condition does not hold; both are left to other
-checks.
+A step that fails belongs to no run, and a condition that is undefined does not hold. Such failures
+are reported by other checks.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def refuse_options(check: Check, engine: str, settings: Settings) -> None:
 
 
 def refuse_symbols(check: Check, model: Model) -> None:
-    """Raises `Rejected` (F854) for a model with a constant that has no value."""
+    """Raises `Rejected` (F854) if a constant of the model is symbolic."""
     for symbol in model.symbols:
         message = f"scenario {check.name} needs a value for {symbol.path}, which is symbolic"
         remark = f"const {symbol.path} = VALUE before its steps gives it one"
@@ -56,8 +57,8 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
     """Searches for a run that fits a scenario.
 
     The verdict is OK with a shortest run, UNREACHED with the longest prefix of the scenario that
-    fits some run, or INCONCLUSIVE. States are counted as pairs of a model state and a position in
-    the scenario.
+    fits a run, or INCONCLUSIVE. A state is counted as a pair of a model state and a position in the
+    scenario.
     """
     composed = product(request.model, scenario)
     run_request = replace(
@@ -107,7 +108,7 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
 
 
 def _no_beginning(model: Model) -> str:
-    """Why no initial state can be built."""
+    """Returns the reason why no initial state can be built."""
     failures = (attempt.failure for attempt in Runner(model).initial())
     failure = next((failure for failure in failures if failure is not None), None)
     if failure is None:
@@ -116,7 +117,9 @@ def _no_beginning(model: Model) -> str:
 
 
 def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) -> Finding:
-    """The finding for the longest prefix that fits, and the step that blocks it."""
+    """Returns the finding for the longest prefix that fits. The finding contains the next part of
+    the scenario and the reason why it does not fit.
+    """
     fit = Fit(scenario.name, behind, len(scenario.steps))
     trace = _stripped(outcome.findings[0].trace if outcome.findings else None)
     last = behind == fit.steps
@@ -126,7 +129,7 @@ def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) ->
     state = trace.steps[-1].state if trace is not None else None
     if state is None:
         return finding
-    # The next step as a scenario of its own.
+    # The next step becomes a scenario of its own.
     rest = scenario.steps[behind : behind + 1]
     composed = product(model, replace(scenario, steps=rest, gaps=frozenset()))
     runner, state = Runner(composed.model), (*state, 0)
@@ -139,19 +142,21 @@ def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) ->
 
 
 def _blocked(model: Model, finding: Finding, runner: Runner, state: State, action: int) -> Finding:
-    """Explains why an action cannot take a step: its false guards, or where it fails."""
+    """Explains why an action cannot take a step: which of its guards are false, or where it
+    fails.
+    """
     guards: set[int] = set()
     for attempt in runner.attempts(action, state):
         if attempt.failure is not None:
             return replace(finding, site=model.sites[attempt.failure.site])
-        # Guards after the model's own ones select the step of the scenario.
+        # Guards with higher numbers than the model's own select the step of the scenario.
         if attempt.guard is not None and attempt.guard < len(model.guards):
             guards.add(attempt.guard)
     return replace(finding, blocked=(BlockedAction(action, tuple(sorted(guards))),))
 
 
 def _stripped(trace: Trace | None) -> Trace | None:
-    """Removes the scenario's position from the states of a trace."""
+    """Removes the position in the scenario from the states of a trace."""
     if trace is None:
         return None
     return Trace(

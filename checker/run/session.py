@@ -1,7 +1,7 @@
-"""Plans and performs a whole run: resolves specs and checks, refuses errors first, then runs
-checks.
+"""Plans and performs a whole run. It resolves specs and checks, refuses all errors first, and then
+runs the checks.
 
-The command and the Python interface share it; it prints nothing.
+The command and the Python interface both use this module, and it prints nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 10
-"""Maximum number of specs without checks that are named in a message."""
+"""Maximum number of specs without checks that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecPlan:
-    """A spec, the checks that will run, and the names of those that need --slow."""
+    """A spec, the checks that will run, and the names of the checks that need --slow."""
 
     program: Program
     jobs: tuple[Job, ...]
@@ -44,14 +44,14 @@ class SpecPlan:
 
     @property
     def path(self) -> str:
-        """The path as the user wrote it."""
+        """The path of the spec, as the user wrote it."""
         return str(self.program.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A check that its engine cannot run, and the reasons. ``everywhere``: the engine cannot run
-    any check on this machine.
+    """A check that its engine cannot run, with the reasons. If ``everywhere`` is set, the engine
+    cannot run any check on this machine.
     """
 
     job: Job
@@ -61,8 +61,8 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class SpecResults:
-    """The results of a spec's checks in file order; ``left`` are those not begun after an
-    interrupt.
+    """The results of the checks of a spec, in the order of the file. ``left`` holds the checks that
+    were not begun because of an interrupt.
     """
 
     ended: tuple[CheckResult | Refusal, ...]
@@ -75,7 +75,9 @@ class SpecResults:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why checks did not run: each reason once, with the names of its checks."""
+        """The reasons why checks did not run. Each reason occurs once, with the names of the checks
+        that it prevented.
+        """
         names: dict[Problem, list[str]] = {}
         for refusal in self.ended:
             if isinstance(refusal, Refusal):
@@ -96,22 +98,24 @@ def _for_checks(problem: Problem, names: Sequence[str]) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A resolved request. ``specs`` excludes specs with a problem."""
+    """A resolved request. ``specs`` does not include specs that have a problem."""
 
     request: Request
     specs: tuple[SpecPlan, ...]
     problems: tuple[Problem, ...]
     unchecked: tuple[Path, ...] = ()
-    """The specs without checks; see `Specs`."""
+    """The specs without checks (see `Specs`)."""
     crew: Crew | None = None
-    """Runs the checks side by side, if they do, and has started already. The holder of the plan
-    closes it.
+    """Runs the checks side by side and has already started, or None if they run one after another.
+    The holder of the plan must close the crew.
     """
 
 
 class Specs(NamedTuple):
-    """The programs of a request, every problem in specs that cannot be used, and the specs in
-    folders without a check that no other spec of the request imports.
+    """The specs of a request.
+
+    ``problems`` holds every problem in specs that cannot be used. ``unchecked`` holds the specs
+    that were found in folders, have no check, and are imported by no other spec of the request.
     """
 
     programs: tuple[Program, ...]
@@ -120,8 +124,8 @@ class Specs(NamedTuple):
 
 
 def programs(request: Request) -> Specs:
-    """Loads the specs of a request. From folders it takes specs with a check; a spec that is named
-    twice is loaded once.
+    """Loads the specs of a request. From a folder, only specs with a check are taken. A spec that
+    is named twice is loaded once.
     """
     loaded: dict[Path, Program] = {}
     unchecked: dict[Path, Path] = {}
@@ -168,7 +172,7 @@ def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
 
 @contextmanager
 def in_time(spec: Path, settings: Settings) -> Generator[None]:
-    """Applies --timeout to the work inside; raises `Rejected` (F046) when it has passed."""
+    """Applies --timeout to the work inside. Raises `Rejected` (F046) when the time has passed."""
     seconds = settings.limits.timeout
     try:
         with limited(seconds):
@@ -179,7 +183,7 @@ def in_time(spec: Path, settings: Settings) -> Generator[None]:
 
 
 def missing_folders(search: Sequence[Path]) -> list[Problem]:
-    """The problems with folders given by --path."""
+    """Returns the problems with folders given by --path."""
     return [
         Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
         for folder in search
@@ -200,18 +204,20 @@ def _near(folder: Path) -> str:
 
 
 def has_name(check: Check) -> bool:
-    """Whether the check is written in the spec; a spec without checks has one unnamed check."""
+    """Returns whether a check is written in the spec. A spec without checks has a single unnamed
+    check.
+    """
     return bool(check.name)
 
 
 def plan(request: Request) -> Plan:
-    """Plans a request without running anything. Every user error is in the plan."""
+    """Plans a request without running anything. The plan contains every user error."""
     return _planned(request, programs(request), None)
 
 
 def begun(request: Request) -> Plan:
-    """Plans a request; if it has several checks and the machine has room, they start at once, side
-    by side. Every user error is in the plan.
+    """Plans a request. If it has several checks and the machine can run them side by side, they
+    start at once. The plan contains every user error.
     """
     specs = programs(request)
     checks = [check for program in specs.programs for check in chosen(request, program)[0]]
@@ -256,20 +262,22 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
 
 
 def _beside_others(job: Job) -> Job:
-    """The job with one worker, unless the user asked for more."""
+    """Returns the job with one worker, unless the user asked for more."""
     workers = job.settings.limits.workers or 1
     return replace(job, limits=replace(job.limits, workers=workers))
 
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
-    """The checks of a spec that a request selects, and the names of those that need --slow."""
+    """Returns the checks of a spec that a request selects, and the names of those that need
+    --slow.
+    """
     wanted = [c for c in program.runs if not request.checks or c.name in request.checks]
     left = [c for c in wanted if c.slow and not request.slow and c.name not in request.checks]
     return tuple(c for c in wanted if c not in left), tuple(c.name for c in left)
 
 
 def unknown_checks(request: Request, loaded: Sequence[Program]) -> Iterator[Problem]:
-    """Problems for names of --check that no spec has."""
+    """Yields a problem for each name given by --check that no spec has."""
     names = [check.name for program in loaded for check in program.runs if has_name(check)]
     if not loaded:
         return
@@ -290,11 +298,13 @@ def perform_all(
     run: Run | None = None,
     judged: Callable[[CheckResult], CheckResult] = lambda result: result,
 ) -> SpecResults:
-    """Runs the checks of a spec in file order, by ``run`` or, if that is None, in this process.
+    """Runs the checks of a spec in the order of the file, using ``run`` or, if that is None, this
+    process.
 
-    An interrupted check is the last. ``judged`` is applied to every result. ``useless`` is the set
-    of engines that cannot run on this machine, which is reported once: their checks are skipped,
-    and more engines may be added.
+    If a check is interrupted, no further check runs. ``judged`` is applied to every result.
+    ``useless`` is the set of engines that are known not to run on this machine. Their checks are
+    skipped, and engines that turn out not to run here are added, so that each engine is reported
+    only once.
     """
     every: list[CheckResult | Refusal] = []
     for number, job in enumerate(spec.jobs, 1):
@@ -314,7 +324,7 @@ def perform_all(
 
 
 def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | Refusal:
-    """Runs a check. Raises `Disagreement` if compared engines differ."""
+    """Runs a check. Raises `Disagreement` if engines that are compared have different results."""
     run = perform if job.settings.cross_check is None else cross_checked
     try:
         return run(job, progress)

@@ -1,4 +1,4 @@
-"""The request of a run: the values of all options, which apply to every check."""
+"""Defines the request of a run, which contains the values of all options."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from fencepost.spec.text.library import is_folder, short_name
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Options that apply to every check; None and empty values leave the choice to the check."""
+    """The options that apply to every check. A value that is None or empty leaves the choice to the
+    check.
+    """
 
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
     """New values of constants as text, by path."""
     invariants: tuple[str, ...] = ()
-    """Names of properties to check instead of the check's own."""
+    """Names of the properties that are checked instead of the check's own."""
     engine: str | None = None
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
     cluster: Cluster | None = None
     """Settings for an engine that runs on a cluster."""
     cross_check: tuple[str, ...] | None = None
-    """Names of engines to compare with. An empty tuple selects one of another kind; None compares
-    with none.
+    """Names of the engines to compare with. An empty tuple selects an engine of another kind. None
+    means that results are not compared.
     """
     profile: bool = False
     """Whether the report describes the visited states."""
     symmetry: bool = True
-    """Whether symmetric states are explored once."""
+    """Whether only one of several symmetric states is explored."""
     saving: Saving | None = None
     """The folder for checkpoints."""
     strict: bool = False
-    """Whether a remark that deserves attention makes a check fail."""
+    """Whether a check fails because of a remark that deserves attention."""
 
     @property
     def given(self) -> dict[str, Any]:
@@ -49,7 +51,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The arguments of `fencepost check`. ``specs`` may include folders; ``search`` is --path."""
+    """The arguments of `fencepost check`. ``specs`` may include folders, and ``search`` is the
+    value of --path.
+    """
 
     specs: tuple[Path, ...]
     checks: tuple[str, ...] = ()
@@ -57,12 +61,14 @@ class Request:
     search: tuple[Path, ...] = ()
     settings: Settings = field(default_factory=Settings)
     jobs: int | None = None
-    """The maximum number of checks side by side (--jobs); None chooses by the machine."""
+    """The maximum number of checks that run side by side (--jobs). If None, the number depends on
+    the machine.
+    """
 
     @property
     def single(self) -> bool:
-        """Whether the request names one file: then the JSON report is an object, otherwise an
-        array.
+        """Whether the request names one file. In this case the JSON report is an object, otherwise
+        it is an array.
         """
         return len(self.specs) == 1 and not is_folder(self.specs[0])
 
@@ -72,8 +78,8 @@ DEFAULT = Request((), settings=Settings(cluster=Cluster(), saving=Saving("")))
 
 
 def request_of(specs: tuple[Path, ...], values: Mapping[str, Any]) -> Request:
-    """Builds a request from values of options by their Python names; None, False and () are
-    ignored.
+    """Builds a request from the values of options, by their Python names. Values that are None,
+    False or () are ignored.
     """
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for option in options.OPTIONS:
@@ -100,6 +106,6 @@ def _saving(
 
 
 def command_line(request: Request) -> str:
-    """The command line that repeats a request."""
+    """Returns the command line that repeats a request."""
     words = ["fencepost", "check", *(short_name(spec) for spec in request.specs)]
     return shlex.join([*words, *options.repeated(options.given(request, DEFAULT))])

@@ -1,4 +1,4 @@
-"""Names of checks, results and engines in reports."""
+"""Names checks, results and engines in reports."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims.program import Check
 
 UNSIGNED = "relies on an unsigned checkpoint"
-"""The mark of a result that depends on an unsigned checkpoint, directly or through earlier
+"""The remark on a result that depends on an unsigned checkpoint, either directly or through earlier
 saves.
 """
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 state``, ``180 states``, with thousands separators."""
+    """Formats a count with thousands separators: ``1 state``, ``1,800 states``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def ended(limit: Limit | None) -> str:
-    """The end of a run by a limit, in words: ``cut by --depth 3``, ``interrupted``."""
+    """Describes how a run was ended by a limit: ``cut by --depth 3``, ``interrupted``."""
     return "interrupted" if limit == INTERRUPTED else f"cut by {limit or 'a limit'}"
 
 
 def expected(check: Check) -> str:
-    """The expected verdict as a spec writes it."""
+    """Returns the expected verdict as a spec writes it."""
     if check.within is not None:
         return f"{check.verdict} within {check.within}"
     return f"{check.verdict} {check.property}" if check.property else check.verdict
 
 
 def found(model: Model, outcome: Outcome) -> str:
-    """The actual verdict as a spec would write it: ``violated A``."""
+    """Returns the actual verdict as a spec would write it, such as ``violated A``."""
     if outcome.findings and outcome.findings[0].property is not None:
         prop = model.properties[outcome.findings[0].property]
         return f"{outcome.verdict.value} {prop.name or prop.title}"
@@ -45,8 +45,8 @@ def found(model: Model, outcome: Outcome) -> str:
 
 
 def resumed(outcome: Outcome) -> str:
-    """The origin of a resumed search and whether it is unsigned; "" if the search was not
-    resumed.
+    """Describes the checkpoint that a search was resumed from, and says if it is unsigned. Returns
+    "" if the search was not resumed.
     """
     start = outcome.resumed
     if start is None:
@@ -56,7 +56,7 @@ def resumed(outcome: Outcome) -> str:
 
 
 def fitting(fit: Fit) -> str:
-    """Half a sentence that says how much of a scenario some run fits."""
+    """Returns a clause that says how much of a scenario fits some run."""
     if fit.behind == fit.steps:
         return "some runs take its steps, but its expectation holds after none of them"
     if not fit.behind:
@@ -65,14 +65,16 @@ def fitting(fit: Fit) -> str:
 
 
 def runner(job: Job) -> str:
-    """The engine of a check: ``local, 2 workers``, ``interpreter``."""
+    """Names the engine of a check: ``local, 2 workers``, ``interpreter``."""
     if not ENGINES[job.engine].parallel:
         return job.engine
     return f"{job.engine}, {plural(job.workers, 'worker')}"
 
 
 def runners(jobs: Sequence[Job]) -> str:
-    """The engines of some checks with library versions, for reproduction."""
+    """Names the engines of some checks with the versions of their libraries, so that a run can be
+    reproduced.
+    """
     names: dict[str, None] = {}
     for job in jobs:
         library = engines.load(job.engine).library
