@@ -1,4 +1,4 @@
-"""Analysis of a step's choices: how many there are, and which can become loops."""
+"""Analyses the choices of a step: how many there are, and which of them can become loops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MAX_SCRATCH = 1 << 16
 MAX_NESTED = 16
-"""Maximum number of choices in a step for each of them to become a loop."""
+"""If a step has at most this many choices, each of them can become a loop."""
 
 
 def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
-    """The coverage marks that count when the step completes, ascending."""
+    """Returns the coverage marks that count when the step completes, in ascending order."""
     marks = {node.mark for node in statements(statement) if isinstance(node, ir.Mark)}
     return tuple(sorted(marks))
 
 
 def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
-    """Antecedents of an invariant, as in `quiescent implies`, that test whether actions are enabled
-    and are defined in every state.
+    """Yields the antecedents of an invariant, as in `quiescent implies`, that test whether actions
+    are enabled and are defined in every state.
     """
     match invariant:
         case ir.And(parts):
@@ -40,7 +40,9 @@ def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
-    """The rest of an invariant if one of its antecedents is false; None if nothing remains."""
+    """Returns the part of an invariant that remains to be checked if ``antecedent`` is false, or
+    None if nothing remains.
+    """
     match invariant:
         case ir.And(parts):
             left = tuple(rest for part in parts if (rest := unless(part, antecedent)) is not None)
@@ -52,10 +54,11 @@ def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
 
 
 def nested(statement: ir.Statement) -> ir.Statement:
-    """An equivalent statement. The code after a choice moves into the choice, where possible, which
-    then becomes a loop instead of an index that is incremented by running everything again.
+    """Returns an equivalent statement where the code after each choice is moved into the choice if
+    possible.
 
-    Each loop keeps a copy of the variables, so their nesting is limited.
+    Such a choice becomes a loop. Any other choice is an index, and incrementing the index runs all
+    of the code again. Each loop keeps a copy of the variables, so the depth of nesting is limited.
     """
     return _nested(statement) if most_picks(statement) <= MAX_NESTED else statement
 
@@ -87,10 +90,10 @@ def _nested_part(part: object) -> object:
 
 
 def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
-    """Whether some choice is followed by more than its own body.
+    """Returns whether some choice is followed by more than its own body.
 
-    Choices at the end (``last``) become loops. They are not searched, since their bodies are
-    analysed separately.
+    Choices at the end (``last``) become loops. This function does not descend into them, since
+    their bodies are analysed separately.
     """
     match statement:
         case ir.Pick():
@@ -113,7 +116,7 @@ def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
 
 
 def most_picks(statement: ir.Statement) -> int:
-    """Maximum number of choices in one run of ``statement``."""
+    """Returns the maximum number of choices in one run of ``statement``."""
     match statement:
         case ir.Pick(body=body):
             return 1 + most_picks(body)
@@ -127,7 +130,7 @@ def most_picks(statement: ir.Statement) -> int:
 
 
 def most_elements(domain: ir.Expr) -> int:
-    """Maximum number of elements of a collection."""
+    """Returns the maximum number of elements of a collection."""
     match domain.type:
         case Set(element, None):
             return cardinality(element)
@@ -138,5 +141,5 @@ def most_elements(domain: ir.Expr) -> int:
 
 
 def has_odometer(statement: ir.Statement) -> bool:
-    """Whether some region of ``statement`` needs an odometer."""
+    """Returns whether some region of ``statement`` needs an odometer."""
     return has_inner_pick(statement) or any(map(has_odometer, bodies(statement)))

@@ -1,6 +1,6 @@
-"""Sets, sequences and bags as machine words: adding, removing, searching, converting.
+"""Sets, sequences and bags as machine words: adding, removing, finding and converting elements.
 
-Operations with a loop become separate functions, one per type, so that the code stays small.
+Operations that contain a loop become separate functions, one per type, to keep the code small.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from fencepost.spec.core.types import (
 )
 
 MAX_BUILT = 1 << 16
-"""Maximum number of values of a type whose universe is built as a set."""
+"""The universe of a type is built as a set only if the type has at most this many values."""
 
 
 def machine(kind: Type) -> LLVM:
-    """The LLVM type of a helper function's argument of type ``kind``."""
+    """Returns the LLVM type of a helper function's argument that has type ``kind``."""
     if isinstance(shape(kind), Large):
         return PTR
     return I64
@@ -45,7 +45,9 @@ class Collections(Gaps):
     # ------------------------------------------------------------ helper functions
 
     def passed(self, value: Val) -> LLVM:
-        """A value as an argument of a helper: its code or its pointer."""
+        """Returns a value as it is passed to a helper: its code, or its pointer if the value is
+        large.
+        """
         if isinstance(shape(value.type), Large):
             return value.word
         return self.code(value)
@@ -62,9 +64,10 @@ class Collections(Gaps):
         others: list[Val | LLVM],
         body: Callable[[Collections, Val, list[LLVM]], None],
     ) -> Val:
-        """A new value of ``value``'s type, computed by a helper that changes a copy.
+        """Returns a new value of the same type as ``value``, computed by a helper that changes a
+        copy.
 
-        The body operates on a value in memory; a small one is in a cell that holds its code.
+        The body operates on a value in memory. A small value is in a cell that holds its code.
         """
         kind = value.type
         arguments = [self.passed(x) if isinstance(x, Val) else x for x in others]
@@ -93,7 +96,7 @@ class Collections(Gaps):
     # ------------------------------------------------------------ building sets
 
     def materialized(self, value: V) -> Val:
-        """The set itself, even if only its bounds are known."""
+        """Returns a value as a `Val`. A universe or an interval is built as a set."""
         if isinstance(value, Val):
             return value
         kind = value.type
@@ -114,7 +117,7 @@ class Collections(Gaps):
         return self.now(target)
 
     def _placed(self, value: Val) -> Val:
-        """A mutable location that initially holds a value."""
+        """Returns a mutable location that initially holds ``value``."""
         if isinstance(shape(value.type), Small):
             cell = self.e.cell()
             self.e.store(value.word, cell)
@@ -138,7 +141,7 @@ class Collections(Gaps):
     # ------------------------------------------------------------ operations
 
     def added(self, value: Val, element: Val) -> Val:
-        """A collection with one more element; it fits."""
+        """Returns a collection with one more element. There must be room for the element."""
         kind = value.type
         if isinstance(kind, Set) and kind.capacity is None:
             return self._with_bit(value, element, True)
@@ -165,22 +168,24 @@ class Collections(Gaps):
         return self.now(target)
 
     def removed(self, value: Val, element: Val) -> Val:
-        """A set or bag without one such element."""
+        """Returns a set or bag without one occurrence of ``element``."""
         kind = value.type
         if isinstance(kind, Set) and kind.capacity is None:
             return self._with_bit(value, element, False)
         return self._changed("remove", value, [element], _remove_one)
 
     def inserted(self, value: Val, index: LLVM, element: Val) -> Val:
-        """A sequence with an element inserted at a position."""
+        """Returns a sequence with an element inserted at position ``index``."""
         return self._changed("insert", value, [index, element], _insert_at)
 
     def shortened(self, value: Val, index: LLVM) -> Val:
-        """A sequence without the element at a position."""
+        """Returns a sequence without the element at position ``index``."""
         return self._changed("shorten", value, [index], _remove_at)
 
     def contains(self, collection: V, element: Val) -> LLVM:
-        """Whether an element occurs; its type may have another range than the collection's."""
+        """Returns whether an element occurs. The type of ``element`` may have a different range
+        than the element type of the collection.
+        """
         e = self.e
         inner = as_collection(collection.type).element
         if is_scalar(inner) and isinstance(inner, Int | Machine):
@@ -230,7 +235,9 @@ class Collections(Gaps):
         return e.call(helper, [self.passed(collection), self.passed(element)])
 
     def _contains_like(self, collection: Val, element: Val) -> LLVM:
-        """Whether an element occurs whose type differs in ranges or capacities of its parts."""
+        """Returns whether an element occurs. The types of the element and of the collection's
+        elements may differ in the ranges or capacities of their parts.
+        """
         e = self.e
         inner = as_collection(collection.type).element
         target = join(inner, element.type)
@@ -248,7 +255,7 @@ class Collections(Gaps):
         return e.load(result, I1)
 
     def size(self, collection: V) -> LLVM:
-        """The number of elements."""
+        """Returns the number of elements."""
         e = self.e
         if isinstance(collection, Universe):
             return word(cardinality(collection.type.element))
@@ -267,7 +274,7 @@ class Collections(Gaps):
         return total
 
     def combined(self, operator: SetOperator, left: V, right: V, kind: Type) -> Val:
-        """Union, intersection or difference, as a set of type ``kind``."""
+        """Returns the union, intersection or difference as a set of type ``kind``."""
         assert isinstance(kind, Set)
         e = self.e
         a, b = self.materialized(left), self.materialized(right)
@@ -319,7 +326,7 @@ class Collections(Gaps):
     # ------------------------------------------------------------ conversion
 
     def converted(self, value: V, target: Type) -> Val:
-        """A value, which fits, converted to a type of the same shape."""
+        """Converts a value to a type of the same shape, which must be able to hold the value."""
         if isinstance(value, Val) and value.type == target:
             return value
         if isinstance(target, Int | Machine):
@@ -354,7 +361,7 @@ class Collections(Gaps):
         return self.now(location)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
-        """The map with ``body`` of the rank as the value at the key of each rank."""
+        """Returns the map whose value at each key is ``body`` of the key's rank."""
         target = self._placed(self._zero(kind))
 
         def put(rank: LLVM, _: LLVM) -> None:
@@ -406,7 +413,7 @@ def _insert_sorted(ops: Collections, target: Val, arguments: list[LLVM]) -> None
 
 
 def _return(ops: Collections, target: Val) -> None:
-    """Returns early from a helper of `Collections._changed`."""
+    """Returns early from a helper created by `Collections._changed`."""
     if isinstance(shape(target.type), Small):
         ops.e.ret(ops.e.load(target.word))
     else:

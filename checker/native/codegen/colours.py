@@ -1,9 +1,9 @@
-"""Colours of the values of a symmetric type in a packed state: words that describe the occurrences
-of a value, independent of its name.
+"""Colours of the values of a symmetric type in a packed state. A colour is a word that describes
+how a value occurs in the state, independently of the value's name.
 
-An exchange that maps one state to another maps the colour of each value to that of its image. So
-values of different colours are distinguished without trying exchanges. Values of the same colour
-may still be distinguishable, since colours omit details.
+If an exchange maps one state to another, the colour of each value in the first state equals the
+colour of its image in the second. So values of different colours can be distinguished without
+trying exchanges. Values of the same colour may still differ, since colours omit details.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass
 
 MAX_ENTRIES = 8
-"""Maximum number of map entries that are distinguished."""
+"""Map entries are distinguished by their keys only in maps with at most this many entries."""
 MIXER = 0x1E3779B97F4A7C15
-"""An arbitrary odd number without a pattern."""
+"""An arbitrary odd number without a regular bit pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A word with only the lowest ``bits`` bits possibly set."""
+    """A word whose bits are all zero except for the lowest ``bits`` bits."""
 
     word: LLVM
     bits: int
 
 
 class Colour:
-    """The colour of one value of ``enum``, whose position is the word ``member``."""
+    """Computes the colour of one value of ``enum``. ``member`` is a word that holds the value's
+    position in the enum.
+    """
 
     def __init__(self, e: Emitter, enum: Enum, member: LLVM) -> None:
         self.e = e
@@ -55,8 +57,11 @@ class Colour:
         self.member = member
 
     def of_state(self, layout: Layout, state: LLVM, plain: bool) -> LLVM | None:
-        """The contribution of the variables: with ``plain``, those whose contribution takes no
-        loop, else the others. None if there are none.
+        """Returns the contribution of the variables to the colour, or None if no variable
+        contributes.
+
+        With ``plain``, considers only the variables whose contribution needs no loop; otherwise,
+        only the other variables.
         """
         parts: list[Contribution] = []
         for kind, slot in zip(layout.types, layout.places, strict=True):
@@ -66,7 +71,9 @@ class Colour:
         return self._joined(parts).word if parts else None
 
     def _is_plain(self, kind: Type) -> bool:
-        """Whether the contribution of a value of ``kind`` takes no loop."""
+        """Returns whether the contribution of a value of ``kind`` can be computed without a
+        loop.
+        """
         match view(kind):
             case Numbers():
                 return True
@@ -81,7 +88,7 @@ class Colour:
             case Sum() | Elements():
                 return not is_symmetric(kind)
 
-    # ------------------------------------------------------------ what is said, put together
+    # ------------------------------------------------------------ combining contributions
 
     def _mixed(self, total: LLVM, more: LLVM) -> LLVM:
         e = self.e
@@ -89,7 +96,9 @@ class Colour:
         return e.differ(mixed, e.shr(mixed, 29))
 
     def _joined(self, parts: Sequence[Contribution]) -> Contribution:
-        """The combination of several parts: side by side while a word has room."""
+        """Combines several contributions. They are placed next to each other while they fit into a
+        word.
+        """
         full, total, bits = word(0), word(0), 0
         mixed = False
         for part in parts:
@@ -100,7 +109,7 @@ class Colour:
         return Contribution(self._mixed(full, total), WORD) if mixed else Contribution(total, bits)
 
     def _summed(self, go: Callable[[Callable[[Contribution], None]], None]) -> Contribution:
-        """A combination that does not depend on the order of the parts from ``go``."""
+        """Combines the contributions that ``go`` adds, regardless of their order."""
         total = self.e.cell()
         self.e.store(word(0), total)
 
@@ -111,11 +120,11 @@ class Colour:
         go(add)
         return Contribution(self.e.load(total), WORD)
 
-    # ------------------------------------------------------------ what parts say
+    # ------------------------------------------------------------ contributions of parts
 
     def _of(self, value: Val, deep: bool) -> Contribution:
-        """The contribution of a part of the state; with ``deep``, also of map entries for other
-        values.
+        """Returns the contribution of a part of the state. With ``deep``, includes the map entries
+        of other values of the symmetric type.
         """
         e, ops, kind = self.e, self.ops, value.type
         size = shape(kind)
@@ -181,7 +190,7 @@ class Colour:
             if cardinality(key) <= MAX_ENTRIES:
                 ranks = map(word, range(cardinality(key)))
                 return self._joined([self._of(ops.at_rank(value, p), deep) for p in ranks])
-            # The assignment of entries to keys matters little if there are many.
+            # If there are many entries, it matters little which entry belongs to which key.
             return self._summed(entries)
         if key != self.enum:
             return self._summed(entries)

@@ -1,10 +1,10 @@
-"""Compiles a model to machine code: one function for each action and property, and those that a
-search calls for a state.
+"""Compiles a model to machine code: a function for each action and property, and the functions that
+a search calls for each state.
 
-This module places variables while a step runs. Storing and finding states is up to the kernels,
-whose ``emit``, ``report`` and ``fail`` the code calls. Where steps are reported separately
-(`SingleStepFrame`), each has the coverage marks of its own vector of choices, and guards that
-failed for lack of room are reported.
+This module decides where variables are kept while a step runs. The kernels store and find states;
+the generated code calls the kernel functions ``emit``, ``report`` and ``fail``. If steps are
+reported separately (`SingleStepFrame`), each step has the coverage marks of its own vector of
+choices, and guards that failed for lack of room are reported as well.
 """
 
 from __future__ import annotations
@@ -56,19 +56,25 @@ from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
 ROOM = ("capacity", "budget")
-"""Kinds of guards that fail for lack of room, and might not in the real system."""
+"""Kinds of guards that fail for lack of room in the model, and might not fail in the real
+system.
+"""
 REFUSED_SLOT = 0
-"""The failure slot that represents a failed guard: the slot of an initial choice."""
+"""The failure slot used to report a failed guard. It is otherwise the slot for errors of initial
+choices.
+"""
 
 
 def step_marks(body: ir.Statement) -> tuple[int, ...]:
-    """The coverage marks that a step may set, ascending."""
+    """Returns the coverage marks that a step may set, in ascending order."""
     marks = {node.mark for node in walk(body) if isinstance(node, ir.Mark | ir.Witness)}
     return tuple(sorted(marks))
 
 
 class SingleStepFrame(StepFrame):
-    """An action. ``fail`` also reports each guard that failed for lack of room."""
+    """An action whose steps are reported separately. Each guard that fails for lack of room is also
+    reported, by a call of ``fail``.
+    """
 
     def __init__(
         self,
@@ -81,7 +87,7 @@ class SingleStepFrame(StepFrame):
         marks: Sequence[int],
     ) -> None:
         super().__init__(generation, e, state, changing, number, context, marks)
-        # Code before the first assignment sets marks, too.
+        # Code before the first assignment can also set marks.
         for cell in self._marks.values():
             e.store(word(0), cell)
 
@@ -118,14 +124,16 @@ class SingleStepFrame(StepFrame):
 
 
 MAX_STACK = 1 << 20
-"""Maximum stack use of the code in bytes; the stack has no guard."""
+"""Maximum stack use of the code in bytes. The code does not detect stack overflows."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
-    """Facts about the code for the search: the size of the odometer, and whether steps are checked.
-    ``behaviours``: it can build the state graph; ``ghosts``: the state has ghosts. ``refined``: the
-    number of words that refinements keep.
+    """Facts about the generated code that the search needs.
+
+    ``scratch`` is the size of the odometer. ``has_steps`` tells whether there are step invariants,
+    ``behaviours`` whether the code can build the state graph, and ``ghosts`` whether the state has
+    ghosts. ``refined`` is the number of words that refinements keep in a worker's memory.
     """
 
     scratch: int
@@ -147,19 +155,19 @@ def generate(
 ) -> GeneratedCode:
     """Adds the functions of a model to ``unit``.
 
-    ``properties`` are those searched for. ``every_guard`` counts failures of every guard, not only
-    of those of kind "capacity". ``symmetric``: one state represents its orbit. ``graph``: the state
-    graph is needed, regardless of the properties. ``single``: each step is reported separately (see
-    `SingleStepFrame`).
+    ``properties`` are the properties to check. With ``every_guard``, the failures of all guards are
+    counted, not only those of guards of kind "capacity". With ``symmetric``, each state represents
+    its orbit. With ``graph``, the code can build the state graph even if no property requires it.
+    With ``single``, each step is reported separately (see `SingleStepFrame`).
 
-    Raises `Unsupported` for features that the engine cannot run.
+    Raises `Unsupported` if the model uses a feature that the engine cannot run.
     """
     return _Model(model, layout, unit, properties, every_guard, symmetric, graph, single).run()
 
 
 @contextmanager
 def _asked_by(span: Span) -> Generator[None]:
-    """Adds the span of the current part of the spec to `Unsupported` errors."""
+    """Adds ``span`` to an `Unsupported` error that has no span yet."""
     try:
         yield
     except Unsupported as unsupported:
@@ -235,15 +243,17 @@ class _Model:
         return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined)
 
     def _scratch(self, body: ir.Statement) -> int:
-        """The size of the odometer of a step."""
+        """Returns the size of a step's odometer."""
         scratch = 2 * most_picks(body) if has_odometer(body) else 0
         if scratch > MAX_SCRATCH:
             raise Unsupported("it does not support this number of choices in one step")
         return scratch
 
     def _limit_stack(self) -> None:
-        """Nothing is recursive: in the worst case a step is compared with a step of another model,
-        or a property calls a probe, and helpers call each other.
+        """Raises `Unsupported` if the code may use too much stack.
+
+        No function is recursive. In the worst case, a step is compared with a step of another
+        model, or a property calls a probe, and the helpers call each other.
         """
         rooms = self.unit.rooms
         helpers = {helper.name for helper in self.unit.helpers.values()}
@@ -314,9 +324,11 @@ class _Model:
         step: bool = False,
         early_actions: Sequence[int] = (),
     ) -> LLVM:
-        """The function (context, state, and for a step the next state) of a condition that is part
-        of property ``number``. It returns 0, 1, or 2 if undefined. ``early_actions`` are those
-        whose enabledness it tests early.
+        """Defines a function that evaluates a condition of property ``number``. Its parameters are
+        the context, the state and, if ``step``, the next state. It returns 0, 1, or 2 if the
+        condition is undefined.
+
+        ``early_actions`` are actions whose enabledness the condition tests early.
         """
         parameters = [PTR, PTR, PTR] if step else [PTR, PTR]
         function = self.unit.function(name, I64, parameters, aliasing=True)
@@ -334,7 +346,7 @@ class _Model:
 
     def _step_state(self, actions: Sequence[LLVM]) -> None:
         e = Emitter(self.unit, self.unit.function("step_state", VOID, [PTR, PTR]))
-        # When failures of guards are counted, every action is tried.
+        # When failures of guards are counted, every action must be tried.
         tried = () if self.every_guard else range(len(actions))
         receiving = Receiving(e, self.layout, e.arguments[1], self.bodies, tried)
         for number, action in enumerate(actions):
@@ -346,8 +358,11 @@ class _Model:
     def _looked_at(
         self, e: Emitter, number: int, value: bool, function: LLVM = None
     ) -> Generator[None]:
-        """A context for code that runs if property ``number`` is still active and its value (by
-        another ``function`` than its own, if given) is ``value``.
+        """A context for code that runs if property ``number`` is still active and its value is
+        ``value``.
+
+        The value is computed by ``function`` if given, and otherwise by the property's own
+        function.
         """
         active = e.pointer(e.arguments[0], Word.ACTIVE)
         byte = e.load(e.index(active, number, I8), I8)
@@ -369,7 +384,7 @@ class _Model:
         e.at(tested)
         self._examine_invariants(e)
         for number in self.searched.predicates:
-            # Undefined predicates are reported; the value matters later.
+            # The call reports an undefined predicate; the value is not needed yet.
             e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
@@ -378,10 +393,10 @@ class _Model:
         e.ret(e.load(inside))
 
     def _examine_invariants(self, e: Emitter) -> None:
-        """Reports the state of ``e`` if invariants are false.
+        """Reports the state that is the argument of ``e`` if it violates an invariant.
 
-        If several begin with the same test, as in `quiescent implies`, it is evaluated once, and
-        usually nothing else needs to be evaluated.
+        If several invariants begin with the same test, as in `quiescent implies`, the test is
+        evaluated only once. Usually nothing else needs to be evaluated.
         """
         properties = self.model.properties
         numbers = self.searched.invariants
@@ -437,7 +452,8 @@ class _Model:
     def _terminal_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
         for number in self.searched.terminals:
-            # An undefined terminal condition (2) has been reported, and counts as true.
+            # If a terminal condition is undefined (2), this was reported, and the condition counts
+            # as true.
             true = e.as_flag(e.call(self.properties[number], e.arguments))
             with when(e, true, rare=True):
                 e.ret(word(1))
@@ -446,7 +462,9 @@ class _Model:
     # ------------------------------------------------------------ functions for behaviours
 
     def _refuse_units(self) -> None:
-        """Units are numbered before it is known which of them are possible."""
+        """Raises `Unsupported` for units that cannot be numbered. Units are numbered before the
+        search, when it is not known yet which of them are possible.
+        """
         for number, action in enumerate(self.model.actions):
             if action.fairness is None:
                 continue
@@ -457,7 +475,7 @@ class _Model:
                 raise Unsupported(f"`each` may have more than {MAX_UNITS:,} units", action.span)
 
     def _label_state(self) -> None:
-        """label_state(ctx, state, words): a bit for each predicate."""
+        """label_state(ctx, state, words): writes one bit per predicate."""
         e = Emitter(self.unit, self.unit.function("label_state", VOID, [PTR, PTR, PTR]))
         context, state, out = e.arguments
         numbers = self.searched.predicates
@@ -470,7 +488,7 @@ class _Model:
         e.ret()
 
     def _changes(self) -> None:
-        """changes(ctx, before, after): whether anything but ghosts changes."""
+        """changes(ctx, before, after): returns whether anything except ghosts changes."""
         function = self.unit.function("changes", I64, [PTR, PTR, PTR], aliasing=True)
         e = Emitter(self.unit, function)
         _, before, after = e.arguments

@@ -1,7 +1,8 @@
-"""The layout of the data that a worker shares with machine code: an array of words, the *context*.
+"""The layout of the data that a worker shares with machine code: an array of words called the
+*context*.
 
-Every word is a number or an address. Arrays that it points to also belong to one worker, so no two
-threads write to the same memory.
+Every word is a number or an address. The arrays that a context points to also belong to one worker,
+so no two threads write to the same memory.
 """
 
 from __future__ import annotations
@@ -19,35 +20,33 @@ class Word(IntEnum):
         return count
 
     # Written by the generated code.
-    MARKS = auto()  # Words: a bit per coverage mark, set once it was reached.
-    REFUSED = auto()  # Words: per guard of the model, how often it disabled a vector of choices.
-    REACHED = auto()  # Bytes: per property, whether it was true (reachables).
+    MARKS = auto()  # Words: one bit per coverage mark, set when the mark is reached.
+    REFUSED = auto()  # Words: per guard, the number of vectors of choices that it disabled.
+    REACHED = auto()  # Bytes: per property, whether it was true in some state (reachables).
     CHOICES = auto()  # Words: the odometer of the generated code.
-    # Read by the generated code, and set up by the search.
+    # Set up by the search and read by the generated code.
     ACTIVE = auto()  # Bytes: per property, whether it is still evaluated.
     CURRENT = auto()  # The state being expanded; null while initial states are generated.
-    STOP = auto()  # Not 0: return as soon as possible. Written by another thread.
-    TARGETS = auto()  # The states whose predecessors are searched; null in a forward search.
+    STOP = auto()  # Not 0: return as soon as possible. Another thread writes this word.
+    TARGETS = auto()  # The states whose predecessors are sought; null in a forward search.
     # Written by the kernels for each state expanded, and by a failing step.
-    STEPS = auto()  # Completed steps of CURRENT.
-    MOVES = auto()  # 1: some step of CURRENT was progress, or failed.
+    STEPS = auto()  # The number of completed steps from CURRENT.
+    MOVES = auto()  # 1 if some step from CURRENT made progress or failed.
     # Written by the kernels.
-    TAKEN = auto()  # Words: completed steps per action.
-    TRANSITIONS = auto()  # Completed steps.
-    STUCK = auto()  # States without progress.
-    # Used if one state represents its orbit.
+    TAKEN = auto()  # Words: the number of completed steps per action.
+    TRANSITIONS = auto()  # The number of completed steps.
+    STUCK = auto()  # The number of states without progress.
+    # Used if each state represents its orbit.
     WEIGHT = auto()  # The number of states that CURRENT represents.
-    STAND_FOR = auto()  # The number represented by the new states inside the constraints.
-    OUTSIDE_FOR = auto()  # The number represented by those outside of them.
-    WEIGHTS = (
-        auto()
-    )  # Where `examine` writes the number that the next state inside represents; may be null.
+    STAND_FOR = auto()  # The number of states represented by new states within the constraints.
+    OUTSIDE_FOR = auto()  # The number of states represented by new states outside the constraints.
+    WEIGHTS = auto()  # Where `examine` writes the next WEIGHT within the constraints; may be null.
     REPORTS = auto()  # The slots of problems, see `Slots`.
     REPORTED = auto()  # The number of writes to slots.
     DONE = auto()  # The number of states that a kernel had processed when it returned.
-    EXAMINED = auto()  # The same for `examine`.
+    EXAMINED = auto()  # The number of states that `examine` had processed when it returned.
     DROPPED = auto()  # Where `examine` writes the next state outside the constraints; may be null.
-    WANT = auto()  # The resource that `merge` needs to continue: see `Want`.
+    WANT = auto()  # The resource that `merge` needs to continue, see `Want`.
     FULL_TABLE = auto()  # The number of the table that must be enlarged.
     ASIDE = auto()  # The number of states that `spread` has set aside.
     # Set up by the search.
@@ -55,59 +54,57 @@ class Word(IntEnum):
     TARGET_COUNT = auto()
     FULL = auto()  # The function to call when a block is full: void (owner).
     OWNERS = auto()  # The number of workers.
-    SEE = (
-        auto()
-    )  # The function to call when something is observed for the first time: void (place).
-    SEEN = auto()  # Observations, placed by hash; see `SEEN_PLACES`.
-    RECENT = auto()  # Recently generated states, placed by hash; see `recent_states`.
+    SEE = auto()  # The function to call for the first occurrence of an observation: void (place).
+    SEEN = auto()  # Recent observations, indexed by hash; see `SEEN_PLACES`.
+    RECENT = auto()  # Recently generated states, indexed by hash; see `recent_states`.
     REFINED = auto()  # Words: cached images of states, see `refinement`.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
     TABLE_COUNT = auto()
     STORE = auto()  # The address of the next new state.
     STORE_END = auto()
-    # Liveness: the graph of a finished search.
-    COLLECTS = auto()  # Not 0: `emit` records edges instead of finding states; see `COLLECT_FAIR`.
-    OF_ACTION = auto()  # The unit of its action that a step belongs to, by its first choices.
-    UNITS = (
-        auto()
-    )  # Two words per action: its first unit from 1 on (0: none), and 1 if it has several.
-    POSSIBLE = auto()  # A bit per unit: whether a step from CURRENT counts for it.
-    PEERS = auto()  # Per owner, the descriptors of its tables.
-    NUMBERS = auto()  # Per table of all owners, its numbers: a word per place, 0 if empty.
-    PENDING = auto()  # States to be looked up together, see `Seek`.
-    PENDING_COUNT = auto()  # The number of steps among them that wait to be recorded.
+    # Used by liveness checking: the graph of a finished search.
+    COLLECTS = auto()  # Not 0: `emit` records edges instead of storing states; see `COLLECT_FAIR`.
+    OF_ACTION = auto()  # The index of the step's unit among the units of its action.
+    UNITS = auto()  # Two words per action: its first unit (0: none), and 1 if it has several.
+    POSSIBLE = auto()  # One bit per unit: whether a step from CURRENT counts for it.
+    PEERS = auto()  # Per owner, the address of its table descriptors.
+    NUMBERS = auto()  # Per table of each owner, the address of its array of state numbers.
+    PENDING = auto()  # The states to be looked up together, see `Seek`.
+    PENDING_COUNT = auto()  # The number of steps in PENDING that have not been recorded yet.
     SOURCE = auto()  # The number of the state being expanded.
-    EDGE = auto()  # The address of the next edge; then the end and the start of the buffer.
+    EDGE = auto()  # The address of the next edge. The end and the start of the buffer follow.
     EDGES_END = auto()
     EDGES = auto()
     EDGES_FULL = auto()  # The function to call when the buffer is full: void (0).
-    EDGE_BYTES = auto()  # The size of an edge in bytes; then the mask of these bytes in a word.
+    EDGE_BYTES = auto()  # The size of an edge in bytes. The mask of these bytes in a word follows.
     EDGE_MASK = auto()
-    TARGET_MASK = auto()  # The bits of an edge that hold the target's number.
-    UNIT_SHIFT = auto()  # The number of these bits; the unit is above them.
-    ROWS = (
-        auto()
-    )  # Per state, the start of its edges: the worker, and the offset in bytes from its EDGES.
-    ROW_TAG = auto()  # The bits there of the worker that records edges.
+    TARGET_MASK = auto()  # The bits of an edge that hold the number of the target.
+    UNIT_SHIFT = auto()  # The number of bits in TARGET_MASK; the unit is stored above them.
+    ROWS = auto()  # Per state, where its edges start: the worker, and the offset in its EDGES.
+    ROW_TAG = auto()  # The bits in ROWS that identify the worker recording the edges.
     ROW_BASES = auto()  # The EDGES of all workers.
     ROW_COUNTS = auto()  # Per state, the number of recorded edges.
     WALK = auto()  # The data of a random walk, see `Walk`.
     FOLLOW = auto()  # The data of following, see `Follow`.
-    BLOCKS = (
-        auto()
-    )  # From here on two words per owner: the address of its next successor, and the end.
+    BLOCKS = auto()  # Two words per owner: the address of its next successor, and the end.
 
 
 COLLECT_FAIR, COLLECT_ALL = 1, 2
-"""The steps that count for their units: those that change more than ghosts, or all."""
+"""Values of COLLECTS: only steps that change more than ghosts count for their units, or all steps
+do.
+"""
 ROW_SHIFT = 48
-"""The start of a row is a word with the worker above this many bits."""
+"""The start of a row is stored as a word: the offset is in this many low bits, and the worker is
+above them.
+"""
 
 
 class Seek(IntEnum):
-    """The words of a state to look up: the address and capacity of its table, its first place, the
-    numbers of the table's places, and from `STATE` on the state. For an edge to it, also the source
-    and its unit.
+    """The words that describe a state to look up.
+
+    These are the address and the capacity of its table, its home slot, and the numbers of the
+    table's slots. SOURCE and UNIT are used if an edge leads to the state. The state itself begins
+    at `STATE`.
     """
 
     TABLE = 0
@@ -123,25 +120,25 @@ class Walk(IntEnum):
     """The words of a random walk."""
 
     SEED = 0
-    """The seed of the random numbers of each run."""
+    """The seed of the random numbers; each run derives its own numbers from it."""
     RANDOM = 1
     """The state of the generator of the current run."""
     PER_ACTION = 2
-    """1: an action has its weight once, regardless of the number of its steps; 0: each step has
-    it.
+    """1 if the weight of an action applies to all of its steps together, 0 if it applies to each
+    step.
     """
     WEIGHTS = 3
-    """Words: the weight of each action; their sums must fit in 32 bits."""
+    """Words: the weight of each action. Sums of weights must fit in 32 bits."""
     TOTAL = 4
     """The sum of the weights seen in the current state; 0 if no step is possible."""
     ACTION = 5
-    """The action whose steps are generated, to detect the next one."""
+    """The action whose steps are being generated, used to detect the next action."""
     COUNT = 6
-    """The number of its steps."""
+    """The number of steps of this action."""
     WINS = 7
-    """1: one of its steps is taken, unless a later action is chosen."""
+    """1 if one of these steps is taken, unless a later action is chosen."""
     PATH = 8
-    """The states of the run, one after the other."""
+    """The states of the run, stored one after the other."""
     LENGTH = 9
     """The number of expanded states, including the current one."""
     RUN = 10
@@ -154,14 +151,14 @@ class Walk(IntEnum):
     LEFT = 14
     """The number of runs that ended before the maximum length."""
     SKETCH = 15
-    """Bytes: an estimate of the number of distinct states, see `SKETCH_BITS`."""
+    """Bytes: a sketch for estimating the number of distinct states, see `SKETCH_BITS`."""
 
 
 WALK_WORDS = len(Walk)
 
 
 class Follow(IntEnum):
-    """The words of following a behaviour step by step."""
+    """The words used for following a behaviour step by step."""
 
     NEXT = 0
     """The address of the next row."""
@@ -170,13 +167,17 @@ class Follow(IntEnum):
     LACKING = 2
     """The number of rows that did not fit."""
     CALL = 3
-    """The call that the rows belong to, from 0 on; -1 for the model's own steps."""
+    """The number of the call that the rows belong to, starting at 0; -1 for the model's own
+    steps.
+    """
 
 
 class Row(IntEnum):
-    """The words of a row: the call, then the action number of a step (-1: a guard was false; less:
-    evaluation failed). From `REST` on: the step's marks, the number of the set-aside messages, and
-    its state; or the number of the guard or the site.
+    """The words of a row.
+
+    ACTION is the number of the action for a step, -1 if a guard was false, and less than -1 if
+    evaluation failed. The words from `REST` on contain the step's marks and the next state (see
+    `follow.Rows`), or the number of the guard or of the site of the failure.
     """
 
     CALL = 0
@@ -186,35 +187,46 @@ class Row(IntEnum):
 
 FOLLOW_WORDS = len(Follow)
 SKETCH_BITS = 14
-"""An estimate has two to this power of bytes. The lowest bits of a hash select the byte, which
-holds the maximum number of leading zeros of the other bits of such hashes, plus one.
+"""The base-2 logarithm of the number of bytes in a sketch. The lowest bits of a hash select a byte.
+Each byte holds one plus the maximum number of trailing zeros in the remaining bits of the hashes
+that select it.
 """
 
 
 MAX_SEEN = 4
-"""Maximum number of values that are observed together."""
+"""Maximum number of values in an observation."""
 SEEN_WORDS = 1 + MAX_SEEN
-"""The words of an observation: `seen_as` of its number, and the values."""
+"""The words of an observation: the result of `seen_as`, and the values."""
 SEEN_PLACES = 1 << 12
-"""Number of observations that are remembered, a power of two; others are reported again."""
+"""The number of observations that are remembered, a power of two. Forgotten observations are
+forwarded again.
+"""
 
 
 def seen_as(number: int, count: int) -> int:
-    """The number of an observation of ``count`` values, as a word that is not zero."""
+    """Encodes the number of an observation and its ``count`` of values in a word that is not
+    zero.
+    """
     return (number << 3) + count + 1
 
 
 def seen_from(kind: int) -> tuple[int, int]:
-    """The number of an observation, and the number of its values."""
+    """Decodes a result of `seen_as`: returns the number of the observation and the number of its
+    values.
+    """
     return (kind - 1) >> 3, (kind - 1) & 7
 
 
 RECENT_BYTES = 1 << 17
-"""Default size of the recent states, which should fit into the nearest caches."""
+"""Default size in bytes of the cache of recent states, which should fit into the innermost
+processor caches.
+"""
 
 
 def recent_states(words: int, room: int = RECENT_BYTES) -> int:
-    """The number of recent states that fit into ``room`` bytes, a power of two."""
+    """Returns the number of recent states that fit into ``room`` bytes, rounded down to a power of
+    two.
+    """
     return 1 << max(4, (room // (8 * words)).bit_length() - 1)
 
 
@@ -223,14 +235,14 @@ class Want(IntEnum):
 
     NOTHING = 0
     ROOM = 1
-    """The chunk of the store is full."""
+    """The current chunk of the store is full."""
     PLACES = 2
-    """The visited set has no free place."""
+    """The visited set has no free slot."""
 
 
 class Table(IntEnum):
-    """The words of a table descriptor: its address, the number of its slots, the number of used
-    ones, and the maximum of that.
+    """The words of a table's descriptor: its address, the number of slots, the number of slots in
+    use, and the maximum number of slots in use.
     """
 
     ADDRESS = 0
@@ -243,8 +255,10 @@ TABLE_WORDS = len(Table)
 
 
 class Report(IntEnum):
-    """The words of a slot: whether it is used, the site of the evaluation failure, and from
-    `STATES` on the state with the problem and its predecessor (zeros if there is none).
+    """The words of a slot for problems.
+
+    These are whether the slot is used and the site of the evaluation failure, followed by the state
+    with the problem (from `STATES`) and its predecessor (zeros if it has none).
     """
 
     TAKEN = 0
@@ -254,7 +268,7 @@ class Report(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The numbers of the slots for problems; each holds the least state of its kind of problem.
+    """Numbers the slots for problems. Each slot holds the problem of its kind with the least state.
 
     Slots 0 and 1 belong to the initial choice. ``words`` is the size of a packed state.
     """
@@ -264,19 +278,23 @@ class Slots:
     words: int
 
     def error(self, action: int) -> int:
-        """An evaluation error in a step of the action; -1: in an initial choice."""
+        """Returns the slot for an evaluation error in a step of the action, or in an initial choice
+        if ``action`` is -1.
+        """
         return 2 + 2 * action
 
     def assertion(self, action: int) -> int:
-        """A failed assertion in a step of the action; -1: in an initial choice."""
+        """Returns the slot for a failed assertion in a step of the action, or in an initial choice
+        if ``action`` is -1.
+        """
         return 3 + 2 * action
 
     def property_error(self, number: int) -> int:
-        """The property is undefined."""
+        """Returns the slot for a state where the property is undefined."""
         return 2 + 2 * self.actions + 2 * number
 
     def violation(self, number: int) -> int:
-        """The property is false."""
+        """Returns the slot for a violation of the property."""
         return 3 + 2 * self.actions + 2 * number
 
     @property
@@ -285,7 +303,9 @@ class Slots:
 
     @property
     def stuck(self) -> int:
-        """A state whose steps make no progress; reported, but not a problem."""
+        """The slot for states whose steps make no progress. They are reported but are not a
+        problem.
+        """
         return self.deadlock + 1
 
     @property

@@ -1,9 +1,9 @@
-"""The native domain: statements and choices, emitted as machine code while the fold runs.
+"""The native domain for statements and choices: emits machine code while the fold runs.
 
-Statements run in one of two modes. In mode *last* nothing of the action follows, so a choice is a
-loop around its body, and the end of the body ends the step. Otherwise more follows, and a choice
-reads its alternative from a vector of indices, the *odometer*; the enclosing region runs once per
-vector.
+Statements run in one of two modes. In mode *last*, the action ends after the statement. A choice is
+then a loop around its body, and the end of the body completes the step. Otherwise, other statements
+follow. A choice then takes the index of its alternative from a vector of indices, the *odometer*,
+and the enclosing region runs once per vector.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
 MAX_FLAGS = 1 << 20
-"""Maximum number of candidates of a choice whose condition may fail."""
+"""If the condition of a choice may fail, the choice can have at most this many candidates."""
 
 
 class NativeDomain(NativeExpressions):
-    """See `Domain`: V is `values.V`, C is None (code is emitted as a side effect)."""
+    """Implements `Domain`. V is `values.V`; C is None, since code is emitted as a side effect."""
 
     def __init__(self, frame: Frame) -> None:
         super().__init__(frame)
@@ -51,7 +51,7 @@ class NativeDomain(NativeExpressions):
             self._done()
 
     def _done(self) -> None:
-        """Completes a statement; at the end of the action also the step."""
+        """Completes a statement. At the end of the action, this also completes the step."""
         if self.last and not self.e.ended:
             self.frame.finish()
 
@@ -66,7 +66,7 @@ class NativeDomain(NativeExpressions):
         self._done()
 
     def bind(self, value: V, body: Callable[[V], None]) -> None:
-        # A value that points into a variable would change with it.
+        # A value that points into a variable would change with the variable.
         if isinstance(value, Val) and value.moving:
             value = self.ops.copied(value)
         body(value)
@@ -98,7 +98,7 @@ class NativeDomain(NativeExpressions):
             e.goto(end)
         e.at(end)
         if self.last:
-            # Both arms ended the step, so this block is unreachable.
+            # Both arms have ended the step, so this block is unreachable.
             e.goto(self.frame.next_vector())
 
     def each(self, collection: V, body: Callable[[V], None]) -> None:
@@ -128,7 +128,7 @@ class NativeDomain(NativeExpressions):
             self.frame.finish()
         else:
             self.e.goto(end)
-        # Code after a leave is dead, but still needs a block.
+        # The code after a leave is unreachable but still needs a block.
         self.e.at(self.e.block("dead"))
         if self.last:
             self.e.goto(self.frame.next_vector())
@@ -162,8 +162,9 @@ class NativeDomain(NativeExpressions):
             self._indexed(collection, offer, chosen, pick)
 
     def _narrowed(self, collection: V, pick: ir.Pick) -> V:
-        """For a set of bits, the elements that pass a test of the variant, if the condition begins
-        with one; the others are skipped together.
+        """If the choice is from a set of bits and the condition begins with a test of the variant,
+        returns the elements that pass the test. The other elements are then skipped together.
+        Otherwise, returns the whole collection.
         """
         if not isinstance(collection, Val) or pick.condition is None:
             return collection
@@ -182,9 +183,10 @@ class NativeDomain(NativeExpressions):
     def _offer(
         self, collection: V, condition: Callable[[V], V] | None, pick: ir.Pick
     ) -> Callable[[Val, LLVM], LLVM]:
-        """Whether an element is offered, as code to be emitted for each element and ordinal.
+        """Returns a function that emits, for an element and its ordinal, the test whether the
+        element is offered.
 
-        A condition that may fail is evaluated for all elements before any is chosen.
+        If the condition may fail, it is evaluated for all elements before any element is chosen.
         """
         e = self.e
         distinct = self._distinct(collection)
@@ -222,7 +224,9 @@ class NativeDomain(NativeExpressions):
         return noted
 
     def _distinct(self, collection: V) -> Callable[[Val, LLVM], LLVM]:
-        """Equal elements of a bag are adjacent and count as one choice."""
+        """Returns a test that is true for the first of several equal elements. Equal elements of a
+        bag are adjacent and count as one choice.
+        """
         if not isinstance(collection, Val) or not isinstance(collection.type, Bag):
             return lambda element, ordinal: flag(True)
         bag, e = collection, self.e
@@ -241,7 +245,9 @@ class NativeDomain(NativeExpressions):
         body: Callable[[V], None],
         pick: ir.Pick,
     ) -> None:
-        """The choice is last except for its body: each alternative runs the body to the end."""
+        """Emits a choice that is last except for its body. The body runs to the end of the step for
+        each alternative.
+        """
         e, frame = self.e, self.frame
         outer = frame.next_vector()
         restore = frame.save()
@@ -257,7 +263,8 @@ class NativeDomain(NativeExpressions):
             self.region(pick.body, lambda: body(element))
             e.goto(done)
             e.at(done)
-            # The offers depend on the state before the choice, so it is restored.
+            # The test for an offer depends on the state before the choice, so the state is
+            # restored.
             restore()
             e.goto(next_one)
             e.at(next_one)
@@ -269,8 +276,8 @@ class NativeDomain(NativeExpressions):
         e.goto(outer)
 
     def region(self, statement: ir.Statement, body: Callable[[], None]) -> None:
-        """Emits code that ends every vector. If it contains choices, it runs once for each of their
-        vectors.
+        """Emits code that ends every vector of choices. If the statement contains choices, the code
+        runs once for each of their vectors.
         """
         if not has_inner_pick(statement):
             body()
@@ -316,7 +323,9 @@ class NativeDomain(NativeExpressions):
         body: Callable[[V], None],
         pick: ir.Pick,
     ) -> None:
-        """More follows after the choice: the odometer determines the alternative of this run."""
+        """Emits a choice that other statements follow. The odometer determines the alternative of
+        this run.
+        """
         self.frame.begin()
         e, odometer = self.e, self.frame.odometer()
         position = e.load(odometer.position)
@@ -353,7 +362,7 @@ class NativeDomain(NativeExpressions):
                 e.store(element.word, room)
             e.goto(on)
             e.at(skip)
-            # It suffices to know that there is one more after the selected one.
+            # It suffices to know that another alternative follows the selected one.
             e.branch(e.ult(selected, number), end, on)
             e.at(on)
 
