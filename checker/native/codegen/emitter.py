@@ -1,14 +1,16 @@
 # pyright: basic
 # mypy: allow-subclassing-any
 # llvmlite has no types of its own: everything untyped about it stays in this module.
-"""One function of machine code under construction: instructions, blocks and cells, on words and
+"""Builds one function of machine code: its instructions, blocks and cells, operating on words and
 flags.
 
-A word is an ``i64``, a flag an ``i1``. Constants are folded at once, which keeps the text for LLVM
-short. `Builder` emits the most common instructions directly as text, equal to that of llvmlite's
-instructions: llvmlite creates an object for each and takes four times as long, which dominates the
-time of a check of few states. Operand types are not checked here: LLVM checks them when it reads
-the module.
+A word is an ``i64`` and a flag is an ``i1``. Operations on constants are folded at once, which
+keeps the text for LLVM short.
+
+`Builder` emits the most common instructions directly as text, which equals the text of llvmlite's
+own instructions. llvmlite creates an object for each instruction and takes four times as long,
+which would dominate the time of a check with few states. Operand types are not checked here; LLVM
+checks them when it parses the module.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": 
 
 
 class _Value:
-    """The result of an instruction, as its users see it."""
+    """The result of an instruction, with the interface that llvmlite expects of an operand."""
 
     __slots__ = ("_reference", "type")
 
@@ -57,7 +59,9 @@ def _cast(opname: str) -> Callable[..., LLVM]:
 
 
 class Builder(ir.IRBuilder):
-    """Adds instructions to blocks of a function; it must be the only builder of the function."""
+    """Adds instructions to the blocks of a function. It must be the only builder of the
+    function.
+    """
 
     def __init__(self, block: LLVM) -> None:
         super().__init__(block)
@@ -70,7 +74,9 @@ class Builder(ir.IRBuilder):
     zext, trunc = _cast("zext"), _cast("trunc")
 
     def put(self, kind: LLVM, text: str) -> LLVM:
-        """Adds an instruction with a result. Block names never equal the result's name."""
+        """Adds an instruction with a result. The name of the result never equals the name of a
+        block.
+        """
         reference = f"%v{next(self._numbers)}"
         self._insert(f"{reference} = {text}")
         return _Value(kind, reference)
@@ -123,7 +129,7 @@ class Builder(ir.IRBuilder):
         return self.put(kind.return_type, text)
 
     def call_address(self, address: LLVM, argument: LLVM) -> None:
-        """Calls the function at an address, which takes one argument and returns nothing."""
+        """Calls the function at an address. The function takes one argument and returns nothing."""
         operand = f"{argument.type} {argument.get_reference()}"
         self._insert(f"call void {address.get_reference()}({operand})")
 
@@ -135,12 +141,12 @@ class Builder(ir.IRBuilder):
         self._set_terminator(f"br i1 {condition}, label {then}, label {other}")
 
     def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
-        """Like `cbranch`, but ``then`` is rare."""
+        """Like `cbranch`, for a ``condition`` that is rarely true."""
         super().cbranch(condition, then, other).set_weights([1, 1000])
 
 
 LLVM: TypeAlias = Any
-"""An llvmlite value: a word, a flag or a pointer; or a block or function."""
+"""An llvmlite value (a word, a flag or a pointer), block or function."""
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -153,20 +159,20 @@ MASK = (1 << 64) - 1
 
 
 def signed(number: int) -> int:
-    """The signed number with the same 64 bits."""
+    """Returns the signed number that has the same 64 bits."""
     number &= MASK
     return number - (1 << 64) if number >> 63 else number
 
 
 @lru_cache(1 << 12)
 def word(number: int) -> LLVM:
-    """A constant word."""
+    """Returns a constant word."""
     return ir.Constant(I64, signed(number))
 
 
 @cache
 def flag(truth: bool) -> LLVM:
-    """A constant flag."""
+    """Returns a constant flag."""
     return ir.Constant(I1, int(truth))
 
 
@@ -174,15 +180,18 @@ NULL = ir.Constant(PTR, None)
 
 
 def known(value: LLVM) -> int | None:
-    """The number (unsigned) or truth of a constant; None for anything else."""
-    # Called for every operand; most are not constants, so the tests are in this order.
+    """Returns the unsigned number or the truth value of a constant, or None if ``value`` is not a
+    constant.
+    """
+    # This is called for every operand. Most operands are not constants, hence the order of the
+    # tests.
     if type(value) is not ir.Constant or not isinstance(value.constant, int):
         return None
     return value.constant & (MASK if value.type is I64 or value.type != I1 else 1)
 
 
 def _bytes(kind: LLVM) -> int:
-    """Maximum size in bytes of a number or an array of numbers."""
+    """Returns the maximum size in bytes of a number or of an array of numbers."""
     if isinstance(kind, ir.ArrayType):
         return int(kind.count) * _bytes(kind.element)
     return 1 if kind == I8 else 8
@@ -191,7 +200,7 @@ def _bytes(kind: LLVM) -> int:
 class Unit:
     """A module of machine code: its functions and constant tables.
 
-    ``rooms`` are the stack bytes of each function's local memory.
+    ``rooms`` maps the name of each function to the stack bytes that its local memory takes.
     """
 
     def __init__(self, name: str) -> None:
@@ -202,15 +211,16 @@ class Unit:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Unused data that makes LLVM allocate a page when it loads the code. The addresses of
-        library functions go to the rest of the page, since LLVM forgets to allocate space for them.
+        """Adds unused data, so that LLVM allocates a page when it loads the code. LLVM puts the
+        addresses of library functions into the rest of this page, because it does not allocate
+        space for them.
         """
         room: LLVM = ir.GlobalVariable(self.module, I64, "room")
         room.initializer = ir.Constant(I64, 0)
 
     def text(self) -> str:
-        """The module as text for LLVM. This empties it, since its many parts refer to each
-        other.
+        """Returns the module as text for LLVM. This empties the module to break the reference
+        cycles between its many parts.
         """
         text = str(self.module)
         for function in self.module.functions:
@@ -219,7 +229,7 @@ class Unit:
         return text
 
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
-        """The function with this name, declared if it is new."""
+        """Returns the function with this name. The function is declared if it is new."""
         known_function = self.module.globals.get(name)
         if known_function is not None:
             return known_function
@@ -228,14 +238,15 @@ class Unit:
     def function(
         self, name: str, result: LLVM, parameters: Sequence[LLVM], aliasing: bool = False
     ) -> LLVM:
-        """A function with internal linkage, to be filled. Its pointers do not overlap unless
-        ``aliasing``.
+        """Returns a function with internal linkage and without a body. Its pointer arguments must
+        not overlap unless ``aliasing`` is true.
         """
         function = self.declare(name, result, parameters)
         function.linkage = "internal"
         function.attributes.add("nounwind")
         if not aliasing:
-            # Not the first argument: it is the context, which Python changes when a block is full.
+            # The first argument is excluded. It is the context, which Python changes when a block
+            # is full.
             for argument in function.args[1:]:
                 if argument.type == PTR:
                     argument.add_attribute("noalias")
@@ -248,7 +259,7 @@ class Unit:
         parameters: Sequence[LLVM],
         body: Callable[[Emitter], None],
     ) -> LLVM:
-        """A function created once per key."""
+        """Returns the helper function for ``key``, which is created only once."""
         if key not in self.helpers:
             function = self.function(
                 f"helper{len(self.helpers)}", result, parameters, aliasing=True
@@ -258,7 +269,7 @@ class Unit:
         return self.helpers[key]
 
     def table(self, words: Sequence[int]) -> LLVM:
-        """A constant array of words."""
+        """Returns a constant array of words."""
         key = tuple(words)
         if key not in self._tables:
             kind = ir.ArrayType(I64, max(len(key), 1))
@@ -270,7 +281,7 @@ class Unit:
         return self._tables[key]
 
     def number(self, name: str) -> LLVM:
-        """A word in memory that may change between two calls, initially 0."""
+        """Returns a word in memory that is initially 0 and may change between two calls."""
         variable: LLVM = self.module.globals.get(name)
         if variable is None:
             variable = ir.GlobalVariable(self.module, I64, name)
@@ -280,7 +291,7 @@ class Unit:
     def intrinsic(
         self, name: str, types: Sequence[LLVM], result: LLVM, parameters: Sequence[LLVM]
     ) -> LLVM:
-        """An LLVM intrinsic; ``types`` are those in its name."""
+        """Returns an LLVM intrinsic. ``types`` are the types that are part of its name."""
         kind = ir.FunctionType(result, list(parameters))
         return self.module.declare_intrinsic(name, list(types), kind)
 
@@ -308,24 +319,24 @@ class Emitter:
 
     @property
     def ended(self) -> bool:
-        """Whether the current block is terminated."""
+        """Whether the current block has a terminator."""
         return bool(self.here.is_terminated)
 
     def block(self, name: str = "b") -> LLVM:
-        """A new empty block."""
+        """Creates an empty block."""
         return self.function.append_basic_block(name)
 
     def at(self, block: LLVM) -> None:
-        """Continues in ``block``."""
+        """Continues at the end of ``block``."""
         self.builder.position_at_end(block)
 
     def goto(self, block: LLVM) -> None:
-        """Terminates the block with a jump, unless it is terminated."""
+        """Terminates the current block with a jump, unless it already has a terminator."""
         if not self.ended:
             self.builder.branch(block)
 
     def branch(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
-        """Terminates the block with a conditional branch."""
+        """Terminates the current block with a conditional branch."""
         truth = known(condition)
         if truth is None:
             self.builder.cbranch(condition, then, otherwise)
@@ -333,7 +344,7 @@ class Emitter:
             self.builder.branch(then if truth else otherwise)
 
     def unlikely(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
-        """Like `branch`, but ``then`` is rare."""
+        """Like `branch`, for a ``condition`` that is rarely true."""
         truth = known(condition)
         if truth is None:
             self.builder.unlikely(condition, then, otherwise)
@@ -348,7 +359,7 @@ class Emitter:
             self.builder.ret(value)
 
     def phi(self, incoming: Sequence[tuple[LLVM, LLVM]]) -> LLVM:
-        """One of several values, selected by the preceding block."""
+        """Returns one of several values, selected by the preceding block."""
         if len(incoming) == 1:
             return incoming[0][0]
         node = self.builder.phi(incoming[0][0].type)
@@ -359,15 +370,19 @@ class Emitter:
     # ------------------------------------------------------------ memory
 
     def cell(self, kind: LLVM = I64) -> LLVM:
-        """Memory for one value, for the whole function."""
+        """Allocates memory for one value. It belongs to the whole function."""
         return self._room(kind)
 
     def words(self, count: int) -> LLVM:
-        """Memory for ``count`` words, for the whole function; not cleared."""
+        """Allocates memory for ``count`` words. It belongs to the whole function and is not
+        cleared.
+        """
         return self._room(ir.ArrayType(I64, max(count, 1)))
 
     def bytes(self, count: int) -> LLVM:
-        """Memory for ``count`` bytes, for the whole function; not cleared."""
+        """Allocates memory for ``count`` bytes. It belongs to the whole function and is not
+        cleared.
+        """
         return self._room(ir.ArrayType(I8, max(count, 1)))
 
     def _room(self, kind: LLVM) -> LLVM:
@@ -392,7 +407,9 @@ class Emitter:
         self.builder.store(value, pointer, align=4)
 
     def index(self, pointer: LLVM, offset: LLVM | int, kind: LLVM = I64) -> LLVM:
-        """The address of element ``offset`` of an array of words (or of ``kind``)."""
+        """Returns the address of element ``offset`` of an array whose elements are of type
+        ``kind``.
+        """
         if isinstance(offset, int):
             offset = word(offset)
         if known(offset) == 0:
@@ -400,19 +417,19 @@ class Emitter:
         return self.builder.gep(pointer, [offset], source_etype=kind)
 
     def get(self, pointer: LLVM, offset: LLVM | int) -> LLVM:
-        """Word number ``offset`` from a pointer."""
+        """Loads the word at index ``offset`` of an array of words."""
         return self.load(self.index(pointer, offset))
 
     def put(self, pointer: LLVM, offset: LLVM | int, value: LLVM) -> None:
-        """Stores a word."""
+        """Stores a word at index ``offset`` of an array of words."""
         self.store(value, self.index(pointer, offset))
 
     def pointer(self, pointer: LLVM, offset: LLVM | int) -> LLVM:
-        """The pointer in word number ``offset``."""
+        """Loads the pointer at index ``offset`` of an array of words."""
         return self.load(self.index(pointer, offset), PTR)
 
     def copy(self, target: LLVM, source: LLVM, count: int) -> None:
-        """Copies words; the two areas may overlap."""
+        """Copies ``count`` words. The two areas may overlap."""
         if count <= 8:
             moved = [self.get(source, offset) for offset in range(count)]
             for offset, value in enumerate(moved):
@@ -421,12 +438,12 @@ class Emitter:
         self.move(target, source, word(count))
 
     def move(self, target: LLVM, source: LLVM, count: LLVM) -> None:
-        """Copies a number of words that is determined at run time; the two areas may overlap."""
+        """Copies a number of words that is determined at run time. The two areas may overlap."""
         move = self.unit.intrinsic("llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1])
         self.builder.call(move, [target, source, self.shl(count, 3), flag(False)])
 
     def clear(self, target: LLVM, count: int) -> None:
-        """Clears words."""
+        """Sets ``count`` words to zero."""
         if count <= 8:
             for offset in range(count):
                 self.put(target, offset, word(0))
@@ -459,7 +476,9 @@ class Emitter:
         return left if b == 1 else self.builder.mul(left, right)
 
     def arithmetic(self, operator: Operator, left: LLVM, right: LLVM, natural: bool) -> LLVM:
-        """``left operator right``, wrapped. ``natural``: neither operand is negative."""
+        """Computes ``left operator right`` with wraparound. ``natural`` means that neither operand
+        is negative.
+        """
         row = operator.row
         if row.native is None:
             assert row.lowered is not None, operator
@@ -472,7 +491,7 @@ class Emitter:
         return compute(left, right, natural) if row.divides else compute(left, right)
 
     def both(self, left: LLVM, right: LLVM) -> LLVM:
-        """Bitwise and."""
+        """Computes the bitwise and."""
         a, b = known(left), known(right)
         if a is not None and b is not None:
             return word(a & b) if left.type == I64 else flag(bool(a & b))
@@ -486,7 +505,7 @@ class Emitter:
         return self.builder.and_(left, right)
 
     def either(self, left: LLVM, right: LLVM) -> LLVM:
-        """Bitwise or."""
+        """Computes the bitwise or."""
         a, b = known(left), known(right)
         if a is not None and b is not None:
             return word(a | b) if left.type == I64 else flag(bool(a | b))
@@ -495,22 +514,22 @@ class Emitter:
         return left if b == 0 else self.builder.or_(left, right)
 
     def differ(self, left: LLVM, right: LLVM) -> LLVM:
-        """Bitwise exclusive or."""
+        """Computes the bitwise exclusive or."""
         return self.builder.xor(left, right)
 
     def invert(self, value: LLVM) -> LLVM:
-        """Bitwise not; for a flag, the negation."""
+        """Computes the bitwise complement; for a flag, the negation."""
         a = known(value)
         if a is not None:
             return flag(not a) if value.type == I1 else word(~a)
         return self.builder.not_(value)
 
     def shl(self, value: LLVM, by: LLVM | int) -> LLVM:
-        """Shifts left by 0 to 63; a larger number is taken modulo 64."""
+        """Shifts left by 0 to 63 bits. A larger shift is taken modulo 64."""
         return self._shift(value, by, self.builder.shl, lambda a, n: a << n)
 
     def shr(self, value: LLVM, by: LLVM | int) -> LLVM:
-        """Shifts right by 0 to 63, filling with zeros."""
+        """Shifts right by 0 to 63 bits, filling with zeros. A larger shift is taken modulo 64."""
         return self._shift(value, by, self.builder.lshr, lambda a, n: a >> n)
 
     def _shift(
@@ -522,7 +541,7 @@ class Emitter:
     ) -> LLVM:
         if isinstance(by, int):
             by = word(by)
-        # LLVM leaves shifts by the width or more undefined.
+        # LLVM leaves the result undefined if the shift is 64 or more.
         by = self.both(by, word(63))
         a, n = known(value), known(by)
         if n == 0:
@@ -532,27 +551,28 @@ class Emitter:
         return emit(value, by)
 
     def sar(self, value: LLVM, by: int) -> LLVM:
-        """Shifts right by a constant of 0 to 63, keeping the sign."""
+        """Shifts right by a constant number of bits, 0 to 63, keeping the sign."""
         return value if by == 0 else self.builder.ashr(value, word(by))
 
     def udiv(self, left: LLVM, right: LLVM) -> LLVM:
-        """Unsigned quotient; the divisor must not be zero."""
+        """Computes the unsigned quotient. The divisor must not be zero."""
         a, b = known(left), known(right)
         if a is not None and b:
             return word(a // b)
         return left if b == 1 else self.builder.udiv(left, right)
 
     def urem(self, left: LLVM, right: LLVM) -> LLVM:
-        """Unsigned remainder; the divisor must not be zero."""
+        """Computes the unsigned remainder. The divisor must not be zero."""
         a, b = known(left), known(right)
         if a is not None and b:
             return word(a % b)
         return word(0) if b == 1 else self.builder.urem(left, right)
 
     def floordiv(self, left: LLVM, right: LLVM, natural: bool) -> LLVM:
-        """Floor quotient; any word for a zero divisor, whose quotient is never used.
+        """Computes the quotient, rounded down. If the divisor is zero, the result is an arbitrary
+        word, which is never used.
 
-        ``natural``: neither operand is negative.
+        ``natural`` means that neither operand is negative.
         """
         if natural:
             return self.udiv(left, self.select(self.eq(right, word(0)), word(1), right))
@@ -571,7 +591,7 @@ class Emitter:
         return self.builder.call(count, [value])
 
     def lowest_one(self, value: LLVM) -> LLVM:
-        """The position of the lowest set bit; 64 for zero."""
+        """Returns the position of the lowest set bit, or 64 for zero."""
         count = self.unit.intrinsic("llvm.cttz", [I64], I64, [I64, I1])
         return self.builder.call(count, [value, flag(False)])
 
@@ -611,34 +631,34 @@ class Emitter:
         return self.builder.select(condition, then, otherwise)
 
     def as_word(self, truth: LLVM) -> LLVM:
-        """A flag as the word 0 or 1."""
+        """Converts a flag to the word 0 or 1."""
         a = known(truth)
         return word(a) if a is not None else self.builder.zext(truth, I64)
 
     def as_flag(self, value: LLVM) -> LLVM:
-        """Whether a word is not zero."""
+        """Tests whether a word is not zero."""
         return self.ne(value, word(0))
 
     def as_byte(self, truth: LLVM) -> LLVM:
         return self.builder.zext(truth, I8)
 
     def low_byte(self, value: LLVM) -> LLVM:
-        """The lowest eight bits of a word."""
+        """Returns the lowest eight bits of a word."""
         return self.builder.trunc(value, I8)
 
     def byte_as_word(self, byte: LLVM) -> LLVM:
         return self.builder.zext(byte, I64)
 
     def narrowed(self, value: LLVM, kind: LLVM) -> LLVM:
-        """The low bits of a word."""
+        """Returns the low bits of a word as a number of type ``kind``."""
         return self.builder.trunc(value, kind)
 
     def is_natural(self, half: LLVM) -> LLVM:
-        """Whether a half word, read as signed, is not negative."""
+        """Tests whether a 32-bit number, interpreted as signed, is not negative."""
         return self.builder.icmp_signed(">=", half, ir.Constant(I32, 0))
 
     def is_byte_set(self, byte: LLVM) -> LLVM:
-        """Whether a byte is not zero."""
+        """Tests whether a byte is not zero."""
         return self.builder.icmp_unsigned("!=", byte, ir.Constant(I8, 0))
 
     def call(self, function: LLVM, arguments: Sequence[LLVM]) -> LLVM:

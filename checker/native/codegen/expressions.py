@@ -1,4 +1,4 @@
-"""Expressions in the native domain: machine code emitted while the fold runs."""
+"""The native domain for expressions: emits machine code while the fold runs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 
 def symbol_name(index: int) -> str:
-    """The name of the number in memory that holds the value of a symbolic constant."""
+    """Returns the name of the word in memory that holds the value of a symbolic constant."""
     return f"symbol{index}"
 
 
 class NativeExpressions:
-    """The operations of `Domain` on values: V is `values.V`."""
+    """Implements the operations of `Domain` on values. V is `values.V`."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -59,7 +59,9 @@ class NativeExpressions:
         return body()
 
     def _unless(self, condition: V, failed: Callable[[], None]) -> None:
-        """Continues if the condition holds; ``failed`` ends the other block."""
+        """Continues if the condition holds. Otherwise runs the code of ``failed``, which must end
+        its block.
+        """
         truth = self._flag(condition)
         if known(truth) == 1:
             return

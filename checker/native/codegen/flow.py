@@ -1,5 +1,5 @@
 # pyright: basic
-"""Control flow in machine code: conditional and repeated code."""
+"""Control flow in machine code: calls, conditional code and loops."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from fencepost.checker.native.codegen.emitter import LLVM, VOID, Emitter, Unit, 
 
 
 def call(e: Emitter, name: str, *arguments: LLVM) -> LLVM:
-    """Calls a function of the unit."""
+    """Calls a function of the unit by its name."""
     return e.call(named(e.unit, name), arguments)
 
 
 def named(unit: Unit, name: str) -> LLVM:
-    """A function that has been declared."""
+    """Returns a function that has already been declared."""
     return unit.module.globals[name]
 
 
 def exported(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    """A function called from outside the unit, to be filled."""
+    """Declares a function that is called from outside the unit and returns an emitter for its
+    body.
+    """
     function = unit.declare(name, VOID, parameters)
     function.attributes.add("nounwind")
     return Emitter(unit, function)
@@ -43,7 +45,7 @@ def when(e: Emitter, condition: LLVM, rare: bool = False) -> Generator[None]:
 
 @contextmanager
 def each(e: Emitter, count: LLVM) -> Generator[LLVM]:
-    """A context for code that runs for each number below ``count``."""
+    """A context for code that runs once for each number below ``count``. Yields the number."""
     number = e.cell()
     e.store(word(0), number)
     head, body, after = e.block("each"), e.block("one"), e.block("behind")

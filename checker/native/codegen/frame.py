@@ -1,4 +1,4 @@
-"""The function under construction, as the domain sees it."""
+"""The interface between the native domain and the function that it emits code for."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from fencepost.spec.semantics.domain import Place
 
 
 class Frame:
-    """The context of the function under construction. Frames omit operations that their kind of
-    function does not use (a property makes no choice).
+    """The context of the function under construction.
+
+    A frame does not implement operations that functions of its kind do not use. For example, a
+    property makes no choices.
     """
 
     ops: Collections
 
     def read(self, variable: int, next: bool) -> Val:
-        """The value of a variable."""
+        """Returns the value of a variable, in the next state if ``next``."""
         raise NotImplementedError
 
     def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
-        """Changes a variable in place. Returns False if the whole value is needed instead."""
+        """Changes a variable in place. Returns False if the caller must pass the whole value
+        instead.
+        """
         raise NotImplementedError
 
     def fail(self, site: int, assertion: bool) -> None:
-        """Ends the block: evaluation failed here."""
+        """Ends the block because evaluation failed at ``site``."""
         raise NotImplementedError
 
     def witness(self, mark: int) -> None:
@@ -43,40 +47,40 @@ class Frame:
         raise NotImplementedError
 
     def refuse(self, guard: int) -> None:
-        """Ends the block: a guard was false, so this vector of choices leads nowhere."""
+        """Ends the block because a guard was false. This vector of choices yields no step."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Ends the block: the step is complete."""
+        """Ends the block because the step is complete."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Declares that variables may be assigned from here on, since the code that follows has
-        several predecessors.
+        """Declares that variables may be assigned in the following code. This must be called before
+        a construct where several paths lead to the code that follows.
         """
         raise NotImplementedError
 
     def save(self) -> Callable[[], None]:
-        """Saves the variables; the result restores them."""
+        """Saves the variables and returns a function that restores them."""
         raise NotImplementedError
 
     def next_vector(self) -> LLVM:
-        """The block that tries the next vector of choices."""
+        """Returns the block that tries the next vector of choices."""
         raise NotImplementedError
 
     def set_next_vector(self, block: LLVM) -> None:
         raise NotImplementedError
 
     def odometer(self) -> Odometer:
-        """The vector of indices of choices that are not loops."""
+        """Returns the vector of indices of the choices that are not loops."""
         raise NotImplementedError
 
     def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
-        """Whether an action is enabled, as a flag."""
+        """Returns a flag that tells whether an action is enabled."""
         raise NotImplementedError
 
     def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
-        """Whether a choice may take this element at all (see `ir.Enabled`)."""
+        """Returns whether a choice may take ``element`` at all (see `ir.Enabled`)."""
         raise NotImplementedError
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
@@ -84,8 +88,8 @@ class Frame:
 
 
 class Odometer:
-    """Cells and scratch memory of the choices that are not loops: the index, and whether there is
-    more.
+    """The indices of the choices that are not loops. ``scratch`` has two words for each choice: its
+    index, and whether it has another alternative.
     """
 
     def __init__(self, e: Emitter, scratch: LLVM) -> None:

@@ -1,7 +1,7 @@
-"""Placement of variables while a step runs, and completion of the step.
+"""Frames that keep the variables while a step runs, and complete the step.
 
-A step keeps its assignments separate from the state that it starts from; when it completes, the
-result is packed and passed to ``emit``.
+A step keeps its assignments separate from the state that it starts from. When the step completes,
+the resulting state is packed and passed to ``emit``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fencepost.spec.semantics.fold import execute, updated
 
 
 class Generation(Protocol):
-    """The data about the model that frames need, and the kernels that they call."""
+    """The data about the model that frames need, and the kernels that frames call."""
 
     model: ir.Model
     layout: Layout
@@ -39,29 +39,32 @@ class Generation(Protocol):
     see: LLVM
 
     every_guard: bool
-    """Whether failures of every guard are counted."""
+    """Whether the failures of all guards are counted."""
     symmetric: bool
-    """Whether one state represents its orbit."""
+    """Whether each state represents its orbit."""
     units: Mapping[int, tuple[int, ...]]
-    """The slots of the choices that distinguish units of an action, where they matter."""
+    """For each action with several units, the slots of the choices that distinguish the units."""
     stoppable: set[tuple[int, int]]
-    """The probes that may return before they have an answer."""
+    """The probes that may return without an answer if the search is stopped."""
 
     def probe(self, action: int, count: int) -> LLVM:
-        """The function (context, state, first choices) that returns whether an action is enabled in
-        a state; ``count`` is the number of its choices, each passed as by `probed`.
+        """Returns a function of the context, the state and the first choices of an action, which
+        tests whether the action is enabled. ``count`` is the number of choices; each choice is
+        passed as converted by `probed`.
         """
         ...
 
 
 def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
-    """Returns ``result`` if the search is stopping, which ignores the results for this state."""
+    """Returns ``result`` from the function if the search is being stopped. The search then ignores
+    the results for this state.
+    """
     with when(e, e.as_flag(watched(e, e.index(context, Word.STOP))), rare=True):
         e.ret(result)
 
 
 def set_marks(e: Emitter, context: LLVM, index: int, bits: LLVM) -> None:
-    """Sets coverage marks in one word."""
+    """Sets the coverage marks ``bits`` in one word."""
     address = e.index(e.pointer(context, Word.MARKS), index)
     e.store(e.either(e.load(address), bits), address)
 
@@ -74,8 +77,10 @@ def call_see(
     values: Sequence[LLVM],
     result: LLVM | None,
 ) -> None:
-    """Passes an observation to the observer, which may stop the search: then the function returns
-    ``result`` at once, before the observation has any effect.
+    """Passes an observation to the observer.
+
+    If the observer stops the search, the function returns ``result`` at once, before the
+    observation has any effect.
     """
     rest = [word(0)] * (MAX_SEEN - len(values))
     kind = word(seen_as(number, len(values)))
@@ -84,25 +89,28 @@ def call_see(
 
 
 def probed(ops: Collections, choice: Val) -> LLVM:
-    """A choice as a probe's argument: the code of a small value, a pointer to a large one."""
+    """Converts a choice to an argument of a probe: the code of a small value, or a pointer to a
+    large value.
+    """
     return choice.word if isinstance(shape(choice.type), Large) else ops.code(choice)
 
 
 class Changing(Frame):
-    """Variables while a step runs: those that it assigns are kept separately, the rest is read from
-    the state.
+    """Keeps the variables while a step runs. Variables that the step assigns are kept separately;
+    the others are read from the state.
 
-    Small variables are copies of their words, large ones have memory of their own, from `begin` on.
-    Before its first assignment a step reads from the state, and most steps end there. The kinds of
-    these frames differ in what happens at the end of a step.
+    A small variable is kept in a copy of its word, and a large variable in its own memory. The
+    copies are made by `begin`. Before its first assignment, a step reads all variables from the
+    state, and most steps end before they assign anything. Subclasses differ in what happens at the
+    end of a step.
     """
 
     fresh = True
-    """Whether the next code runs before any assignment. Constructs with several paths to the code
-    that follows call `begin` before they branch.
+    """Whether no assignment can have run before the next code. Constructs with several paths to the
+    code that follows must call `begin` before they branch.
     """
     unfinished: LLVM | None = None
-    """The result of the function when the search is stopping."""
+    """The value that the function returns if the search is being stopped."""
 
     def __init__(
         self,
@@ -125,7 +133,7 @@ class Changing(Frame):
         self._rooms: dict[int, tuple[LLVM, int]] = {}
         layout = generation.layout
         if state is None:
-            # Words without variables must be correct as well.
+            # The words that contain no variable must also be correct.
             self._cells[0] = e.cell()
         for variable in sorted(changing):
             part = layout.places[variable]
@@ -139,8 +147,8 @@ class Changing(Frame):
             self.begin()
 
     def begin(self) -> None:
-        """From here on, variables that the step assigns are kept separately, initialized from the
-        state.
+        """Copies the variables that the step assigns from the state, unless this was done before.
+        The following code uses the copies.
         """
         if not self.fresh:
             return
@@ -156,7 +164,9 @@ class Changing(Frame):
                 e.copy(room, e.index(state, layout.places[variable].word), count)
 
     def emit_all(self, body: ir.Statement, end: Callable[[], None]) -> None:
-        """Emits the whole step with all its vectors of choices; ``end`` returns at the end."""
+        """Emits the whole step for all of its vectors of choices. ``end`` emits the final
+        return.
+        """
         e = self.e
         final = e.block("final")
         self._next = final
@@ -279,7 +289,7 @@ class Changing(Frame):
         return Odometer(self.e, self.e.words(self.scratch_words))
 
     def packed(self) -> LLVM:
-        """The current state, packed into separate memory."""
+        """Packs the current state into newly allocated memory and returns the address."""
         self.begin()
         e, layout = self.e, self.generation.layout
         out = e.words(layout.words)
@@ -301,7 +311,7 @@ class Changing(Frame):
             index += 1
         return out
 
-    # ------------------------------------------------------------ values after a step
+    # ------------------------------------------------------------ effects of a step
 
     def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
         raise AssertionError("a step does not ask what is enabled")
@@ -310,13 +320,13 @@ class Changing(Frame):
         return flag(True)
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
-        """Only fairness depends on the element."""
+        """Does nothing: only fairness depends on the element."""
 
     def witness(self, mark: int) -> None:
-        """Marks count only in a search."""
+        """Does nothing: marks count only in a search."""
 
     def mark(self, mark: int) -> None:
-        """Marks count only in a search."""
+        """Does nothing: marks count only in a search."""
 
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
         call_see(self.generation, self.e, self.context, number, values, self.unfinished)
@@ -326,7 +336,9 @@ class Changing(Frame):
 
 
 class StepFrame(Changing):
-    """An action, or (``state`` None, ``number`` -1) the choice of initial states, in a search."""
+    """An action in a search. If ``state`` is None and ``number`` is -1, the choice of the initial
+    states.
+    """
 
     def __init__(
         self,
@@ -395,7 +407,7 @@ class StepFrame(Changing):
 
     def finish(self) -> None:
         self.begin()
-        # One copy of the code for each block that tries the next vector.
+        # Each block that tries the next vector needs its own copy of this code.
         target = self._next
         if id(target) not in self._finishers:
             e, here = self.e, self.e.here
@@ -413,8 +425,9 @@ class StepFrame(Changing):
 
 
 class ProbeFrame(Changing):
-    """Whether an action is enabled: the first step that completes or fails decides. ``given`` are
-    the values of the first choices, by slot and as passed by `probed`.
+    """Decides whether an action is enabled, which is so if some step completes or fails.
+
+    ``given`` maps the slots of the first choices to their values, as converted by `probed`.
     """
 
     unfinished = flag(True)

@@ -1,9 +1,9 @@
-"""Checks that words are a packed state, emitted as machine code, for states that come from a file;
-all other machine code trusts its states.
+"""Emits machine code that checks whether words are a packed state. This is needed for states read
+from a file; all other machine code assumes that its states are valid.
 
-`layout` defines packed states: words that it writes for some value of every variable. This module
-decides the same from the words: bits that belong to no part of a value are zero, every part is in
-its range, and the elements of sets and bags are in order.
+`layout` defines packed states as the words that it writes for some value of each variable. The
+check decides this from the words alone: bits that do not belong to any part of a value are zero,
+every part is in its range, and the elements of sets and bags are in order.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from fencepost.spec.core.types import (
 
 
 def define(unit: Unit, layout: Layout) -> None:
-    """Adds `lawful`."""
+    """Adds `lawful`, a kernel that finds the first invalid state."""
     checker = Emitter(unit, unit.function("is_state", I1, [PTR]))
     _is_state(checker, layout)
     e = exported(unit, "lawful", [PTR, I64, PTR])
@@ -61,7 +61,7 @@ def define(unit: Unit, layout: Layout) -> None:
 
 
 def _is_state(e: Emitter, layout: Layout) -> None:
-    """is_state(words): whether they are a state."""
+    """is_state(words): returns whether the words are a packed state."""
     (state,) = e.arguments
     used = [0] * layout.words
     for kind, slot in zip(layout.types, layout.places, strict=True):
@@ -78,15 +78,15 @@ def _is_state(e: Emitter, layout: Layout) -> None:
 
 
 class Lawful(Order):
-    """Emits code that returns false from a checking function if words are wrong."""
+    """Emits code that returns false from a checking function if the words are invalid."""
 
     def demand(self, truth: LLVM) -> None:
-        """Continues only if this is true."""
+        """Emits code that continues only if ``truth`` holds."""
         with when(self.e, self.e.invert(truth), rare=True):
             self.e.ret(flag(False))
 
     def value(self, value: Val) -> None:
-        """Continues only if these words are a packed value of the type."""
+        """Emits code that continues only if the words are a packed value of their type."""
         e, kind, size = self.e, value.type, shape(value.type)
         if isinstance(kind, Scalar):
             if cardinality(kind) < 1 << tight(kind):
@@ -103,7 +103,7 @@ class Lawful(Order):
         self.demand(e.call(function, [value.word]))
 
     def look(self, value: Val) -> None:
-        """The body of a function for a type with parts."""
+        """Emits the body of the checking function for a type that has parts."""
         e, kind = self.e, value.type
         match view(kind):
             case Product(_, None):
@@ -131,7 +131,9 @@ class Lawful(Order):
                 raise AssertionError(kind)
 
     def _zero(self, value: Val, used: Sequence[int]) -> None:
-        """All bits are zero except the used ones, a mask for each word."""
+        """Demands that all bits are zero except the used bits. ``used`` contains a mask for each
+        word.
+        """
         e, size = self.e, shape(value.type)
         for number, mask in enumerate(used):
             if isinstance(size, Large):
@@ -143,7 +145,9 @@ class Lawful(Order):
                 self.demand(e.eq(free, word(0)))
 
     def _parts(self, value: Val, case: int) -> None:
-        """The parts of a record, a variant or an option, with nothing else but the tag."""
+        """Checks the parts of a record, a variant or an option. All bits outside the parts and the
+        tag must be zero.
+        """
         size, head, parts = shape(value.type), head_bits(value.type), parts_of(value.type, case)
         if isinstance(size, Small):
             used = head + sum(tight(part.type) for part in parts)
@@ -181,7 +185,7 @@ class Lawful(Order):
             self._zero_behind(value, length)
 
     def _zero_behind(self, value: Val, length: LLVM) -> None:
-        """There is nothing after the elements of a large collection, and between them."""
+        """Demands that all bits after and between the elements of a large collection are zero."""
         e, size, layout_of = self.e, shape(value.type), array(value.type)
         assert isinstance(size, Large)
         self._zero(value, _slots(value.type, size.words))
@@ -203,7 +207,7 @@ class Lawful(Order):
         if isinstance(size, Large):
             self._zero(value, _slots(value.type, size.words))
         if tight(element) == 0:
-            # They are all alike.
+            # All values are equal, so one check suffices.
             count = min(count, 1)
         if count:
             with each(self.e, word(count)) as number:
@@ -211,7 +215,7 @@ class Lawful(Order):
 
 
 def _take(used: list[int], kind: Type, part: Part) -> None:
-    """Marks the bits of a part as used by a value of some type."""
+    """Marks the bits of ``part``, which holds a value of type ``kind``, as used."""
     size = shape(kind)
     if isinstance(size, Small):
         used[part.word] |= ((1 << size.bits) - 1) << part.shift
@@ -220,7 +224,9 @@ def _take(used: list[int], kind: Type, part: Part) -> None:
 
 
 def _slots(kind: Type, words: int) -> list[int]:
-    """The bits of a large collection or map that its length and its elements may use."""
+    """Returns masks of the bits that the length and the elements of a large collection or map may
+    use, one mask for each word.
+    """
     layout_of = array(kind)
     used = [0] * words
     used[0] = (1 << length_bits(kind)) - 1

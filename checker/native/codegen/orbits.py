@@ -1,8 +1,8 @@
 """The orbits of packed states under exchanges of values of symmetric types, as machine code.
 
-Exchanges are composed of exchanges of two neighbouring values, with one function for each such
-pair. The visited state of an orbit has ascending colours of the values. Exchanges
-are tried one by one only among values of the same colour.
+Every exchange is composed of exchanges of two neighbouring values, and there is one function for
+each such pair. In the representative of an orbit, the values are in ascending order of their
+colours. Exchanges are tried one by one only among values of the same colour.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ def define(generation: Generation, unit: Unit) -> None:
 
 
 def tour(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Exchanges of neighbours, each a type and the first of the two, that visit all arrangements of
-    the values of every type, one after the other. ``sizes`` are the numbers of values of the types.
+    """Returns a sequence of exchanges of neighbours that visits all arrangements of the values of
+    every type. ``sizes`` contains the number of values of each type.
+
+    An exchange is the number of a type and the position of the first of the two neighbours.
     """
     every: list[tuple[int, int]] = []
     for number, size in enumerate(sizes):
-        # Back and forth: all earlier exchanges run between any two of these.
+        # The exchanges of the earlier types run, alternately forwards and backwards, between any
+        # two exchanges of this type.
         inner, steps = every, list(every)
         for turn, position in enumerate(_changes(size)):
             steps.append((number, position))
@@ -44,9 +47,11 @@ def tour(sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
-    """For each set of ties between neighbours, as bits of a number, the exchanges of neighbours
-    that visit all arrangements of tied values; and the start of each sequence, followed by the end
-    of the last one.
+    """Returns the exchanges that visit all arrangements of tied values, for every set of ties
+    between neighbours. A set of ties is a number with one bit for each pair of neighbours.
+
+    The first result contains the sequences of exchanges for all sets. The second result contains
+    the start of each sequence, followed by the end of the last sequence.
     """
     pairs = [position for size in sizes for position in [*range(1, size), 0]]
     steps: list[int] = []
@@ -55,7 +60,7 @@ def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
         blocks: list[list[int]] = [[]]
         pair = 0
         for inner in pairs:
-            # Another block always begins after the last value of a type.
+            # The last value of a type always ends a block.
             if inner and ties >> pair & 1:
                 blocks[-1].append(pair)
             else:
@@ -67,8 +72,11 @@ def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _changes(size: int) -> list[int]:
-    """The positions of neighbours to exchange, through all arrangements of ``size`` values: the
-    last value moves down through the others and up again, between two of their own exchanges.
+    """Returns the positions of the neighbours to exchange in order to visit all arrangements of
+    ``size`` values.
+
+    Between any two exchanges of the other values, the last value moves down through all of them, or
+    up again.
     """
     if size < 2:
         return []
@@ -105,8 +113,8 @@ class _Orbits:
         return self.unit.function(name, result, [PTR] * parameters, aliasing=True)
 
     def _exchange(self, number: int, position: int) -> LLVM:
-        """exchange(ctx, state, out): writes a state with two values exchanged; both addresses may
-        be equal.
+        """exchange(ctx, state, out): writes the state with two values exchanged to ``out``, which
+        may equal ``state``.
         """
         function = self._function(f"exchange{number}_{position}", VOID, 3)
         e = Emitter(self.unit, function)
@@ -122,9 +130,11 @@ class _Orbits:
     def _walked(
         self, e: Emitter, ctx: LLVM, states: Sequence[LLVM], way: tuple[LLVM, LLVM] | None = None
     ) -> Generator[None]:
-        """A context for code that runs for each exchange except the identity; the ``states`` have
-        been changed by the same exchange. ``way`` is the address of the neighbours to exchange, and
-        their number; None for all exchanges.
+        """A context for code that runs for each exchange except the identity, after the exchange
+        was applied to the ``states``.
+
+        ``way`` is the address of the sequence of exchanges of neighbours and its length. If it is
+        None, all exchanges are visited.
         """
         table, count = way or (self.unit.table(self.way), word(len(self.way)))
         with each(e, count) as step:
@@ -136,14 +146,15 @@ class _Orbits:
             yield
 
     def _room(self, e: Emitter, state: LLVM) -> LLVM:
-        """A mutable copy of a state."""
+        """Returns a mutable copy of a state."""
         room = e.words(self.words)
         copy(e, self.words, room, state)
         return room
 
     def _colours(self, number: int) -> tuple[LLVM | None, LLVM | None]:
-        """plain(ctx, state, value) and other(ctx, state, value): the halves of the colour of a
-        value of a symmetric type, by its position. None if a half is empty.
+        """Defines plain(ctx, state, value) and other(ctx, state, value), which compute the two
+        halves of the colour of a value. ``value`` is the position of the value in its type. A
+        result is None if that half is always empty.
         """
         halves: list[LLVM | None] = []
         for name, plain in (("plain", True), ("other", False)):
@@ -157,12 +168,13 @@ class _Orbits:
         return halves[0], halves[1]
 
     def _orbit(self, e: Emitter) -> None:
-        """orbit(ctx, state, found): writes the representative of the orbit; returns the size of the
-        orbit.
+        """orbit(ctx, state, best): writes the representative of the orbit to ``best`` and returns
+        the size of the orbit.
         """
         ctx, state, best = e.arguments
         sizes = [len(enum.members) for enum in self.enums]
-        # For each value, the half of its colour that takes no loop, and the other half.
+        # For each value, the half of its colour that is computed without a loop, and the other
+        # half.
         colours = e.words(sum(sizes)), e.words(sum(sizes))
         copy(e, self.words, best, state)
         ties, first, pair = word(0), 0, 0
@@ -193,8 +205,8 @@ class _Orbits:
         self._try_ties(e, ctx, best, ties, sizes)
 
     def _tell(self, e: Emitter, number: int, colours: Sequence[LLVM]) -> None:
-        """Computes the colours of the values of a type; the other halves only if the plain halves
-        leave a tie.
+        """Computes the colours of the values of a type. The other halves are computed only if two
+        values have the same plain half.
         """
         ctx, state, _ = e.arguments
         size = len(self.enums[number].members)
@@ -214,7 +226,9 @@ class _Orbits:
     def _try_ties(
         self, e: Emitter, ctx: LLVM, best: LLVM, ties: LLVM, sizes: Sequence[int]
     ) -> None:
-        """Returns from `orbit`; the bits of ``ties`` are neighbours of the same colour."""
+        """Chooses the representative among the arrangements of tied values, and returns from
+        `orbit`. Each bit of ``ties`` is set if the two neighbours have the same colour.
+        """
         ways, begins = tours_among_ties(sizes)
         table, offsets = self.unit.table(ways), self.unit.table(begins)
         begin, end = e.get(offsets, ties), e.get(offsets, e.add(ties, word(1)))
@@ -235,12 +249,12 @@ class _Orbits:
             e.store(word(1), repetitions)
             e.goto(onward)
             e.at(onward)
-        # Exchanges that change nothing make each of the others occur equally often.
+        # Exchanges that change nothing make each of the other arrangements occur equally often.
         e.ret(e.udiv(word(self.count), e.load(repetitions)))
 
     def _least(self, e: Emitter) -> None:
         """least_of_orbit(ctx, state, least): writes the least state of the orbit, in the order of
-        the language; both addresses may be equal.
+        the language, to ``least``, which may equal ``state``.
         """
         ctx, state, least = e.arguments
         now = self._room(e, state)
@@ -251,7 +265,7 @@ class _Orbits:
 
     def _least_step(self, e: Emitter) -> None:
         """least_step(ctx, before, after, least_before, least_after): writes the least image of a
-        step, by the state after it, then by the one before.
+        step. Images are compared by the state after the step, and then by the state before it.
         """
         ctx, before, after, least_before, least_after = e.arguments
         first, second = self._room(e, before), self._room(e, after)
@@ -272,8 +286,9 @@ class _Orbits:
         e.ret()
 
     def _least_lead(self, e: Emitter) -> None:
-        """least_lead(ctx, before, after, target, best): stores at ``best`` the least state with an
-        image of a step to ``target``; zeros if there is none.
+        """least_lead(ctx, before, after, target, best): considers the images of a step that lead to
+        ``target`` and stores the least of their first states at ``best``. If ``best`` already
+        contains a lesser state, it does not change; zeros represent no state.
         """
         ctx, before, after, target, best = e.arguments
         first, second = self._room(e, before), self._room(e, after)
@@ -300,7 +315,9 @@ def _below(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
 
 
 class _ExchangeFrame(Changing):
-    """An exchange writes its result; nothing in it fails, and it is never stopped."""
+    """The frame of an exchange, which writes its result. An exchange never fails and is never
+    stopped.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""The order and equality of values, emitted as machine code; and in-place changes of sequences,
-bags and sets with a capacity, which shift elements.
+"""Emits machine code for the order and equality of values, and for in-place changes that shift the
+elements of sequences, bags and sets with a capacity.
 
-Codes that ascend with the values are compared directly; every other type has a function that
-compares part by part.
+Codes that increase with the values are compared directly. Any other type has a function that
+compares values part by part.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from fencepost.spec.core.types import (
 
 
 class Order(Ranks):
-    """Comparisons, emitted at the emitter's position."""
+    """Comparisons of values, emitted at the emitter's position."""
 
     def equal(self, left: Val, right: Val) -> LLVM:
-        """Whether two values of one type are equal."""
+        """Returns whether two values of the same type are equal."""
         size = shape(left.type)
         if isinstance(size, Small):
             return self.e.eq(left.word, right.word)
@@ -58,7 +58,7 @@ class Order(Ranks):
         return self.e.call(compare, [left.word, right.word])
 
     def alike(self, left: Val, right: Val) -> LLVM:
-        """Whether two values of one type are equal up to their ghost fields."""
+        """Returns whether two values of the same type are equal up to their ghost fields."""
         kind = left.type
         if not has_ghost(kind):
             return self.equal(left, right)
@@ -76,7 +76,7 @@ class Order(Ranks):
         return self.e.call(compare, [left.word, right.word])
 
     def liken(self, left: Val, right: Val) -> None:
-        """The body of `alike`: returns false if two values differ."""
+        """Emits the body of `alike`, which returns false if the two values differ."""
         e, kind = self.e, left.type
         match view(kind):
             case Product(_, None):
@@ -95,7 +95,7 @@ class Order(Ranks):
                     self.length(left), lambda i: (self.at(left, i), self.at(right, i))
                 )
             case Elements() if isinstance(kind, Bag):
-                # Without their ghosts, elements may be in another order.
+                # Without their ghosts, the elements may be in a different order.
                 self._demand(e.eq(self.length(left), self.length(right)))
                 self.counted(
                     self.length(left),
@@ -123,7 +123,9 @@ class Order(Ranks):
         self.counted(count, lambda index, _: self._demand(self.alike(*pair(index))))
 
     def _occurs(self, bag: Val, element: Val) -> LLVM:
-        """The number of elements of a bag that are alike to this one."""
+        """Returns the number of elements of a bag that are equal to ``element`` up to ghost
+        fields.
+        """
         e, count = self.e, self.e.cell()
         e.store(word(0), count)
         self.counted(
@@ -135,7 +137,9 @@ class Order(Ranks):
         return e.load(count)
 
     def less(self, left: Val, right: Val) -> LLVM:
-        """Whether ``left`` precedes ``right`` in the order of values (of one type)."""
+        """Returns whether ``left`` precedes ``right`` in the order of values. Both have the same
+        type.
+        """
         kind = left.type
         if is_scalar(kind) and not isinstance(kind, Bool):
             return self.e.slt(left.word, right.word)
@@ -144,7 +148,9 @@ class Order(Ranks):
         return self.e.slt(self.compared(left, right), word(0))
 
     def compared(self, left: Val, right: Val) -> LLVM:
-        """-1, 0 or 1: the comparison of ``left`` with ``right`` in the order of values."""
+        """Compares two values in the order of values. Returns -1 if ``left`` is less, 0 if they are
+        equal, and 1 if ``left`` is greater.
+        """
         kind = left.type
         if ordered(kind):
             low, high = self.less(left, right), self.less(right, left)
@@ -160,7 +166,7 @@ class Order(Ranks):
         return self.e.call(compare, [left.word, right.word])
 
     def compare(self, left: Val, right: Val) -> None:
-        """The body of `compared` for a type whose codes do not ascend."""
+        """Emits the body of `compared` for a type whose codes do not increase with the values."""
         e, kind = self.e, left.type
         match view(kind):
             case Product(_, None):
@@ -187,13 +193,15 @@ class Order(Ranks):
                 raise AssertionError(kind)
 
     def _first_difference(self, left: LLVM, right: LLVM) -> None:
-        """Returns -1 or 1 if two (unsigned) words differ."""
+        """Returns -1 or 1 from the function if two unsigned words differ."""
         e = self.e
         with when(e, e.ne(left, right)):
             e.ret(e.select(e.ult(left, right), word(-1), word(1)))
 
     def _compare_parts(self, left: Val, right: Val, case: int) -> None:
-        """Returns the comparison of two records, or of two values of one case."""
+        """Returns the comparison of two records, or of two values of the same case, from the
+        function.
+        """
         indices = range(len(parts_of(left.type, case)))
         self._lexicographic(
             [(self.part(left, case, n), self.part(right, case, n)) for n in indices]
@@ -214,10 +222,11 @@ class Order(Ranks):
         self.counted(count, body)
 
     def _compare_bits(self, left: Val, right: Val) -> None:
-        """Compares sets as sorted sequences: the least element that only one of them has decides.
+        """Compares sets as sorted sequences. The least element that belongs to only one of the sets
+        decides.
 
-        The set that has it is less, unless the other has nothing greater: then the other is a
-        prefix.
+        The set with this element is less, unless the other set contains no greater element. In that
+        case, the other set is a prefix and therefore less.
         """
         e = self.e
         size = shape(left.type)
@@ -237,7 +246,7 @@ class Order(Ranks):
                 for later in range(index + 1, count):
                     rest = e.either(rest, e.select(in_left, at(right, later), at(left, later)))
                 more = e.as_flag(rest)
-                # The one with the element is less if the other one continues.
+                # The set with the element is less if the other set continues.
                 less = e.select(in_left, more, e.invert(more))
                 e.ret(e.select(less, word(-1), word(1)))
         e.ret(word(0))
@@ -261,16 +270,16 @@ def _same(count: int) -> Callable[[Emitter], None]:
 
 
 MAX_WORDS = 12
-"""Maximum size in words of values whose elements are shifted word by word."""
+"""Elements are shifted word by word only in values of at most this many words."""
 
 
 class Gaps(Order):
-    """Operations on values being changed: a small one is a cell that holds its code, a large one
-    its words.
+    """Operations on values that are being changed. A small value is represented by a cell that
+    holds its code, and a large value by its words.
     """
 
     def now(self, target: Val) -> Val:
-        """The current value of a location."""
+        """Returns the current value of a location."""
         if isinstance(shape(target.type), Small):
             return Val(target.type, self.e.load(target.word))
         return target
@@ -282,7 +291,7 @@ class Gaps(Order):
         kind = as_collection(target.type)
         width = tight(kind.element)
         if width == 0 or isinstance(shape(kind.element), Large):
-            return  # Large elements have no room only if the capacity is 0.
+            return  # Large elements take no space only if the capacity is 0.
         start = word(length_bits(kind))
         shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
         code = self.e.load(target.word)
@@ -302,13 +311,13 @@ class Gaps(Order):
         width = length_bits(kind)
         if width == 0:
             return
-        # The length is in the lowest bits, both in the code and in the first word.
+        # The length is in the lowest bits of both the code and the first word.
         old = self.e.load(target.word)
         self.e.store(self.merged(old, 0, width, length), target.word)
 
     def open_gap(self, location: Val, index: LLVM, length: LLVM) -> None:
-        """Shifts the elements from ``index`` on up by one; the last one of a full value is lost.
-        The caller must overwrite the element at ``index``.
+        """Shifts the elements from ``index`` on up by one position. If the collection is full, its
+        last element is lost. The caller must overwrite the element at ``index``.
         """
         e = self.e
         if self._moved(location, index, True):
@@ -321,7 +330,7 @@ class Gaps(Order):
         self.counted(e.sub(length, index), move)
 
     def close_gap(self, location: Val, index: LLVM, length: LLVM) -> None:
-        """Shifts the elements after ``index`` down by one and removes the last."""
+        """Shifts the elements after ``index`` down by one position and removes the last element."""
         e = self.e
         last = e.sub(length, word(1))
         if not self._moved(location, index, False):
@@ -335,8 +344,9 @@ class Gaps(Order):
         self.set_length(location, last)
 
     def _moved(self, target: Val, index: LLVM, up: bool) -> bool:
-        """Shifts all elements from ``index`` on up or down by one, word by word, with zeros after
-        the last. Returns False if they must be moved one by one.
+        """Shifts all elements from ``index`` on up or down by one position, word by word, and fills
+        with zeros after the last element. Returns False, without emitting code, if the elements
+        must be moved one by one.
         """
         e, kind = self.e, as_collection(target.type)
         assert kind.capacity is not None
@@ -361,7 +371,7 @@ class Gaps(Order):
         below = e.sub(e.shl(word(1), shift), word(1))
         last = (per - 1) * width
         for n, bits in enumerate(used):
-            # An element that fills a word leaves nothing of it.
+            # If an element fills a whole word, no bits of the word remain after the shift.
             moved = word(0)
             if width < WORD:
                 moved = e.shl(old[n], width) if up else e.shr(old[n], width)

@@ -1,5 +1,7 @@
 # pyright: basic
-"""Operations on packed states in machine code: copying, comparing, hashing and placing."""
+"""Operations on packed states in machine code: copying, comparing, hashing, and selecting the slot
+of a state.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +14,29 @@ from llvmlite import ir
 from fencepost.checker.native.codegen.emitter import I32, I64, LLVM, PTR, VOID, Emitter, word
 
 INLINE, UNROLLED = 8, 40
-"""States with more words than the first number are compared and hashed by functions; those with
-more than the second, by loops.
+"""States with more than ``INLINE`` words are compared and hashed by separate functions. The
+functions contain loops if there are more than ``UNROLLED`` words.
 """
 LANES = 4
-"""Number of parts of a state that such functions hash side by side, since each product waits for
-the previous one.
+"""The number of parts of a state that these functions hash independently of each other, because
+each product has to wait for the previous one.
 """
 
 I128 = ir.IntType(128)
 
 DIGEST = "digest"
-"""The name of 32 bytes in the memory of salted code: the digest of its text before salting."""
+"""The name of 32 bytes in the memory of salted code, which contain the digest of the text before
+salting.
+"""
 
 SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}
-"""The names of two words in memory that hashes depend on, and their values before salting (see
-`salted`). Any odd numbers without a pattern work; these are digits of pi.
+"""The names of the two words in memory that hashes depend on, and their values before salting (see
+`salted`). Any odd numbers without a regular pattern would do; these are digits of pi.
 """
 
 
 def _salts(e: Emitter) -> list[LLVM]:
-    """The words that hashes depend on."""
+    """Loads the words that hashes depend on."""
     return [_salt(e, name, number) for name, number in SALTS.items()]
 
 
@@ -47,13 +51,14 @@ def _salt(e: Emitter, name: str, number: int) -> LLVM:
 
 
 def salted(text: str) -> str:
-    """The text of a module with salts derived from the whole text.
+    """Returns the text of a module with salts that are derived from the whole text.
 
-    So a search hashes identically in every run and on every machine, and no spec can target a hash:
-    the states for that would change the salts.
+    A search therefore computes the same hashes in every run and on every machine. Nevertheless, no
+    spec can be written to cause collisions, since a change of its states would also change the
+    salts.
     """
     digest = hashlib.sha256(text.encode()).digest()
-    # For data that depends on the text where the text is not stored: see `build.digest`.
+    # The digest is for data that depends on the text but does not store it: see `build.digest`.
     parts = ", ".join(f"i64 {part}" for part in struct.unpack("<4q", digest))
     text += f'\n@"{DIGEST}" = constant [4 x i64] [{parts}]\n'
     for index, (name, number) in enumerate(SALTS.items()):
@@ -71,7 +76,7 @@ def copy(e: Emitter, words: int, target: LLVM, source: LLVM) -> None:
 
 
 def same(e: Emitter, words: int, left: LLVM, right: LLVM) -> LLVM:
-    """Whether two states are equal."""
+    """Returns whether two states are equal."""
     if words > INLINE:
         function = e.unit.helper(
             ("same", words), ir.IntType(1), [PTR, PTR], lambda inner: _same(inner, words)
@@ -109,7 +114,7 @@ def _same(e: Emitter, words: int) -> None:
 
 
 def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
-    """The hash of a state: folded 128-bit products."""
+    """Hashes a state by folding 128-bit products."""
     if words > INLINE:
         function = e.unit.helper(("hashed", words), I64, [PTR], lambda inner: _hashed(inner, words))
         return e.call(function, [state])
@@ -117,7 +122,7 @@ def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
 
 
 def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
-    """The hash of some words."""
+    """Hashes a sequence of words."""
     total, other = _salts(e)
     for index in range(0, len(words), 2):
         first = e.differ(words[index], total)
@@ -156,7 +161,7 @@ def _hashed(e: Emitter, words: int) -> None:
 
 
 def _fold(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
-    """The exclusive or of the two halves of the product."""
+    """Returns the exclusive or of the two halves of the product."""
     b = e.builder
     product = b.mul(b.zext(left, I128), b.zext(right, I128))
     return b.xor(b.trunc(product, I64), b.trunc(b.lshr(product, ir.Constant(I128, 64)), I64))
@@ -170,33 +175,35 @@ def prefetch(e: Emitter, target: LLVM) -> None:
 
 
 def watched(e: Emitter, source: LLVM) -> LLVM:
-    """The word at ``source``, which another thread may write at any time."""
+    """Loads the word at ``source``, which another thread may write at any time."""
     return e.builder.load_atomic(source, "monotonic", 8, typ=I64)
 
 
 def address(e: Emitter, pointer: LLVM) -> LLVM:
-    """A pointer as a number."""
+    """Converts a pointer to a number."""
     return e.builder.ptrtoint(pointer, I64)
 
 
 def call_pointer(e: Emitter, pointer: LLVM, argument: LLVM) -> None:
-    """Calls the function at an address, which takes a word."""
+    """Calls the function at an address. The function takes one word."""
     e.builder.call_address(pointer, argument)
 
 
-# ---------------------------------------------------------------- places by hash
+# ---------------------------------------------------------------- owners, tables and slots by hash
 
 
 def owner_of(e: Emitter, hash_: LLVM, owners: LLVM) -> LLVM:
-    """The worker that owns a state: bits 48 and up of the hash, scaled."""
+    """Returns the worker that owns a state, determined by bits 48 and up of the hash."""
     return e.shr(e.mul(e.shr(hash_, 48), owners), 16)
 
 
 def table_of(e: Emitter, hash_: LLVM, count: LLVM) -> LLVM:
-    """The number of its owner's table: bits 32 to 47 of the hash, scaled."""
+    """Returns the number of the owner's table, determined by bits 32 to 47 of the hash."""
     return e.shr(e.mul(e.both(e.shr(hash_, 32), word(0xFFFF)), count), 16)
 
 
 def home_of(e: Emitter, hash_: LLVM, capacity: LLVM) -> LLVM:
-    """The first place to look in a table of fewer than 2^32 places: the low bits, scaled."""
+    """Returns the home slot in a table of fewer than 2^32 slots, determined by the low 32 bits of
+    the hash.
+    """
     return e.shr(e.mul(e.both(hash_, word(0xFFFFFFFF)), capacity), 32)

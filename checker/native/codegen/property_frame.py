@@ -1,4 +1,4 @@
-"""Placement of variables while a property is evaluated."""
+"""A frame that reads the variables while a property is evaluated."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fencepost.checker.native.codegen.values import Val
 
 
 class PropertyFrame(Frame):
-    """A property being evaluated: the function returns 0, 1, or 2 if it is undefined."""
+    """The frame of a property. The function returns 0, 1, or 2 if the property is undefined."""
 
     receiving: Receiving | None = None
-    """The messages known to be present at the start."""
+    """The kinds of messages that are known to be present at the start."""
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
-"""Ranks: the position of a value among those of its type, ascending; and ordered iteration over
-collections, where a set of bits has its elements by rank.
+"""Ranks of values, and ordered iteration over collections.
+
+The rank of a value is its position among all values of its type in ascending order. A set of bits
+contains its elements by rank.
 """
 
 from __future__ import annotations
@@ -36,18 +38,18 @@ from fencepost.spec.core.types import (
 )
 
 MAX_TABLED = 1 << 12
-"""Maximum number of values of a type that are ranked by a table, for types that contain
-collections.
+"""If a type contains collections, its values are ranked with a table, which is possible only if the
+type has at most this many values.
 """
 
 
 class Ranks(Values):
-    """Ranks, and loops over elements, emitted at the emitter's position."""
+    """Ranks and loops over elements, emitted at the emitter's position."""
 
     # ------------------------------------------------------------ ranks
 
     def rank(self, value: Val) -> LLVM:
-        """The position of a value among those of its type, ascending."""
+        """Returns the position of a value among the values of its type in ascending order."""
         e, kind = self.e, value.type
         if is_scalar(kind):
             return self.code(value)
@@ -79,7 +81,7 @@ class Ranks(Values):
         return result
 
     def _searched(self, value: Val) -> LLVM:
-        """The rank found in a table of all codes."""
+        """Finds the rank of a value in a table of all codes."""
         kind = value.type
         codes = _codes(kind)
         table = self.e.unit.table(codes)
@@ -98,7 +100,7 @@ class Ranks(Values):
         return self.e.call(search, [value.word])
 
     def unrank(self, kind: Type, rank: LLVM) -> Val:
-        """The value at a position among those of a type, ascending."""
+        """Returns the value at position ``rank`` among the values of a type in ascending order."""
         e = self.e
         if is_scalar(kind):
             return self.of_code(kind, rank)
@@ -127,7 +129,9 @@ class Ranks(Values):
                 return Val(kind, e.get(e.unit.table(codes), inside))
 
     def _of_rank(self, kind: Type, case: int, rank: LLVM) -> Val:
-        """A record, or a value of a case, by its position among those."""
+        """Returns the record, or the value of a case, at position ``rank`` among the values of this
+        case.
+        """
         values: list[Val] = []
         for part in reversed(parts_of(kind, case)):
             count = word(cardinality(part.type))
@@ -136,7 +140,9 @@ class Ranks(Values):
         return self.built(kind, case, values)
 
     def variant(self, kind: Set, tag: int) -> Val:
-        """All values of one variant, as a set of bits: their ranks are consecutive."""
+        """Returns the set of bits with all values of one variant. The ranks of these values are
+        consecutive.
+        """
         assert isinstance(kind.element, Union)
         counts = [cardinality(Record("", variant.fields)) for variant in kind.element.variants]
         bits = ((1 << counts[tag]) - 1) << sum(counts[:tag])
@@ -147,13 +153,15 @@ class Ranks(Values):
         return Val(kind, self.e.unit.table(words))
 
     def chosen(self, condition: LLVM, then: Val, otherwise: Val) -> Val:
-        """One of two values; both are computed."""
+        """Returns one of two values. Both are computed."""
         return Val(then.type, self.e.select(condition, then.word, otherwise.word))
 
     # ------------------------------------------------------------ elements in order
 
     def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
-        """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
+        """Emits ``body(element, ordinal, end)`` for the elements in order. The body may jump to
+        ``end``.
+        """
         kind = as_collection(value.type)
 
         def polled(element: Val, ordinal: LLVM, end: LLVM) -> None:
@@ -227,12 +235,12 @@ class Ranks(Values):
 
 
 def _numbered(kind: Type) -> bool:
-    """Whether ranks of ``kind`` are computed from those of its parts."""
+    """Returns whether ranks of ``kind`` are computed from the ranks of its parts."""
     return not isinstance(kind, Set | Seq | Bag | Map) and all(map(_numbered, components(kind)))
 
 
 def _codes(kind: Type) -> tuple[int, ...]:
-    """The codes of all values of a type, in ascending order of the values."""
+    """Returns the codes of all values of a type, in ascending order of the values."""
     if isinstance(shape(kind), Large) or cardinality(kind) > MAX_TABLED:
         raise Unsupported(
             "it does not go through all values of a type with so large collections inside"

@@ -1,5 +1,5 @@
-"""The kinds of messages present in a state, so that actions that receive other kinds are not
-tried.
+"""Determines the kinds of messages present in a state, so that actions that receive other kinds are
+not tried.
 """
 
 from __future__ import annotations
@@ -15,20 +15,27 @@ from fencepost.spec.core.types import Bag, Set, Union
 from fencepost.spec.records import dataclass
 
 MAX_MESSAGES = 64
-"""Maximum number of messages that are examined in advance."""
+"""The messages of a collection are examined in advance only if its capacity and the number of kinds
+are at most this number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """An element of a collection in a variable, of one of several kinds (bits by their tags)."""
+    """A message that an action receives: an element of the collection in ``variable``. ``kinds``
+    has a bit for the tag of each possible kind.
+    """
 
     variable: int
     kinds: int
 
 
 def received(body: ir.Statement) -> Receipt | None:
-    """The message that an action requires: without it, no vector of choices completes or fails, and
-    the only effect is a count of false guards.
+    """Returns the message that an action must receive, or None if there is no such message or it is
+    not known.
+
+    Without this message, no vector of choices completes or fails, and the only effect of the action
+    is to count false guards.
     """
     match body:
         case ir.Sequence((first, *_)):
@@ -50,13 +57,13 @@ def received(body: ir.Statement) -> Receipt | None:
 
 
 def _first(pick: ir.Pick) -> ir.Expr | None:
-    """The first condition on an element."""
+    """Returns the first condition on an element."""
     return pick.condition.parts[0] if isinstance(pick.condition, ir.And) else pick.condition
 
 
 class Receiving:
-    """The kinds of messages in a state, for variables that several of the actions receive from;
-    computed at the emitter's position.
+    """The kinds of messages in a state, computed at the emitter's position for the variables that
+    several of the actions receive from.
     """
 
     def __init__(
@@ -93,7 +100,7 @@ class Receiving:
         return e.load(kinds)
 
     def possible(self, action: int) -> LLVM:
-        """Whether a message that the action receives may be present, as a flag."""
+        """Returns a flag that tells whether a message that the action receives may be present."""
         receipt = self._receipts.get(action)
         if receipt is None or receipt.variable not in self._kinds:
             return flag(True)

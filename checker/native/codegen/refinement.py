@@ -1,9 +1,9 @@
 # pyright: basic
-"""A refinement in machine code: the images of the two states of a step, and whether the refined
-model can take that step.
+"""Checks a refinement in machine code: computes the images of the two states of a step, and checks
+whether the refined model can take a step between the images.
 
-Most steps have recently compared images, so such pairs are cached. The cache never changes an
-answer.
+The images of most steps have recently been compared, so pairs of images are cached. The cache never
+changes an answer.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ from fencepost.spec.core.traverse import assigned
 from fencepost.spec.semantics.fold import evaluate
 
 PAIRS_BYTES = 1 << 19
-"""Size of the cache of compared image pairs, in bytes."""
+"""Size of the cache of compared pairs of images, in bytes."""
 
 
 def pairs_kept(words: int) -> int:
-    """The number of cached pairs of images of ``words`` words, a power of two."""
+    """Returns the number of cached pairs of images of ``words`` words, a power of two."""
     return 1 << max(4, (PAIRS_BYTES // (16 * words)).bit_length() - 1)
 
 
 class Refinement:
-    """The functions of refinement ``number``, created by `define`. Its words in a worker's memory
-    begin at ``start`` and end before ``end``: a state and its image, then pairs of images.
+    """Defines the functions of refinement ``number`` (see `define`).
+
+    The refinement's words in a worker's memory are those from ``start`` up to, but not including,
+    ``end``. They contain a state and its image, followed by pairs of images.
     """
 
     def __init__(self, generation: Generation, unit: Unit, number: int, start: int) -> None:
@@ -62,8 +64,9 @@ class Refinement:
         self.end = start + self.states + self.images + 2 * self.images * self.pairs
 
     def define(self) -> LLVM:
-        """property(ctx, before, after): whether the step (for an initial state, ``before`` is null)
-        is one of the abstract model; 2 if an image is undefined.
+        """property(ctx, before, after): returns whether the image of a step is a step of the
+        abstract model, or 2 if an image is undefined. If ``before`` is null, ``after`` is an
+        initial state.
         """
         name = f"property{self.number}"
         function = self.unit.function(name, I64, [PTR, PTR, PTR], aliasing=True)
@@ -102,13 +105,15 @@ class Refinement:
         return function
 
     def _unless_stopped(self, e: Emitter, ctx: LLVM) -> None:
-        """While the search is stopping, an existing step may not have been found."""
+        """Returns 2 if the search is being stopped, since a step may then exist that was not
+        found.
+        """
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret(word(2))
 
     def _image(self) -> LLVM:
-        """image(ctx, state, before, out): writes the image of a state; not 0 if it is undefined,
-        which is reported for the step from ``before``.
+        """image(ctx, state, before, out): writes the image of a state to ``out``. If the image is
+        undefined, reports this for the step from ``before`` and returns a value other than 0.
         """
         function = self.unit.function(f"image{self.number}", I64, [PTR] * 4, aliasing=True)
         e = Emitter(self.unit, function)
@@ -126,8 +131,9 @@ class Refinement:
         return function
 
     def _aimed(self, action: int | None) -> LLVM:
-        """aimed(ctx, state, target): whether a step of an action of the abstract model, or (None)
-        the choice of its initial states, leads there.
+        """aimed(ctx, state, target): returns whether a step of an action of the abstract model
+        leads to ``target``. If ``action`` is None, returns whether ``target`` is an initial state
+        of the abstract model.
         """
         name = f"refined{self.number}_{'initial' if action is None else action}"
         function = self.unit.function(name, I1, [PTR, PTR, PTR], aliasing=True)
@@ -147,7 +153,9 @@ class Refinement:
 
 
 class _Abstract:
-    """See `Generation`: steps of the abstract model call no kernel."""
+    """Implements `Generation` for the abstract model, whose steps call no kernels except
+    ``see``.
+    """
 
     emit = report = fail = NULL
     every_guard = symmetric = False
@@ -165,7 +173,9 @@ class _Abstract:
 
 
 class _ImageFrame(PropertyFrame):
-    """The image of a state: the function returns 2 if it is undefined."""
+    """The frame of a function that computes the image of a state. The function returns 2 if the
+    image is undefined.
+    """
 
     def __init__(
         self,
@@ -187,7 +197,9 @@ class _ImageFrame(PropertyFrame):
 
 
 class _AimedFrame(Changing):
-    """Whether some step leads to a state: one that fails leads nowhere."""
+    """The frame of a function that decides whether some step leads to ``target``. A step that fails
+    leads nowhere.
+    """
 
     unfinished = flag(False)
 

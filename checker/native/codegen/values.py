@@ -1,11 +1,11 @@
-"""Values of the language as machine words: codes, numbers, and parts of large values.
+"""Values of the language as machine words: their codes, numbers, and the parts of large values.
 
 A scalar is represented by its number (a Boolean by a flag), a small aggregate by its code (see
-`layout`), a large one by a pointer to words that no longer change. Sets of all values of a type and
-intervals are not built until they are needed as sets.
+`layout`), and a large aggregate by a pointer to words that no longer change. Intervals and sets of
+all values of a type are built as sets only if this is needed.
 
-A loop that may take long polls for a stop request (`Polling`): the search polls between states, and
-nested loops or choices can take minutes for one state.
+The search polls for a stop request between states. Since nested loops or choices can take minutes
+for a single state, any loop that may take long also polls (see `Polling`).
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ from fencepost.spec.core.types import (
 )
 
 BUSY = 256
-"""A loop polls in each iteration if that includes this many iterations of inner loops."""
+"""A loop polls in every iteration if one iteration includes this many iterations of inner loops."""
 POLL_INTERVAL = 1 << 22
-"""A loop with this many iterations, including inner ones, also polls."""
+"""A loop also polls if it takes this many iterations in total, including those of inner loops."""
 
 
 class Polling:
-    """The loops of a function under construction. ``leave`` emits code that returns from the
-    function if the search is stopping; ``asks`` says whether there is such code.
+    """Tracks the loops of a function under construction.
+
+    ``leave`` emits code that returns from the function if the search is being stopped. ``asks``
+    tells whether such code was emitted.
     """
 
     def __init__(self) -> None:
@@ -64,14 +66,18 @@ class Polling:
         self._rounds = 1
 
     def ask(self) -> None:
-        """Returns from the function here if the search is stopping."""
+        """Emits code that returns from the function at this point if the search is being
+        stopped.
+        """
         if self.leave is not None:
             self.leave()
             self.asks = True
 
     @contextmanager
     def loop(self, most: int) -> Generator[None]:
-        """A context for the code of one iteration of a loop of at most ``most`` iterations."""
+        """A context for the code of one iteration of a loop that has at most ``most``
+        iterations.
+        """
         outer, self._rounds = self._rounds, 1
         yield
         inner = self._rounds
@@ -82,10 +88,10 @@ class Polling:
 
 @dataclass(slots=True, eq=False)
 class Val:
-    """A value. ``word`` is the number of a scalar (a flag for bool), a code, or a pointer to a
+    """A value. ``word`` is the number of a scalar (a flag for a Boolean), a code, or a pointer to a
     large value.
 
-    ``moving``: the pointer refers to a variable that the step may change later.
+    ``moving`` means that the pointer refers to a variable that the step may change later.
     """
 
     type: Type
@@ -114,7 +120,7 @@ Ordered: TypeAlias = Set | Seq | Bag
 
 
 class Values:
-    """Operations on values, emitted at the position of the emitter."""
+    """Operations on values, emitted at the emitter's position."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.e = emitter
@@ -123,7 +129,7 @@ class Values:
     # ------------------------------------------------------------ codes
 
     def code(self, value: Val) -> LLVM:
-        """The code of a small value."""
+        """Returns the code of a small value."""
         match value.type:
             case Bool():
                 return self.e.as_word(value.word)
@@ -133,7 +139,7 @@ class Values:
                 return value.word
 
     def of_code(self, kind: Type, code: LLVM) -> Val:
-        """The small value with this code."""
+        """Returns the small value that ``code`` encodes."""
         match kind:
             case Bool():
                 return Val(kind, self.e.as_flag(code))
@@ -143,13 +149,13 @@ class Values:
                 return Val(kind, code)
 
     def bits(self, value: LLVM, shift: LLVM | int, width: int) -> LLVM:
-        """``width`` bits of a word from ``shift`` upwards."""
+        """Returns ``width`` bits of a word, starting at bit ``shift``."""
         if width == 0:
             return word(0)
         return self.e.both(self.e.shr(value, shift), word((1 << width) - 1))
 
     def constant(self, value: Value, kind: Type) -> Val:
-        """A constant."""
+        """Returns a constant of type ``kind``."""
         size = shape(kind)
         if isinstance(kind, Bool):
             return Val(kind, flag(bool(value)))
@@ -165,7 +171,7 @@ class Values:
     # ------------------------------------------------------------ large values and their parts
 
     def room(self, kind: Type) -> LLVM:
-        """Fresh memory for a large value, cleared."""
+        """Allocates cleared memory for a large value."""
         size = shape(kind)
         assert isinstance(size, Large)
         fresh = self.e.words(size.words)
@@ -173,7 +179,7 @@ class Values:
         return fresh
 
     def copied(self, value: Val) -> Val:
-        """A copy of a large value in its own memory; a small value unchanged."""
+        """Copies a large value to its own memory. A small value is returned unchanged."""
         size = shape(value.type)
         if isinstance(size, Small):
             return value
@@ -182,7 +188,7 @@ class Values:
         return Val(value.type, copy)
 
     def read(self, base: LLVM, offset: LLVM | int, shift: LLVM | int, kind: Type) -> Val:
-        """The value at a word and bit offset from ``base``."""
+        """Reads the value at a word and bit offset from ``base``."""
         size = shape(kind)
         if isinstance(size, Large):
             return Val(kind, self.e.index(base, offset))
@@ -191,7 +197,9 @@ class Values:
         return self.of_code(kind, self.bits(self.e.get(base, offset), shift, size.bits))
 
     def write(self, base: LLVM, offset: LLVM | int, shift: LLVM | int, value: Val) -> None:
-        """Writes a value there, without changing other bits of the word."""
+        """Writes a value at a word and bit offset from ``base``, without changing other bits of the
+        word.
+        """
         size = shape(value.type)
         if isinstance(size, Large):
             self.e.copy(self.e.index(base, offset), value.word, size.words)
@@ -203,14 +211,14 @@ class Values:
         self.e.store(self.merged(old, shift, size.bits, self.code(value)), address)
 
     def merged(self, old: LLVM, shift: LLVM | int, width: int, code: LLVM) -> LLVM:
-        """A word with ``width`` bits from ``shift`` upwards replaced by a code."""
+        """Returns ``old`` with ``width`` bits, starting at bit ``shift``, replaced by a code."""
         mask = self.e.invert(self.e.shl(word((1 << width) - 1), shift))
         return self.e.either(self.e.both(old, mask), self.e.shl(code, shift))
 
     # ------------------------------------------------------------ records, unions, options
 
     def built(self, kind: Type, case: int, values: Sequence[Val]) -> Val:
-        """A record (case 0) or a case of a union or option, made of these parts."""
+        """Builds a record (case 0), or a case of a union or option, from its parts."""
         size, head, parts = shape(kind), head_bits(kind), parts_of(kind, case)
         if isinstance(size, Small):
             shift = size.bits - head
@@ -228,7 +236,7 @@ class Values:
         return Val(kind, fresh)
 
     def tag(self, value: Val) -> LLVM:
-        """The number of the case of a union or option."""
+        """Returns the number of the case of a union or option."""
         size, head = shape(value.type), head_bits(value.type)
         if head == 0:
             return word(0)
@@ -237,8 +245,8 @@ class Values:
         return self.bits(self.e.get(value.word, 0), 0, head)
 
     def cases(self, value: Val) -> Iterator[int]:
-        """The cases of a union, or that of an option with a content. Code emitted while a case is
-        yielded runs if the value has this case.
+        """Yields the cases of a union, or only the case with content for an option. Code emitted
+        while a case is yielded runs if the value has this case.
         """
         form = view(value.type)
         assert isinstance(form, Sum)
@@ -250,7 +258,7 @@ class Values:
                     yield case
 
     def part(self, value: Val, case: int, index: int) -> Val:
-        """A part of a record (case 0), or of a union or option with this case."""
+        """Returns a part of a record (case 0), or of a union or option that has this case."""
         size, parts = shape(value.type), parts_of(value.type, case)
         kind = parts[index].type
         if isinstance(size, Small):
@@ -262,7 +270,7 @@ class Values:
         return result
 
     def with_part(self, value: Val, index: int, new: Val) -> Val:
-        """A record with one field replaced."""
+        """Returns a record with one field replaced."""
         size, parts = shape(value.type), parts_of(value.type)
         if isinstance(size, Small):
             width = tight(parts[index].type)
@@ -278,18 +286,20 @@ class Values:
     # ------------------------------------------------------------ elements
 
     def length(self, value: Val) -> LLVM:
-        """The number of elements of a sequence, bag or capped set."""
+        """Returns the number of elements of a sequence, a bag, or a set with a capacity."""
         width = length_bits(value.type)
         if isinstance(shape(value.type), Small):
             return self.bits(value.word, 0, width)
         return self.bits(self.e.get(value.word, 0), 0, width)
 
     def at(self, value: Val, index: LLVM) -> Val:
-        """The element at ``index``; if it is out of range, some element or zeros."""
+        """Returns the element at ``index``. If the index is out of range, the result is some
+        element or zeros.
+        """
         return self._element(value, as_collection(value.type).element, index)
 
     def at_rank(self, value: Val, rank: LLVM) -> Val:
-        """The value of a map at the key with this rank."""
+        """Returns the value of a map at the key with rank ``rank``."""
         assert isinstance(value.type, Map)
         return self._element(value, value.type.value, rank)
 
@@ -309,12 +319,14 @@ class Values:
         return result
 
     def _shift(self, shift: LLVM) -> LLVM | int:
-        """A shift; a constant one outside the word is clamped."""
+        """Returns a valid shift. A constant shift outside the word is reduced to 63."""
         number = known(shift)
         return shift if number is None else min(number, 63)
 
     def slot(self, kind: Type, index: LLVM) -> tuple[LLVM, LLVM | int]:
-        """The word and bit of an element of a large value, always within the value."""
+        """Returns the word and bit offset of an element of a large value. They are within the value
+        even if ``index`` is not.
+        """
         e, where = self.e, array(kind)
         index = e.select(e.ult(index, word(where.count)), index, word(0))
         if not where.per_word:
@@ -330,7 +342,7 @@ class Values:
         self.write(value.word, offset, low, new)
 
     def with_element(self, value: Val, index: LLVM, new: Val) -> Val:
-        """A sequence or map with one element replaced."""
+        """Returns a sequence or map with one element replaced."""
         kind = value.type
         if isinstance(shape(kind), Large):
             copy = self.copied(value)
@@ -346,8 +358,8 @@ class Values:
     # ------------------------------------------------------------ loops
 
     def counted(self, count: LLVM, body: Callable[[LLVM, LLVM], None]) -> None:
-        """Emits ``body(index, end)`` for 0 to ``count`` - 1; the body may jump to ``end`` to
-        stop.
+        """Emits ``body(index, end)`` for the indices 0 to ``count`` - 1. The body may jump to
+        ``end`` to leave the loop.
         """
         end = self.e.block()
         with each(self.e, count) as index:
@@ -357,5 +369,5 @@ class Values:
 
 
 def _shift_of(kind: Type, size: Small, parts: Sequence[Field], index: int) -> int:
-    """The lowest bit of a part in the code of a small value."""
+    """Returns the lowest bit of a part in the code of a small value."""
     return size.bits - head_bits(kind) - sum(tight(part.type) for part in parts[: index + 1])
