@@ -1,1 +1,1 @@
-"""Sources of specs, and problems in them."""
+"""Sources of specs, and the problems found in them."""

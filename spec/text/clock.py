@@ -1,6 +1,6 @@
 """A time limit for work on a spec.
 
-Code that may take long while a spec is read and checked calls `tick` now and then.
+Code that may run for a long time while a spec is read and checked calls `tick` regularly.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _UNWANTED: ContextVar[Callable[[], bool] | None] = ContextVar("_UNWANTED", defau
 
 
 class TimeUp(Exception):
-    """The time limit has passed, or the work was cancelled."""
+    """The time limit has passed, or the work has been cancelled."""
 
 
 @contextmanager
 def limited(seconds: float | None, unwanted: Callable[[], bool] | None = None) -> Generator[None]:
-    """Makes `tick` raise `TimeUp` within the block, after ``seconds`` (unlimited if None) or when
-    ``unwanted`` returns true.
+    """Within the block, makes `tick` raise `TimeUp` after ``seconds`` (never if None), or as soon
+    as ``unwanted`` returns true.
     """
     token = _END.set(None if seconds is None else time.monotonic() + seconds)
     other = _UNWANTED.set(unwanted)
@@ -33,7 +33,7 @@ def limited(seconds: float | None, unwanted: Callable[[], bool] | None = None) -
 
 
 def tick() -> None:
-    """Raises `TimeUp` if the time limit has passed, or the work is unwanted."""
+    """Raises `TimeUp` if the time limit has passed or the work has been cancelled."""
     end = _END.get()
     if end is not None and time.monotonic() > end:
         raise TimeUp

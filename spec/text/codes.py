@@ -12,8 +12,8 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The description of a code: a one-line title, and a Markdown text on its meaning and remedy
-    ("" if the title suffices).
+    """The description of a problem code. ``title`` is one line, and ``text`` is Markdown on the
+    meaning of the code and its remedy; it is empty if the title suffices.
     """
 
     title: str
@@ -22,6 +22,6 @@ class Code:
 
 @cache
 def codes() -> Mapping[str, Code]:
-    """All codes in ascending order."""
+    """Returns the descriptions of all codes, in ascending order of the codes."""
     table = tomllib.loads(Path(__file__).with_name("codes.toml").read_text(encoding="utf-8"))
     return {code: Code(row["title"], row.get("text", "")) for code, row in table.items()}

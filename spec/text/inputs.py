@@ -1,8 +1,8 @@
 """Opens every file whose content this program did not just write itself.
 
-Only regular files are opened, and opening never waits, so no FIFO or device blocks a run. Each kind
-of file has a limit on its size, and a rule for symbolic links: they are followed where the user
-names the file, and refused in folders that the program writes.
+Only regular files are opened, and opening never waits, so no FIFO or device can block a run. Each
+kind of file has a size limit, and a rule for symbolic links: a link is followed if the user names
+it, and refused in folders that the program writes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ TIB = 1 << 40
 
 
 class Kind(Enum):
-    """A kind of input: its name, its limit in bytes, and whether a symbolic link is followed.
+    """A kind of input file, with its name, its size limit in bytes, and whether symbolic links are
+    followed.
 
-    A recording and a file of states are read in parts of bounded size, so their limits are only as
-    large as their offsets may be.
+    Recordings and files of states are read in parts of bounded size, so their limits are only as
+    large as file offsets may be.
     """
 
     SPEC = ("spec", 4 * MIB, True)
@@ -44,17 +45,19 @@ class Kind(Enum):
 
 
 class Refused(OSError):
-    """A file that the system would open, but that is not an input; `strerror` has the reason."""
+    """The operating system could open the file, but the program does not accept it as an input.
+    `strerror` contains the reason.
+    """
 
 
 def opened(path: Path, kind: Kind) -> BufferedReader:
-    """A regular file, open for reading. Raises `OSError`."""
+    """Opens a regular file for reading. Raises `OSError`."""
     return os.fdopen(descriptor(path, kind), "rb")
 
 
 def descriptor(path: Path, kind: Kind) -> int:
-    """The descriptor of a regular file that is open for reading. Raises `OSError`."""
-    # The flags are missing on Windows, which has neither FIFOs nor devices in its file system.
+    """Opens a regular file for reading and returns its descriptor. Raises `OSError`."""
+    # Windows lacks these flags, but has neither FIFOs nor devices in its file system.
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NONBLOCK", 0)
     if not kind.follow_links:
@@ -79,20 +82,21 @@ def descriptor(path: Path, kind: Kind) -> int:
 
 
 def content(path: Path, kind: Kind, heed: Callable[[], None] = lambda: None) -> bytes:
-    """The content of a regular file. Raises `OSError`, and what ``heed`` raises, which is called
-    after each read.
+    """Returns the content of a regular file. Raises `OSError`.
+
+    ``heed`` is called after each read; an exception that it raises is propagated.
     """
     with opened(path, kind) as file:
         data = bytearray()
         while block := file.read1(MIB):
             heed()
             data += block
-            # The file may grow, and files in /proc have no size.
+            # The file may grow while it is read, and files in /proc report a size of 0.
             if len(data) > kind.max_bytes:
                 raise too_large(kind)
     return bytes(data)
 
 
 def too_large(kind: Kind) -> Refused:
-    """The refusal of a file that is larger than those of its kind may be."""
+    """Returns the error for a file that exceeds the size limit of its kind."""
     return Refused(errno.EFBIG, f"it has more than {kind.max_bytes:,} bytes")

@@ -1,6 +1,6 @@
-"""Access to spec files: reading, resolving imports, and listing folders.
+"""Accesses spec files: reads them, resolves imports, and lists folders.
 
-Only this module of `spec` and `inputs` access the file system.
+In `spec`, only this module and `inputs` access the file system.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from fencepost.spec.text.source import Source, Span
 SUFFIX = ".fence"
 
 MAX_BYTES = inputs.Kind.SPEC.max_bytes
-"""Larger files are refused."""
+"""The maximum size of a spec file. Larger files are refused."""
 
 MODELS = "models"
 SHIPPED = (MODELS, "invariants")
-"""The folders of the package that imports may reach."""
+"""The folders of the package that imports may refer to."""
 
 
 NOTHING_UNSAVED: Mapping[Path, str] = MappingProxyType({})
-"""No text is unsaved."""
+"""The default for the parameters ``unsaved``: no file has unsaved text."""
 
 
 def is_folder(path: Path) -> bool:
-    """Whether ``path`` is a folder; False for invalid or inaccessible names."""
+    """Returns whether ``path`` is a folder. Invalid and inaccessible paths are not."""
     return os.path.isdir(path)
 
 
 def is_file(path: Path) -> bool:
-    """Whether ``path`` is a file; False for invalid or inaccessible names."""
+    """Returns whether ``path`` is a file. Invalid and inaccessible paths are not."""
     return os.path.isfile(path)
 
 
 def real(path: Path) -> Path:
-    """The path with links resolved, as far as it exists."""
+    """Resolves the links in ``path``. Components that do not exist are kept."""
     return Path(os.path.realpath(path))
 
 
 def read(path: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED) -> Source:
-    """Reads a file. Raises `Rejected` if it cannot be a spec.
+    """Reads a spec file. Raises `Rejected` if the file cannot be a spec.
 
-    ``unsaved`` maps resolved paths to texts that replace the files' contents.
+    ``unsaved`` maps resolved paths to texts that replace the contents of the files.
     """
     name = str(path)
     text = unsaved.get(real(path)) if unsaved else None
@@ -60,9 +60,9 @@ def read(path: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED) -> Source:
 
 
 def _stored(path: Path, name: str) -> bytes:
-    """The content of a file, up to slightly more than `MAX_BYTES`."""
+    """Returns the content of a file, but at most one byte more than `MAX_BYTES`."""
     try:
-        # Only regular files, since reading a device or pipe may never end.
+        # Only regular files are accepted, since reading a device or pipe may never end.
         if path.is_dir():
             raise _refused("F003", f"{name} is a folder, not a spec")
         if not path.exists():
@@ -74,7 +74,7 @@ def _stored(path: Path, name: str) -> bytes:
         with inputs.opened(path, inputs.Kind.SPEC) as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        # ValueError: the path contains a NUL character.
+        # A ValueError is raised if the path contains a NUL character.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _refused("F002", f"{name} cannot be read: {reason}") from None
 
@@ -104,20 +104,24 @@ def _refused(code: str, message: str) -> Rejected:
 
 
 def absence(path: Path) -> str:
-    """Why ``path`` is not a file: there is no such entry, or it is a link without a target."""
+    """Explains why ``path`` is not a file: no such entry exists, or it is a link without a
+    target.
+    """
     if path.is_symlink():
         return f"{path} is a link to {os.readlink(path)}, which does not exist"
     return f"there is no file {path}"
 
 
 def _sibling(path: Path) -> str:
-    """A suggestion for a missing file: a similarly named spec in the folder, or a shipped one."""
+    """Returns a suggestion for a missing file, or "". It names a similarly named spec or folder
+    next to it, or a shipped model.
+    """
     try:
         near = (p for p in path.parent.iterdir() if p.name != path.name)
         siblings = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
     except OSError:
         siblings = []
-    # Without the suffix, which would make all names similar.
+    # Names are compared without the suffix, which would make all of them similar.
     stems = {p.stem: p.name for p in sorted(siblings)}
     close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
     if close:
@@ -130,7 +134,7 @@ def _sibling(path: Path) -> str:
 
 
 def package_root() -> Path:
-    """The folder of the package, which contains the shipped specs."""
+    """Returns the folder of the package, which contains the shipped specs."""
     return Path(fencepost.__file__).parent
 
 
@@ -140,12 +144,14 @@ def _homes() -> tuple[Path, ...]:
 
 
 def is_shipped(path: Path) -> bool:
-    """Whether a resolved path is part of the package."""
+    """Returns whether a resolved path is part of the package."""
     return any(path.is_relative_to(home) for home in _homes())
 
 
 def shipped_models() -> dict[str, Path]:
-    """The shipped models by name: the path below their folder, without suffix."""
+    """Returns the paths of the shipped models by name. The name of a model is its path below the
+    folder of models, without the suffix.
+    """
     home = package_root() / MODELS
     return {
         path.relative_to(home).with_suffix("").as_posix(): path
@@ -155,7 +161,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def shipped(name: str) -> Path | None:
-    """The path of a shipped model or folder of models, or None."""
+    """Returns the path of the shipped model, or folder of models, with this name, or None."""
     relative = Path(name)
     if relative.is_absolute() or relative.suffix or ".." in relative.parts:
         return None
@@ -167,7 +173,7 @@ def shipped(name: str) -> Path | None:
 
 
 def short_name(path: Path) -> str:
-    """The name that `shipped` resolves to a path, or the path itself."""
+    """Returns the name that `shipped` resolves to ``path``, or else the path itself."""
     home = package_root() / MODELS
     if not path.is_relative_to(home):
         return str(path)
@@ -183,11 +189,12 @@ def find_module(
     search: Sequence[Path],
     unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
 ) -> Path | None:
-    """Resolves the import of module ``a.b`` in the file ``importer`` to a path, or None.
+    """Resolves the import of module ``a.b`` in the file ``importer`` to a path, or returns None.
 
-    It tries ``a/b.fence`` in the file's folder, then below each of ``search``, then in the shipped
-    library. Links are followed only within the root they were found in. ``unsaved`` maps resolved
-    paths to texts that replace files, which need not exist.
+    The function tries ``a/b.fence`` in the folder of the importer, then below each folder of
+    ``search``, and then in the shipped library. A link must not lead out of the folder that is
+    being searched. ``unsaved`` maps resolved paths to texts that replace files; these files need
+    not exist.
     """
     relative = Path(*words[:-1], words[-1] + SUFFIX)
     for root in (importer.parent, *search):
@@ -197,7 +204,7 @@ def find_module(
             return candidate
     shipped = package_root()
     candidate = shipped / relative
-    # In a checkout the folder of the package is itself a link.
+    # In a checkout, the package's folders are links.
     if words[0] in SHIPPED and is_file(candidate):
         inside = real(candidate).is_relative_to(real(shipped / words[0]))
         return candidate if inside else None
@@ -205,7 +212,9 @@ def find_module(
 
 
 def specs_below(folder: Path) -> list[Path]:
-    """Every spec below a folder, sorted; neither links to folders nor hidden ones are entered."""
+    """Returns every spec below a folder, sorted. Hidden folders and links to folders are not
+    entered.
+    """
     found: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -1,4 +1,4 @@
-"""Problems that a user can fix, with a code and a span, and their text form."""
+"""Problems that a user can fix, with a code and a span, and their textual form."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 Note = tuple[Span | None, str]
-"""A remark, with the span of another relevant part of the text, or None."""
+"""A remark with the span that it refers to. The span is None if the remark refers to no part of the
+text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem that the user can fix: a stable code, a span, and a sentence.
+    """A problem that the user can fix. It has a stable code, a span and a sentence.
 
-    The sentence says what is wrong and what would be right, in terms of the language, never of its
-    implementation. Notes point at other relevant parts of the text. ``span`` is None only if there
-    is no text to point at (a missing file, an option). A ``warning`` is shown, but does not stop a
-    run.
+    The sentence says what is wrong and what would be right, in terms of the language, never in
+    terms of its implementation. Notes point at other relevant parts of the text. ``span`` is None
+    only if the problem is not in a text (a missing file, an option). A ``warning`` is shown, but
+    does not prevent a run.
     """
 
     code: str
@@ -42,7 +44,7 @@ class Problem:
 
 
 class Rejected(Exception):
-    """A spec, file or option that cannot be used, with all problems found."""
+    """A spec, file or option cannot be used. ``problems`` contains all problems that were found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = in_order(problems)
@@ -50,9 +52,9 @@ class Rejected(Exception):
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems by file (in order of first mention), then by position.
+    """Sorts problems by file (in order of first mention), then by position.
 
-    Equal problems at the same position are reported once, even if several calls led there.
+    Equal problems at the same position are reported only once, even if they arise in several calls.
     """
     first: dict[tuple[str, Span | None, str], Problem] = {}
     for problem in problems:
@@ -72,7 +74,7 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters replaced by ``?``, except line breaks."""
+    """Replaces control characters in ``text`` by ``?``, except for line breaks."""
     return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)
 
 
@@ -81,22 +83,23 @@ _ANYWHERE = re.compile(r"##(?=\w*\[)")
 
 
 def harmless(text: str) -> str:
-    """``text`` without commands to CI systems, which read them from the output of a step.
+    """Defuses commands to CI systems in ``text``. These systems read commands from the output of a
+    step.
 
     GitHub executes lines that begin with ``::``, even after blanks; Azure, TeamCity and older
-    GitHub runners execute ``##vso[`` and similar anywhere. Names and contents of specs and files
-    must not contain such commands.
+    GitHub runners execute ``##vso[`` and similar sequences anywhere in a line. Such a command may
+    occur in names, and in the contents of specs and files.
     """
     return _ANYWHERE.sub("# #", _AT_LINE_START.sub(r"\1\\::", text))
 
 
 MAX_COMPARED = 500
-"""The maximal number of names to search for a similar one; a word is compared with each."""
+"""The maximum number of names to compare with a word when a similar name is sought."""
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
-    """``; did you mean "x"?`` with the known word most similar to ``word``, or nothing. Never
-    suggests ``word`` itself.
+    """Returns ``; did you mean "x"?`` for the candidate most similar to ``word``, or "" if no
+    candidate is similar. Never suggests ``word`` itself.
     """
     names = set(candidates) - {word}
     lower = word.lower()
@@ -107,7 +110,9 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
 
 
 def listing(words: Sequence[str], conjunction: str = "or") -> str:
-    """``a, b or c``; at most twelve words, the rest counted."""
+    """Returns a list such as ``a, b or c``. At most twelve words are shown; the others are
+    counted.
+    """
     shown = list(words[:12])
     if len(words) > len(shown):
         shown.append(f"{len(words) - len(shown)} more")

@@ -9,7 +9,9 @@ from dataclasses import field
 from fencepost.spec.records import dataclass
 
 EXCERPT_WIDTH = 160
-"""Longer lines are cut around the caret, with ellipses."""
+"""The maximum length of a line in an excerpt. A longer line is cut around the caret, with
+ellipses.
+"""
 
 
 def _line_starts(text: str) -> tuple[int, ...]:
@@ -18,7 +20,7 @@ def _line_starts(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One file of a spec: the name to show for it, and its whole text."""
+    """One file of a spec, with the name to show for it and its whole text."""
 
     name: str
     text: str
@@ -28,12 +30,12 @@ class Source:
         object.__setattr__(self, "_starts", _line_starts(self.text))
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character offset, both counted from 1."""
+        """Returns the line and column of a character offset, both counted from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its end."""
+        """Returns the text of a line without its line break. Lines are counted from 1."""
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -41,7 +43,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The characters ``start`` (inclusive) to ``end`` (exclusive) of a source."""
+    """The characters from ``start`` (inclusive) to ``end`` (exclusive) of a source."""
 
     source: Source
     start: int
@@ -51,7 +53,7 @@ class Span:
         return str(self)
 
     def __str__(self) -> str:
-        """``file:line:column`` of the first character."""
+        """Returns ``file:line:column`` of the first character."""
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"
 
@@ -62,18 +64,20 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The spanned characters."""
+        """The text of the span."""
         return self.source.text[self.start : self.end]
 
     def to(self, last: Span) -> Span:
-        """From the start of this span to the end of ``last``, in the same source."""
+        """Returns the span from the start of this one to the end of ``last``, in the same
+        source.
+        """
         return Span(self.source, self.start, max(self.end, last.end))
 
     def excerpt(self) -> str:
-        """The place, the line of the first character, and carets under the spanned part.
+        """Returns the position, the line of the first character, and carets under the spanned part.
 
-        Control characters show as ``?`` (a spec may be hostile to terminals); a span over
-        several lines is marked to the end of its first line.
+        Control characters are shown as ``?``, because a spec may contain terminal escape sequences.
+        A span over several lines is marked to the end of its first line.
         """
         number, column = self.source.position(self.start)
         raw = self.source.line(number)
@@ -91,7 +95,7 @@ class Span:
 
 
 def _window(raw: str, begin: int, end: int) -> tuple[str, int]:
-    """The part of a line to show, and the net number of characters removed on its left."""
+    """Returns the part of a line to show, and the net number of characters removed on its left."""
     if len(raw) <= EXCERPT_WIDTH:
         return raw, 0
     left = max(0, min(begin - EXCERPT_WIDTH // 3, len(raw) - EXCERPT_WIDTH))
@@ -105,7 +109,7 @@ def _window(raw: str, begin: int, end: int) -> tuple[str, int]:
 
 
 def _cell(char: str) -> tuple[str, int]:
-    """The displayed form of a character, and its width in terminal cells."""
+    """Returns the displayed form of a character, and its width in terminal cells."""
     if char == "\t":
         return "    ", 4
     category = unicodedata.category(char)
