@@ -1,1 +1,1 @@
-"""Mutation of specs: small changes that weaken them."""
+"""Mutation of specs: small changes that weaken a spec."""

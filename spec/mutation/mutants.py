@@ -1,4 +1,4 @@
-"""Finds small changes that weaken a spec: of a guard, an update, a branch, a switch and so on."""
+"""Finds small changes that weaken a spec, such as changes of a guard, an update or a branch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = Literal["guard", "branch", "update", "condition", "fairness", "switch"]
 KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "fairness", "switch")
 
 Removed: TypeAlias = syntax.Require | syntax.Assign | syntax.Send | syntax.Do | syntax.Return
-"""Statements that may be replaced by `skip`."""
+"""A statement that may be replaced by `skip`."""
 
 N = TypeVar("N", bound=syntax.Node)
 
@@ -32,7 +32,7 @@ Filtered: TypeAlias = (
     | syntax.Comprehension
     | syntax.Quantifier
 )
-"""Nodes with an optional filter condition."""
+"""A node with an optional filter condition."""
 
 BOUNDARIES: Mapping[str, str] = {
     "<": "<=",
@@ -41,15 +41,15 @@ BOUNDARIES: Mapping[str, str] = {
     ">=": ">",
 }
 TEXT = 72
-"""Longer source texts are cut when quoted."""
+"""The maximum length of a quoted source text. A longer text is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change: the node ``old`` of the file at ``path`` becomes ``new``.
+    """A change that replaces the node ``old`` of the file at ``path`` by ``new``.
 
-    ``span`` is the changed part, and ``change`` describes it ("remove `require x > 0`"). ``where``
-    is the enclosing declaration with its role ("Client.commit").
+    ``span`` is the changed part, and ``change`` describes the change ("remove `require x > 0`").
+    ``where`` is the enclosing declaration, qualified by its role ("Client.commit").
     """
 
     kind: Kind
@@ -62,11 +62,11 @@ class Mutant:
 
 
 def mutants(program: Program, models: Sequence[ir.Model]) -> tuple[Mutant, ...]:
-    """All changes of the protocol that ``models`` of a program describe: in its actions, and in the
-    procedures and defs they use, in the order of files and text.
+    """Returns all changes to the protocol that ``models`` of the program describe.
 
-    Properties and ghosts are excluded, since they only observe, and so are unused declarations of
-    imported modules.
+    Actions are changed, and the procedures and defs that they use. The changes are in the order of
+    files and text. Properties and ghosts are excluded, since they only observe, and so are unused
+    declarations of imported modules.
     """
     used = _Used(models)
     changes: list[Mutant] = []
@@ -76,7 +76,7 @@ def mutants(program: Program, models: Sequence[ir.Model]) -> tuple[Mutant, ...]:
 
 
 def mutated(program: Program, mutant: Mutant) -> Program:
-    """The program with a change."""
+    """Returns ``program`` with the change applied."""
     tree = _exchanged(program.files.files[mutant.path], mutant.old, mutant.new)
     files = replace(program.files, files={**program.files.files, mutant.path: tree})
     return replace(program, files=files)
@@ -88,7 +88,8 @@ def _exchanged(tree: syntax.File, old: syntax.Node, new: syntax.Node) -> syntax.
 
 
 def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
-    """Replaces a node, by identity, within ``value``; unaffected parts are shared.
+    """Replaces the node ``old``, compared by identity, within ``value``. Unaffected parts are
+    shared.
 
     The parser limits nesting, so recursion is safe.
     """
@@ -107,7 +108,7 @@ def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
 
 
 class _Used:
-    """The parts of the source that occur in actions, and those that only assign ghosts."""
+    """Locates the parts of the source that actions use, and the parts that only assign ghosts."""
 
     def __init__(self, models: Sequence[ir.Model]) -> None:
         starts: dict[str, set[int]] = defaultdict(set)
@@ -134,17 +135,17 @@ class _Used:
         self._ghost = {name: sorted(offsets) for name, offsets in ghost.items()}
 
     def taken_up(self, span: Span) -> bool:
-        """Whether an action uses this part of the source."""
+        """Returns whether an action uses this part of the source."""
         return _any_in(self._starts, span)
 
     def fair(self, span: Span) -> bool:
-        """Whether an action declared in this part has a fairness constraint that properties depend
-        on.
+        """Returns whether this part of the source declares an action with a fairness constraint
+        that properties depend on.
         """
         return _any_in(self._fair, span)
 
     def watches(self, span: Span) -> bool:
-        """Whether all assignments in this part are to ghosts."""
+        """Returns whether this part of the source contains assignments, all of them to ghosts."""
         return _any_in(self._ghost, span) and not _any_in(self._real, span)
 
 
@@ -159,7 +160,9 @@ def _any_in(starts: Mapping[str, Sequence[int]], span: Span) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Finds the changes in the file at ``path``, or in its declaration ``where``."""
+    """Finds the changes in the file at ``path``. ``where`` is the declaration that is being
+    changed.
+    """
 
     path: Path
     used: _Used
@@ -261,12 +264,12 @@ class _Finder:
                 yield self._made("guard", argument, new, change)
 
     def _conditions(self, root: object) -> Iterator[Mutant]:
-        """Changes of conditions inside expressions."""
+        """Yields the changes of conditions inside expressions."""
         for node in walk(root):
             match node:
                 case syntax.Binary("and" | "or" as word, left, right):
                     for part, rest in ((left, right), (right, left)):
-                        # In a chain, each operand is dropped separately.
+                        # In a chain of the same operator, each operand is dropped separately.
                         if not (isinstance(part, syntax.Binary) and part.operator == word):
                             change = f"drop `{_quoted(part)}` from `{_quoted(node)}`"
                             yield self._made("condition", node, rest, change)
@@ -316,9 +319,9 @@ def _quoted(node: syntax.Node) -> str:
 
 
 def same(left: ir.Model, right: ir.Model) -> bool:
-    """Whether two models are structurally equal in states, steps and properties.
+    """Returns whether two models are structurally equal in their states, steps and properties.
 
-    Models that are not may still be equivalent.
+    Models that are not structurally equal may still be equivalent.
     """
     return _essence(left) == _essence(right)
 

@@ -1,7 +1,7 @@
-"""Combines many changes of a spec into one program: a symbolic constant selects the change.
+"""Combines many changes of a spec into one program. A symbolic constant selects the change.
 
-So the model is built and compiled once for all mutants (mutant schemata: Untch, Offutt and Harrold,
-1993).
+As a result, the model is built and compiled only once for all mutants (mutant schemata: Untch,
+Offutt and Harrold, 1993).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 MODULE = "mutants__"
 CONSTANT = "Mutant__"
-"""The name of the constant, and of the module that declares it; specs cannot use such names."""
+"""The name of the constant. Specs cannot use this name, or that of its module `MODULE`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A program with the symbolic constant `CONSTANT`. Its value n selects change n, counted from 1
-    in ``mutants``; 0 selects none.
+    """A program with the symbolic constant `CONSTANT`. The value n of the constant selects change n
+    of ``mutants``, counted from 1; the value 0 selects none.
     """
 
     program: Program
@@ -40,10 +40,11 @@ class Schema:
 
 
 def schema(program: Program, every: Sequence[Mutant]) -> Schema:
-    """Builds the program of all changes that can be selected at run time.
+    """Builds a program with all changes that can be selected at run time.
 
-    Excluded are changes of constants and patterns, and those of conditions that narrow a union (or
-    of a `return` after one), without which later code is invalid.
+    Changes of constants, patterns and fairness are excluded. So are changes of conditions that
+    narrow a union, and of a `return` in a branch with such a condition: code after them would be
+    invalid without the narrowing.
     """
     telling = _telling_returns(program)
     chosen = tuple(
@@ -65,7 +66,9 @@ def schema(program: Program, every: Sequence[Mutant]) -> Schema:
 
 
 def told_apart(model: ir.Model) -> frozenset[int]:
-    """The changes that affect a model of such a program; for others it equals the original."""
+    """Returns the numbers of the changes that occur in a model of a schema's program. For any other
+    change, the model equals the original.
+    """
     bodies = [*(owner.body for owner in model.actions), *(owner.body for owner in model.properties)]
     return frozenset(
         number.value
@@ -105,7 +108,9 @@ def _can_wait(mutant: Mutant) -> bool:
 
 
 def _telling_returns(program: Program) -> frozenset[int]:
-    """The returns in branches with a narrowing condition: after them the type differs."""
+    """Returns the identities of the return statements in branches whose condition narrows a type.
+    Without such a return, later code would have other types.
+    """
     branches = (
         branch
         for tree in program.files.files.values()
@@ -130,11 +135,11 @@ def _woven_file(tree: syntax.File, numbered: Mapping[int, list[tuple[int, Mutant
 
 
 def _woven(value: object, numbered: Mapping[int, list[tuple[int, Mutant]]]) -> object:
-    """Adds the selection of every change inside ``value``, from the inside out."""
+    """Inserts the selection of every change inside ``value``, from the inside out."""
     node = rebuilt(value, lambda part: _woven(part, numbered))
     if not isinstance(node, syntax.Node):
         return node
-    # A change that replaces the whole condition comes last, since others change its parts.
+    # A change that replaces the whole condition comes last, since other changes replace its parts.
     for number, mutant in sorted(numbered.get(id(value), ()), key=_is_whole):
         node = _chosen(node, mutant, number)
     return node
@@ -145,7 +150,9 @@ def _is_whole(numbered: tuple[int, Mutant]) -> bool:
 
 
 def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
-    """``node`` (``mutant.old`` with other changes applied) with the selection of a change."""
+    """Adds the selection of a change to ``node``, which is ``mutant.old`` with other changes
+    applied.
+    """
     old, new, span = mutant.old, mutant.new, mutant.old.span
     here, elsewhere = _is(number, span, "=="), _is(number, span, "!=")
     if isinstance(new, syntax.Boolean):
@@ -185,7 +192,7 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
 
 
 def _optional(node: Removed, here: syntax.Expr, elsewhere: syntax.Expr) -> syntax.Node:
-    """A statement without effect if the change is selected."""
+    """Returns a statement that has no effect if the change is selected."""
     match node:
         case syntax.Require(condition):
             return replace(node, condition=_either(here, condition))
@@ -197,7 +204,7 @@ def _optional(node: Removed, here: syntax.Expr, elsewhere: syntax.Expr) -> synta
 
 
 def _dropped(old: syntax.Conjunction, new: syntax.Node) -> syntax.Expr:
-    """The line that a change drops."""
+    """Returns the line that a change drops."""
     kept = new.lines if isinstance(new, syntax.Conjunction) else (new,)
     return next(line for line in old.lines if not any(line is other for other in kept))
 
@@ -216,7 +223,7 @@ def _both(left: syntax.Expr, right: syntax.Expr) -> syntax.Expr:
 
 
 def _is_counted(kind: PropertyKind) -> bool:
-    """Whether a search counts coverage marks in properties of a kind."""
+    """Returns whether a search counts coverage marks in properties of this kind."""
     apart = kind.of_behaviours or kind.of_initial_states or kind.supports_proofs
     return kind.selectable and not apart
 
@@ -225,9 +232,9 @@ def _is_counted(kind: PropertyKind) -> bool:
 class ObservedChange:
     """An instrumented model of the original spec.
 
-    ``marks`` maps numbers of changes to coverage marks that are set where the change may make a
-    difference. ``unobserved`` are changes where marks are not counted: in initial values,
-    assumptions, properties that bound or end runs, and parts of formulas.
+    ``marks`` maps the number of a change to a coverage mark, which is set where the change may make
+    a difference. For the changes in ``unobserved``, marks are not counted. They are in initial
+    values, in assumptions, in properties that bound or end runs, and in parts of formulas.
     """
 
     model: ir.Model
@@ -235,12 +242,12 @@ class ObservedChange:
     unobserved: frozenset[int]
 
     def apart(self, seen: Collection[int]) -> frozenset[int]:
-        """The changes that may affect a search that set the marks ``seen``."""
+        """Returns the changes that may affect a search that set the marks ``seen``."""
         return self.unobserved | {number for number, mark in self.marks.items() if mark in seen}
 
 
 def observed(model: ir.Model) -> ObservedChange:
-    """Instruments a model of a `Schema`'s program."""
+    """Instruments a model of the program of a `Schema`."""
     watch = _Watch(len(model.marks), {})
     instrumented = replace(
         model,
@@ -266,14 +273,16 @@ def observed(model: ir.Model) -> ObservedChange:
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """Replaces the selection of changes by marks; ``first`` is the number of the first new mark."""
+    """Replaces selections of changes by coverage marks. ``first`` is the number of the first new
+    mark.
+    """
 
     first: int
     marks: dict[int, int]
 
     def late(self, part: T) -> T:
-        """Instruments a part of the core so that a change is reached last, and only where it
-        matters: the other operands have not decided the result.
+        """Instruments ``part`` such that selections of changes are evaluated last in a conjunction
+        or disjunction. A mark is then set only if the other operands have not decided the result.
         """
         number = _number(part)
         if number is not None:
@@ -283,7 +292,7 @@ class _Watch:
         result = rebuilt(part, self.late)
         if isinstance(part, ir.And | ir.Or) and isinstance(result, ir.And | ir.Or):
             pairs = zip(part.parts, result.parts, strict=True)
-            # An unselected change is neutral: false in an `or`, true in an `and`.
+            # An unselected change is neutral: it is false in an `or`, and true in an `and`.
             parts = tuple(
                 operand for _, operand in sorted(pairs, key=lambda pair: _is_choice(pair[0]))
             )
@@ -296,7 +305,7 @@ def _is_choice(part: ir.Expr) -> bool:
 
 
 def _number(part: object) -> int | None:
-    """The number of the change that an expression selects, or None."""
+    """Returns the number of the change that an expression selects, or None."""
     match part:
         case ir.Equal(ir.Symbol(), ir.Literal(_, int() as number)):
             return number
