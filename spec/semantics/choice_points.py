@@ -1,7 +1,7 @@
-"""The state of one run of staged code besides values: choices, marks, failures.
+"""The part of the state of a run that is not a value: choices, marks and failures.
 
-An odometer enumerates the vectors of choices of an action in lexicographic order: `Run` holds the
-index chosen at each `Pick`, the code is run for each vector, and `advance` increments the last
+An odometer enumerates the vectors of choices of an action in lexicographic order. `Run` holds the
+index chosen at each `Pick`. The code is run once for each vector, and `advance` increments the last
 index that can be incremented.
 """
 
@@ -14,7 +14,7 @@ from fencepost.spec.core.types import Type, Value
 
 
 class EvaluationError(Exception):
-    """Evaluation is undefined; ``site`` is the number of the site."""
+    """An evaluation had no defined result. ``site`` is the number of the site."""
 
     def __init__(self, site: int) -> None:
         super().__init__(site)
@@ -22,7 +22,7 @@ class EvaluationError(Exception):
 
 
 class AssertionFailed(Exception):
-    """An assertion failed; ``site`` is the number of the site."""
+    """An assertion failed. ``site`` is the number of the site."""
 
     def __init__(self, site: int) -> None:
         super().__init__(site)
@@ -30,12 +30,12 @@ class AssertionFailed(Exception):
 
 
 class Run:
-    """The state of a run, stored as the last element of a frame.
+    """The state of a run of generated code. It is stored as the last element of a frame.
 
-    The first ``position`` choices have been made; ``indices`` is the present vector, with one index
-    into each of ``offers``. ``marks`` are coverage marks that count if the step completes, ``seen``
-    those that count in any case. ``guard`` is the false guard of a disabled action. The first
-    choices are restricted to the values in ``wanted``.
+    ``indices`` is the current vector of choices, with one index into each of ``offers``. The first
+    ``position`` choices have been made in this run. ``marks`` are coverage marks that count only if
+    the step completes, and ``seen`` are coverage marks that count in any case. ``guard`` is the
+    false guard of a disabled action. The first choices are restricted to the values in ``wanted``.
     """
 
     __slots__ = ("guard", "indices", "marks", "offers", "picks", "position", "seen", "wanted")
@@ -51,7 +51,7 @@ class Run:
         self.wanted: tuple[Value, ...] = ()
 
     def restart(self) -> None:
-        """Restarts with the first vector."""
+        """Restarts the enumeration with the first vector."""
         self.position = 0
         self.indices.clear()
         self.offers.clear()
@@ -60,7 +60,9 @@ class Run:
         self.seen.clear()
 
     def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
-        """Adds a choice under the present vector; false if it is empty."""
+        """Appends a choice to the current vector. Returns False if there are no values to choose
+        from.
+        """
         if self.position < len(self.wanted):
             wanted = self.wanted[self.position]
             offer = [value for value in offer if value == wanted]
@@ -73,7 +75,9 @@ class Run:
         return True
 
     def advance(self) -> bool:
-        """Advances to the next vector; false at the end, when the run restarts."""
+        """Advances to the next vector. Returns False after the last vector; the next run starts
+        again with the first one.
+        """
         self.position = 0
         indices, offers = self.indices, self.offers
         while indices:
@@ -86,7 +90,7 @@ class Run:
         return False
 
     def choices(self) -> tuple[tuple[str, Type, Value], ...]:
-        """The visible choices made: label, type and value."""
+        """Returns the label, type and value of each visible choice made."""
         result: list[tuple[str, Type, Value]] = []
         for pick, offer, index in zip(self.picks, self.offers, self.indices, strict=True):
             if pick.label is not None:

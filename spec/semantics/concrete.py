@@ -1,7 +1,7 @@
-"""The concrete domain: the core on Python values (see `types` for their representation).
+"""The concrete domain evaluates the core on Python values (see `types` for their representation).
 
 It is staged, since interpreting the core for each state would be five to eight times slower:
-folding it over `ConcreteDomain` generates Python functions (see `python_codegen`).
+folding the core over `ConcreteDomain` generates Python functions (see `python_codegen`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ DISABLED = -1
 Observer: TypeAlias = Callable[[int, tuple[int, ...]], object]
 """Receives the number of an observation and the values of its operands."""
 BIG = 8
-"""Larger constant collections are searched by hash."""
+"""The maximum size of a constant collection that is searched linearly. A larger one is searched by
+hash.
+"""
 
 
 class ConcreteDomain(Stage):
-    """Values are functions that take a frame and return a Python value.
+    """A domain whose values are functions that take a frame and return a Python value.
 
-    ``variables`` are the types of the state variables. ``steps``: frames also hold the next state.
-    ``marks`` are the model's coverage marks; ``covered`` flags those that need not be reported
-    again, and is set by the caller. ``enabled_in`` generates the code of `ir.Enabled`; ``observer``
-    receives the values of `ir.Observe`.
+    ``variables`` are the types of the state variables. With ``steps``, frames also contain the next
+    state. ``marks`` are the model's coverage marks. ``covered`` has a flag for each mark that need
+    not be reported again; the caller sets these flags. ``enabled_in`` generates the code of
+    `ir.Enabled`, and ``observer`` receives the values of `ir.Observe`.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ class ConcreteDomain(Stage):
         return self._code(text, base, self._position(place, type), value)
 
     def _position(self, place: Place[Code], type: Type) -> Code:
-        """The index in the tuple of a value of ``type``."""
+        """Returns the index of ``place`` in the tuple that represents a value of ``type``."""
         match place:
             case ir.FieldStep(index):
                 return self._constant(index)
@@ -254,7 +256,7 @@ class ConcreteDomain(Stage):
             return self._pure("{0} in among", element, among=frozenset(constant_elements))
         if collection in self._known or collection in self._places:
             return self._pure("{1} in {0}", collection, element)
-        # Python would evaluate the element first.
+        # A single `in` expression would evaluate the element first.
         return self._code("c = {0}\nreturn {1} in c", collection, element)
 
     def size(self, collection: Code, type: Type) -> Code:
@@ -324,7 +326,7 @@ class ConcreteDomain(Stage):
             return self._constant(0)
         if len(codes) == 1:
             return codes[0]
-        if len(codes) > BIG:  # A tree, since nested sequences would be as deep as they are long.
+        if len(codes) > BIG:  # A tree, so that long sequences do not nest deeply.
             size = max(BIG, -(-len(codes) // BIG))
             parts = [codes[start : start + size] for start in range(0, len(codes), size)]
             return self._chain([self._chain(part) for part in parts])
@@ -424,7 +426,7 @@ class ConcreteDomain(Stage):
 
 
 def evaluate_constant(expr: ir.Expr) -> Value:
-    """Evaluates an expression without variables and free slots. Raises `EvaluationError`."""
+    """Evaluates an expression that has no variables and no free slots. Raises `EvaluationError`."""
     if isinstance(expr, ir.Literal):
         return expr.value
     domain = ConcreteDomain()

@@ -1,20 +1,21 @@
 """The interface between the semantics and its domains of values.
 
 `fold` folds the core over a `Domain`, which defines values (V) and the code of statements (C). Four
-rules make one fold suitable for Python values, for emitting machine code, and for solver terms:
+rules make the same fold suitable for Python values, for emitting machine code, and for solver
+terms:
 
-* Partiality. A domain has only total operations. Partial ones are guarded by a `Demand` or an
-  `Ensure`, which pass a condition and the number of a site to the domain.
+* Partiality. A domain has only total operations. Partial operations are guarded by a `Demand` or an
+  `Ensure`, which passes a condition and the number of a site to the domain.
 * Laziness. Operands that may not be evaluated, or are evaluated repeatedly, are passed as
-  callbacks: arms, connectives, bodies of binders and loops. A domain calls each callback once,
-  where it wants the code or the term to be, or not at all if it knows that it is not needed.
-* Sharing. A V is used as an operand of one operation, once; operations evaluate their operands
-  from left to right. The exceptions are the V passed to a callback: they are bound, and may be
-  used any number of times inside the callback.
-* Choice. `Pick` is passed on: the engine decides how alternatives are tried.
+  callbacks: arms, connectives, and the bodies of binders and loops. A domain calls each callback
+  once, at the point where the code or the term belongs, or not at all if the result is not needed.
+* Sharing. A V is used exactly once, as an operand of one operation; operations evaluate their
+  operands from left to right. The exceptions are the values passed to a callback: they are bound,
+  and may be used any number of times inside the callback.
+* Choice. `Pick` is passed on to the engine, which decides how alternatives are tried.
 
-A domain that needs the type of an operand keeps it with the V: each V comes from an operation with
-a given type, or is a truth value.
+A domain that needs the type of an operand stores it with the V: each V either comes from an
+operation with a given type, or is a truth value.
 """
 
 from __future__ import annotations
@@ -33,27 +34,27 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class AtKey(Generic[V]):
-    """A path step into a map, at ``key``."""
+    """A path step that enters a map at ``key``."""
 
     key: V
 
 
 @dataclass(frozen=True, slots=True)
 class AtIndex(Generic[V]):
-    """A path step into a sequence, at ``index``."""
+    """A path step that enters a sequence at position ``index``."""
 
     index: V
 
 
 Place: TypeAlias = ir.FieldStep | AtKey[V] | AtIndex[V]
-"""A path step whose operand is evaluated."""
+"""A path step whose operand has been evaluated."""
 
 
 class Domain(Protocol[V, C]):
-    """Defines what a value is, and what the code of a statement is.
+    """Defines the representation of values, and of the code of statements.
 
-    ``type`` is the type of the result. Operations named after a node of the core mean what the
-    node's docstring says.
+    ``type`` is the type of an operation's result. The docstring of the corresponding node of the
+    core defines the meaning of an operation that has no docstring.
     """
 
     def constant(self, value: Value, type: Type) -> V: ...
@@ -61,7 +62,7 @@ class Domain(Protocol[V, C]):
     def variable(self, index: int, next: bool, type: Type) -> V: ...
 
     def let(self, value: V, body: Callable[[V], V]) -> V:
-        """``body`` of the value, which is evaluated once, before the body."""
+        """Returns ``body`` applied to ``value``, which is evaluated once, before the body."""
         ...
 
     def demand(self, condition: V, site: int, body: Callable[[], V]) -> V: ...
@@ -81,14 +82,14 @@ class Domain(Protocol[V, C]):
     def arithmetic(self, operator: Operator, left: V, right: V, type: Type) -> V: ...
 
     def between(self, number: V, low: int, high: int) -> V:
-        """Whether an integer lies in ``low..high``."""
+        """Returns whether an integer lies in ``low..high``."""
         ...
 
     def equal(self, left: V, right: V) -> V: ...
     def less(self, left: V, right: V, or_equal: bool) -> V: ...
 
     def convert(self, value: V, source: Type, target: Type) -> V:
-        """The value, which fits, as a value of ``target``."""
+        """Returns ``value``, which must fit, as a value of type ``target``."""
         ...
 
     def record(self, fields: Sequence[V], type: Type) -> V: ...
@@ -101,7 +102,9 @@ class Domain(Protocol[V, C]):
     def content(self, option: V, type: Type) -> V: ...
 
     def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
-        """``base``, a record, map or sequence of ``type``, with ``value`` at ``place``."""
+        """Returns ``base``, which is a record, map or sequence of ``type``, with ``value`` at
+        ``place``.
+        """
         ...
 
     def universe(self, type: types.Set) -> V: ...
@@ -118,14 +121,16 @@ class Domain(Protocol[V, C]):
     def get(self, map: V, key: V, kind: types.Map) -> V: ...
 
     def build_map(self, body: Callable[[V], V], type: types.Map) -> V:
-        """The map from each key to ``body`` of it, keys ascending."""
+        """Returns the map of each key to ``body`` applied to the key, evaluated in ascending
+        order.
+        """
         ...
 
     def holds(self, every: bool, collection: V, body: Callable[[V], V]) -> V:
-        """Whether ``body`` is true of every (or some) element; evaluation stops when that is
-        decided.
+        """Returns whether ``body`` is true of every element or, unless ``every`` is set, of some
+        element. Evaluation stops as soon as the result is decided.
 
-        It could be a `fold`, but properties and guards spend most of their time in this loop.
+        This could be a `fold`, but properties and guards spend most of their time in this loop.
         """
         ...
 
@@ -137,10 +142,10 @@ class Domain(Protocol[V, C]):
         stop: Callable[[V], V] | None,
         type: Type,
     ) -> V:
-        """The final result of ``body(element, result)`` over the elements in order, beginning with
-        ``start``.
+        """Returns the final result of repeatedly computing ``body(element, result)`` over the
+        elements in order, beginning with ``start``.
 
-        The rest is skipped as soon as ``stop`` of the result is true.
+        If ``stop`` of a result is true, the remaining elements are skipped.
         """
         ...
 
@@ -149,11 +154,14 @@ class Domain(Protocol[V, C]):
     def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
 
     def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
-        """A domain may edit in place, or use `fold.updated` to compute the new value."""
+        """Assigns ``value`` to the part of a variable at ``path``.
+
+        A domain may update the variable in place, or use `fold.updated` to compute its new value.
+        """
         ...
 
     def bind(self, value: V, body: Callable[[V], C]) -> C:
-        """``body`` of the present value, which is evaluated once."""
+        """Returns ``body`` applied to the current value of ``value``, which is evaluated once."""
         ...
 
     def pick(
@@ -163,12 +171,12 @@ class Domain(Protocol[V, C]):
         body: Callable[[V], C],
         pick: ir.Pick,
     ) -> C:
-        """The choice described by ``pick``, which has its guard, label and types."""
+        """Returns the code of a choice. ``pick`` provides its guard, label and types."""
         ...
 
     def require(self, condition: V, guard: int) -> C: ...
     def affirm(self, condition: V, site: int) -> C:
-        """`ir.Assert`."""
+        """Returns the code of an `ir.Assert`."""
         ...
 
     def ensure(self, condition: V, site: int) -> C: ...

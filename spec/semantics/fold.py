@@ -1,9 +1,9 @@
-"""The meaning of every node of the core, written once, for any domain of values.
+"""The meaning of every node of the core, defined once for all domains of values.
 
-`evaluate` and `execute` fold an expression or a statement over a `Domain`; `domain` says by which
-rules, so that the same fold runs Python values, emits machine code and builds solver terms. The
-order of evaluation, short circuits and loops is decided here; quantifiers aside, everything with a
-loop is derived from `Domain.fold`. The domain defines values and the order of choices.
+`evaluate` and `execute` fold an expression or a statement over a `Domain`. The rules in `domain`
+allow the same fold to run Python values, emit machine code and build solver terms. This module
+determines the order of evaluation, short circuits and loops; except for quantifiers, every loop is
+derived from `Domain.fold`. The domain defines values and the order of choices.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ V = TypeVar("V")
 C = TypeVar("C")
 
 Scope: TypeAlias = Mapping[int, V]
-"""The values of the slots bound so far."""
+"""The values of the slots that have been bound."""
 
 
 # ---------------------------------------------------------------- expressions
 
 
 def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
-    """The meaning of ``expr`` in ``domain``, with ``scope`` for its free slots."""
+    """Evaluates ``expr`` in ``domain``. ``scope`` contains the values of its free slots."""
 
     def value(part: ir.Expr) -> V:
         return evaluate(domain, scope, part)
@@ -150,7 +150,7 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
 
 
 def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
-    """Whether ``operand`` of type ``source`` is also a value of ``target``."""
+    """Returns whether ``operand``, of type ``source``, is also a value of ``target``."""
 
     def inside(value: V, element: Type, wider: Type) -> V:
         return domain.holds(True, value, lambda x: _fits(domain, x, element, wider))
@@ -207,9 +207,9 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
 
 
 def _collected(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr, start: V, type: Type) -> V:
-    """``start``, of ``type``, with the elements of a collection added in order.
+    """Adds the elements of a collection, in order, to ``start``, which is of type ``type``.
 
-    Gathered elements are added to the result directly, without building the parts.
+    The elements of a `Gather` are added to the result directly, without building the parts.
     """
 
     def inside(slot: int, part: ir.Expr, element: V) -> V:
@@ -255,7 +255,8 @@ def _extreme(
         return domain.less(content, x, False) if greatest else domain.less(x, content, False)
 
     def step(x: V, best: V) -> V:
-        # Sets and bags ascend: the first element is the least, the last one the greatest.
+        # Sets and bags are in ascending order: the first element is the least, the last the
+        # greatest.
         if not isinstance(kind, types.Seq):
             return domain.some(x, type)
         return domain.conditional(
@@ -272,7 +273,7 @@ def _extreme(
 
 
 def _ascending(domain: Domain[V, C], collection: V, kind: Type) -> V:
-    """The elements of a collection in ascending order."""
+    """Returns the elements of a collection in ascending order."""
     if not isinstance(kind, types.Seq):
         return collection
     bag = types.Bag(kind.element, kind.capacity)
@@ -306,7 +307,7 @@ def _occurrences(domain: Domain[V, C], collection: V, element: V, type: Type) ->
 
 
 def updated(domain: Domain[V, C], base: V, type: Type, path: Sequence[Place[V]], value: V) -> V:
-    """``base`` of ``type`` with ``value`` at ``path`` inside it."""
+    """Returns ``base``, which is of type ``type``, with ``value`` at ``path`` inside it."""
     if not path:
         return value
     if len(path) == 1:
@@ -338,7 +339,7 @@ def updated(domain: Domain[V, C], base: V, type: Type, path: Sequence[Place[V]],
 
 
 def execute(domain: Domain[V, C], scope: Scope[V], statement: ir.Statement) -> C:
-    """The effect of ``statement`` in ``domain``, with ``scope`` for its free slots."""
+    """Executes ``statement`` in ``domain``. ``scope`` contains the values of its free slots."""
 
     def value(part: ir.Expr) -> V:
         return evaluate(domain, scope, part)

@@ -1,13 +1,13 @@
 """Generates Python code from templates, for the concrete domain.
 
-Code is a function of a *frame*, which is a list: the values of the state variables; for a step
-property, those of the next state; the slots; and last, the `Run` with everything that is not a
-value.
+The generated code is a function of a *frame*. This is a list that contains the values of the state
+variables, the values of the next state (for step properties only), the slots, and last the `Run`,
+which holds everything that is not a value.
 
-An operation is a template of one or more lines of Python with holes for its operands: a constant, a
-position in the frame, or other code. The resulting text is compiled once per process, and bound to
-its operands each time. Text from a spec is never part of it. Operations on constants are evaluated
-immediately.
+An operation is a template of one or more lines of Python with holes for its operands. An operand is
+a constant, a position in the frame, or other code. The resulting text is compiled once per process,
+and is bound to the operands at each use. It never contains text from a spec. Operations on
+constants are evaluated immediately.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from typing import Any, TypeAlias
 
 Frame: TypeAlias = list[Any]
 Code: TypeAlias = Callable[[Frame], Any]
-"""Expressions return a `Value`; statements a signal: 0 to continue, `DISABLED`, or 1 + a label to
-leave a block. The core is typed, so that Python types would repeat what it already ensures.
+"""Code for an expression returns a `Value`. Code for a statement returns a signal: 0 to continue,
+`DISABLED`, or 1 + a label to leave a block. The core is typed, so more precise Python types would
+only repeat its guarantees.
 """
 
 MAX_INLINED = 120
-"""The maximal length of an expression that is inlined into its context."""
+"""The maximum length of an expression that is inlined into its context."""
 _PART = re.compile(r"\bx(\d+)\b")
 
 
 class Stage:
-    """Generates code, and allocates the positions of its frame.
+    """Generates code, and allocates positions in its frame.
 
-    The first ``fixed`` positions are given; slots follow. The first ``changing`` positions may
-    change while code runs; a slot keeps its value within its scope.
+    The first ``fixed`` positions are given, and slots follow. The first ``changing`` positions may
+    change while code runs, whereas a slot keeps its value within its scope.
     """
 
     def __init__(self, fixed: int, changing: int) -> None:
@@ -45,9 +46,10 @@ class Stage:
         """The number of positions before the `Run`."""
 
     def _code(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """The code for ``text``: an expression, or lines that end with a return.
+        """Returns the code for ``text``, which is an expression, or lines that end with a return.
 
-        ``{0}`` is the first operand; each must be used once. Extras are constants by name.
+        ``{0}`` is the first operand. Each operand must be used exactly once. ``extra`` contains
+        constants by name.
         """
         holes: list[str] = []
         parts: list[Any] = []
@@ -77,13 +79,16 @@ class Stage:
         return code
 
     def _pure(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """`_code` for an expression whose value depends on its operands only."""
+        """Like `_code`, for an expression whose value depends only on its operands. It is evaluated
+        immediately if all operands are constants.
+        """
         code = self._code(text, *operands, **extra)
         if all(operand in self._known for operand in operands):
             try:
                 return self._constant(code([]))
             except (IndexError, KeyError, ZeroDivisionError, TypeError):
-                # Undefined for these operands, so a condition around it prevents its evaluation.
+                # The value is undefined for these operands, so an enclosing condition prevents the
+                # evaluation.
                 return code
         return code
 
@@ -98,8 +103,8 @@ class Stage:
         return code
 
     def reserved(self) -> tuple[int, Code]:
-        """Reserves a position of the frame permanently, to be filled by the caller; returns it with
-        the code that reads it.
+        """Permanently reserves a position of the frame, which the caller must fill. Returns the
+        position and the code that reads it.
         """
         slot = self._top
         self._top += 1
@@ -107,7 +112,9 @@ class Stage:
         return slot, self._place(slot)
 
     def _bound(self, body: Callable[[Code], Code]) -> tuple[int, Code]:
-        """A slot, and the code of ``body`` applied to it; the slot is free again afterwards."""
+        """Returns a slot, and the code of ``body`` applied to the slot. The slot may be reused
+        afterwards.
+        """
         slot = self._top
         self._top += 1
         self.width = max(self.width, self._top)
@@ -116,20 +123,24 @@ class Stage:
         return slot, code
 
     def _lasting(self, code: Code) -> bool:
-        """Whether the code is free and gives the same value within a scope that begins now."""
+        """Returns whether ``code`` costs nothing, and has the same value throughout a scope that
+        begins now.
+        """
         position = self._places.get(code)
         return code in self._known or (position is not None and position >= self._changing)
 
 
 @cache
 def _renumbered(text: str, by: int) -> str:
-    """An expression with its parts renumbered from ``by``."""
+    """Returns an expression with the numbers of its parts increased by ``by``."""
     return _PART.sub(lambda match: f"x{int(match[1]) + by}", text) if by else text
 
 
 @cache
 def _maker(text: str, parts: int, extra: tuple[str, ...]) -> Callable[..., Code]:
-    """A function from parts, named x0, x1, ... in the text, and extras to the code of the text."""
+    """Returns a function that binds the code of ``text`` to its parts, named x0, x1, ..., and to
+    its extras.
+    """
     names = [f"x{index}" for index in range(parts)]
     lines = text.split("\n")
     if len(lines) == 1 and not lines[0].startswith("raise "):

@@ -1,5 +1,5 @@
-"""Runs a model: initial states, steps, properties, and the reasons why an action is not
-possible.
+"""Runs a model: computes initial states and steps, evaluates properties, and explains why actions
+are disabled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The site of an evaluation error or (``assertion``) of a failed assertion."""
+    """The site of an evaluation error or, if ``assertion`` is set, of a failed assertion."""
 
     site: int
     assertion: bool
@@ -43,8 +43,8 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of one vector of choices of an action, or (``guard``) the guard that was false. A
-    disabled attempt has the choices made before the guard.
+    """A vector of choices of an action, with its result or with the guard that was false. If a
+    guard was false, ``choices`` are the choices made before it.
     """
 
     choices: tuple[Choice, ...]
@@ -56,10 +56,11 @@ class Attempt:
 class Runner:
     """Runs a model from arbitrary states.
 
-    ``marked`` lists the coverage marks that were set, each once, and ``refused`` counts how often
-    each guard of the kinds ``counted`` was false, each time with ``weight``. ``observer`` receives
-    the values of `ir.Observe`. Code is generated on demand: a trace needs only a part of it.
-    ``apart``: for `steps` and `calls`, ``marked`` has the marks of the last step only.
+    ``marked`` lists the coverage marks that were set, each once. ``refused`` counts how many times
+    each guard was false, for guards of the kinds ``counted``; each time, ``weight`` is added.
+    ``observer`` receives the values of `ir.Observe`. Code is generated on demand, since a trace
+    needs only a part of it. With ``apart``, `steps` and `calls` store in ``marked`` only the marks
+    of the last step.
     """
 
     def __init__(
@@ -80,8 +81,8 @@ class Runner:
         self._counted = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
-        # With a strong reference to the runner, which refers to the code, code would stay in memory
-        # until Python collects cycles.
+        # The code must not hold a strong reference to the runner, which holds the code. Otherwise
+        # both would stay in memory until Python collects cycles.
         enabled_in = partial(Runner.enabled_in, proxy(self))
         marks = model.marks, self._covered, enabled_in, observer
         self._states = ConcreteDomain(kinds, False, *marks)
@@ -90,7 +91,7 @@ class Runner:
         self._properties: dict[int, Code] = {}
         self._refined: dict[int, RefinedModel] = {}
         self._run = Run()
-        # The frame for all actions of a search; it grows with the code.
+        # The frame for all actions of a search. It grows as code is generated.
         self._frame: Frame = [*[None] * self._count, self._run]
         self._view_run = Run()
         self._view: Frame = []
@@ -116,21 +117,22 @@ class Runner:
         return self._properties[number]
 
     def _wide(self, state: Iterable[object], run: Run) -> Frame:
-        """A frame for all code generated so far."""
+        """Returns a frame that is wide enough for all code generated so far."""
         width = max(self._states.width, self._steps.width)
         return [*state, *[None] * (width - self._count), run]
 
     # ------------------------------------------------------------ for a search
 
     def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
-        """The steps from a state, in the order of actions and choices: the number of the action,
-        and the next state or the failure. An earlier iterator must not be continued.
+        """Yields the steps from a state, in the order of actions and choices. Each step is the
+        number of the action with the next state or the failure. Starting a new iterator invalidates
+        earlier ones.
         """
         return self.calls(zip(range(len(self.model.actions)), repeat(state)))
 
     def calls(self, calls: Iterable[tuple[int, State]]) -> Iterator[tuple[int, State | Failure]]:
-        """Like `steps`, for calls: pairs of an action and the state before its step. Yields the
-        index of the call instead of the number of the action.
+        """Like `steps`, but takes pairs of an action and the state before its step. Yields the index
+        of the pair instead of the number of the action.
         """
         frame, run, count, apart = self._frame, self._run, self._count, self._apart
         bodies = self._made
@@ -162,8 +164,8 @@ class Runner:
                     break
 
     def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
-        """The completed steps from a state, in order, and the steps that failed, each with the
-        number of its action.
+        """Returns the completed steps from a state, in order, and the steps that failed. Each has
+        the number of its action.
         """
         steps: list[tuple[int, State]] = []
         failures: list[tuple[int, Failure]] = []
@@ -175,13 +177,15 @@ class Runner:
         return steps, failures
 
     def made(self) -> tuple[Choice, ...]:
-        """The choices of the step that `steps` has just yielded."""
+        """Returns the choices of the step that `steps` has just yielded."""
         return _choices(self._run)
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
-        """Whether a predicate on states is true; for one on steps, on the step from ``state`` to
-        ``after``; for a refinement without ``after``, in the initial state ``state``. Raises
-        `EvaluationError`.
+        """Returns whether a property is true. Raises `EvaluationError`.
+
+        A property of states is evaluated in ``state``, and a property of steps on the step from
+        ``state`` to ``after``. A refinement without ``after`` is evaluated in the initial state
+        ``state``.
         """
         if self.model.properties[property].abstract is not None:
             images = self.image(property, state), after and self.image(property, after)
@@ -190,14 +194,14 @@ class Runner:
         return result
 
     def image(self, property: int, state: State) -> State:
-        """The image of ``state`` in the model that a refinement refers to. Raises
+        """Returns the image of ``state`` in the abstract model of a refinement. Raises
         `EvaluationError`.
         """
         result: State = self._evaluated(property, state, None)
         return result
 
     def refined(self, property: int) -> RefinedModel:
-        """The model that a refinement refers to."""
+        """Returns the abstract model of a refinement."""
         if property not in self._refined:
             abstract = self.model.properties[property].abstract
             assert abstract is not None
@@ -228,18 +232,24 @@ class Runner:
     # ------------------------------------------------------------ for traces and reports
 
     def initial(self) -> Iterator[Successor]:
-        """The initial states by vectors of choices; equal ones are repeated."""
+        """Yields the initial states, one for each vector of choices. Equal states may occur
+        repeatedly.
+        """
         return self._vectors(None, self._initial, (None,) * self._count)
 
     def successors(self, state: State) -> Iterator[Successor]:
-        """The results of `expand`, in the order of actions and choices, with the choices."""
+        """Yields the same results as `expand`, in the order of actions and choices, together with
+        the choices.
+        """
         for action in range(len(self.model.actions)):
             yield from self._vectors(action, self._action(action), state)
 
     def value(
         self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
     ) -> Value:
-        """The value of a part of a property, with ``bindings`` for its free slots."""
+        """Returns the value of a part of a property. ``bindings`` contains the values of its free
+        slots.
+        """
         kinds = [variable.type for variable in self.model.variables]
         marks = self.model.marks
         domain = ConcreteDomain(
@@ -253,7 +263,9 @@ class Runner:
         return result
 
     def blocked(self, state: State) -> tuple[BlockedAction, ...]:
-        """For each action the guards that were false in ``state``, over all vectors of choices."""
+        """Returns, for each action, the guards that were false in ``state`` for some vector of
+        choices.
+        """
         blocked: list[BlockedAction] = []
         for action in range(len(self.model.actions)):
             body = self._action(action)
@@ -269,7 +281,9 @@ class Runner:
         return tuple(blocked)
 
     def attempts(self, action: int, state: State) -> Iterator[Attempt]:
-        """All vectors of choices of one action, in order, including disabled ones."""
+        """Yields an attempt for each vector of choices of one action, in order, including disabled
+        ones.
+        """
         body = self._action(action)
         frame, run = self._fresh(state)
         while True:
@@ -289,8 +303,8 @@ class Runner:
     def taken(
         self, action: int, state: State, wanted: Callable[[State], bool]
     ) -> tuple[Choice, ...] | None:
-        """The first choices of an action that lead to a wanted state, and sets the marks of this
-        step; None if there are none.
+        """Returns the first choices of an action that lead to a state that satisfies ``wanted``,
+        and sets the marks of this step. Returns None if no choices do.
         """
         body = self._action(action)
         frame, run = self._fresh(state)
@@ -345,7 +359,7 @@ class Runner:
 
 
 class RefinedModel:
-    """A model that others refine: its initial states, and its steps."""
+    """A model that other models refine. Provides its initial states and steps."""
 
     def __init__(self, model: Model) -> None:
         self.runner = Runner(model)
@@ -353,8 +367,8 @@ class RefinedModel:
         self._next: dict[State, frozenset[State]] = {}
 
     def holds(self, before: State, after: State | None) -> bool:
-        """Whether a step is a step of the model, or changes nothing; without ``after``, whether
-        ``before`` is an initial state. Failing steps do not count.
+        """Returns whether a step is a step of the model or changes nothing. Without ``after``,
+        returns whether ``before`` is an initial state. Steps that fail do not count.
         """
         if after is None:
             if self._initial is None:
@@ -378,9 +392,7 @@ def _choices(run: Run) -> tuple[Choice, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice of a step: its label ("" for the role's index, "on" for the message), type and
-    value.
-    """
+    """One choice of a step. ``label`` is "" for the index of the role, and "on" for the message."""
 
     label: str
     type: Type
@@ -389,7 +401,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class BlockedAction:
-    """The guards that made an action impossible in a state, by number."""
+    """A disabled action, with the numbers of the guards that were false."""
 
     action: int
     guards: tuple[int, ...]
