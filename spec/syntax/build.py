@@ -1,8 +1,8 @@
-"""Builds the nodes of the surface tree: one row per grammar rule.
+"""Builds the nodes of the surface tree. The table has one row for each grammar rule.
 
-Most rules fill the fields of a node class in order (`node`). Functions build the others, and check
-constraints that the grammar cannot express (a statement must have an effect, ``_`` has no parts)
-by raising `Mistake`.
+Most rules fill the fields of a node class in order (`node`). The other rules have functions of
+their own. These functions also check constraints that the grammar cannot express (a statement must
+have an effect, ``_`` has no parts), and raise `Mistake`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
 MAX_DIGITS = 40
-"""Maximum number of digits in a number. Python refuses to read very long ones."""
+"""The maximum number of digits in a number. Python refuses to convert very long ones."""
 
 
 class Mistake(Exception):
-    """A form that the grammar accepts but the language does not."""
+    """The grammar accepts a form that the language does not allow."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -39,7 +39,7 @@ def _at(span: Span, token: Token) -> Span:
 
 
 def _name(span: Span, token: Token) -> Name:
-    # Every long text contains many names, so this makes parsing interruptible.
+    # Every long text contains many names, so this call makes parsing interruptible.
     tick()
     return Name(token.text, span=_at(span, token))
 
@@ -69,10 +69,12 @@ def _names(span: Span, *tokens: Token) -> tuple[Name, ...]:
 
 
 def node(kind: Callable[..., Any], /, *, rest: bool = False, **fixed: object) -> Callable[..., Any]:
-    """Builds a node of a class: the parts of the rule are its fields in order, except for those
-    with a ``fixed`` value. With ``rest``, the last field is the tuple of all remaining parts.
+    """Returns a function that builds a node of class ``kind``.
+
+    The parts of the rule are the fields of the node, in order, except for fields with a ``fixed``
+    value. With ``rest``, the last field is the tuple of all remaining parts.
     """
-    # These are strings, since annotations are not evaluated.
+    # Annotations are not evaluated, so these are strings.
     fields: dict[str, str] = kind.__annotations__
     parts = [name for name in fields if name not in fixed]
     readers = [(number, _reader(fields[name])) for number, name in enumerate(parts)]
@@ -97,8 +99,8 @@ def node(kind: Callable[..., Any], /, *, rest: bool = False, **fixed: object) ->
 
 
 def _reader(kind: str) -> Callable[[Span, Any], Any] | None:
-    """Reads a part of a rule for a field of this type: tokens, missing lists, and flags. Returns
-    None if the part is the value.
+    """Returns a function that converts a part of a rule to the value of a field of this type, or
+    None if the part needs no conversion. Tokens, missing lists and flags are converted.
     """
     if kind == "bool":
         return lambda span, part: part is not None
@@ -116,7 +118,7 @@ def _reader(kind: str) -> Callable[[Span, Any], Any] | None:
 
 
 # ---------------------------------------------------------------- other rules of expressions
-# The first ones are the most frequent; written out, they take less time.
+# The first functions are the most frequent ones. They are written out because this is faster.
 
 
 def _argument(span: Span, value: Expr) -> Argument:
@@ -156,7 +158,7 @@ def _with(span: Span, record: Expr, field: Argument) -> Expr:
 
 def _with_more(span: Span, expr: Expr, *fields: Argument) -> Expr:
     between = Span(span.source, expr.span.end, fields[0].span.start)
-    # Parentheses leave no node, but they are visible between the expression and the comma.
+    # Parentheses have no node, but they appear in the text between the expression and the comma.
     closed = ")" in _COMMENT.sub("", between.text)
     longer = None if closed else _extended(expr, fields)
     if longer is None:
@@ -171,7 +173,9 @@ N = TypeVar("N", bound=syntax.Node)
 
 
 def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
-    """``node`` with more fields in the ``with`` at its very end; None if there is none."""
+    """Returns ``node`` with ``fields`` added to the ``with`` at its very end, or None if it does
+    not end with one.
+    """
     changes: dict[str, Any] = {}
     for item in dataclasses.fields(node):
         value: object = getattr(node, item.name)
@@ -472,4 +476,4 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "tolerate": node(syntax.TolerateDecl),
     "under_way": node(syntax.UnderWayDecl),
 }
-"""The function that builds the node of each grammar rule."""
+"""Maps each grammar rule to the function that builds its node."""

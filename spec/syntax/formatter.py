@@ -1,7 +1,7 @@
-"""The formatter: one layout for specs that keeps every comment and line break.
+"""Formats specs in a single standard layout, and keeps every comment and line break.
 
-It only changes what has no meaning: indentation, spaces between tokens, blank lines, and the
-columns of comments. It neither joins nor splits lines, nor rewrites anything.
+The formatter changes only what has no meaning: indentation, spaces between tokens, blank lines, and
+the columns of comments. It neither joins nor splits lines, and rewrites nothing.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Source
 
 STEP = 4
-"""Spaces per level of indentation."""
+"""The number of spaces per level of indentation."""
 
 COMMENT_GAP = 2
-"""The spaces between the end of a line and its comment, if no comment nearby determines the
+"""The number of spaces between a line and its comment, unless a comment nearby determines the
 column.
 """
 
 
 def formatted(source: Source) -> str:
-    """The text of ``source`` in the standard layout. Raises `Rejected` on syntax errors.
+    """Returns the text of ``source`` in the standard layout. Raises `Rejected` on syntax errors.
 
     Formatting changes neither the tree nor the comments, and is idempotent.
     """
@@ -48,29 +48,29 @@ def formatted(source: Source) -> str:
         raise Rejected(problems)
     rows = _aligned(_spaced(_indented(_rows(source.text), keyword_starts(source.text))))
     text = "".join(f"{row}\n" for row in rows)
-    # A formatter that damages a file is worse than none.
+    # A formatter that damages a file would be worse than none.
     assert parse(Source(source.name, text)) == (tree, ()), text
     return text
 
 
 @dataclass(slots=True)
 class _Row:
-    """A line of the text: its tokens, its comment, and the part of its layout computed so far."""
+    """A line of the text, with its tokens, its comment, and the layout computed so far."""
 
     start: int
-    """The start offset of the line."""
+    """The offset at which the line starts."""
     tokens: list[Token]
     comment: Token | None
     column: int = 0
-    """The indentation."""
+    """The indentation, in columns."""
     text: str = ""
-    """The tokens, with the spaces between them."""
+    """The tokens with the spaces between them."""
     ends: list[int] = field(default_factory=list[int])
-    """The end offset of each token in the text."""
+    """The offset in `text` at which each token ends."""
     nested: bool = False
-    """Whether it is in an indented block or in brackets."""
+    """Whether the line is in an indented block or in brackets."""
     follows: bool = False
-    """Whether it is a comment that continues that of the previous row."""
+    """Whether the line contains only a comment that continues the comment of the previous row."""
 
     @property
     def blank(self) -> bool:
@@ -94,7 +94,7 @@ def _rows(text: str) -> list[_Row]:
             rows[-1].tokens.append(token)
     for before, row in pairwise(rows):
         if row.comment and not row.tokens and before.comment:
-            # Only a comment below one with code to its left, or below such a continuation.
+            # A comment continues the one above it if that follows code or is itself a continuation.
             same = row.comment.start - row.start == before.comment.start - before.start
             row.follows = same and bool(before.tokens or before.follows)
     return rows
@@ -102,10 +102,10 @@ def _rows(text: str) -> list[_Row]:
 
 @lru_cache(maxsize=2)
 def keyword_starts(text: str) -> frozenset[int]:
-    """The offsets of the words that the grammar treats as keywords; in an invalid declaration, only
-    those before the error.
+    """Returns the offsets of the words that the grammar treats as keywords. In an invalid
+    declaration, only the words before the error are included.
 
-    The cache serves editors, which send several requests for one text.
+    The cache serves editors, which send several requests for the same text.
     """
     places = (keyword_places(chunk) for chunk in chunks(lines(text)))
     return frozenset[int]().union(*places)
@@ -118,8 +118,8 @@ def _indented(rows: Sequence[_Row], keywords: frozenset[int]) -> list[_Row]:
     """Sets the column and the text of each row."""
     indents = [""]
     brackets: list[tuple[int, int]] = []
-    """For each open bracket, the column of a row that begins with its closing bracket, and of other
-    rows.
+    """For each open bracket, the column of a row that begins with the closing bracket, and the
+    column of the other rows inside the bracket.
     """
     for number, row in enumerate(rows):
         _join(row, keywords)
@@ -150,9 +150,11 @@ def _indent(row: _Row) -> str:
 
 
 def _comment_level(row: _Row, indents: Sequence[str], rest: Sequence[_Row]) -> int:
-    """The level of a comment on its own line: that of the block that it appears to belong to.
+    """Returns the indentation level of a comment on its own line. It is the level of the block that
+    the comment appears to belong to.
 
-    It is at most that of the line before or after it, and at least that of the line after it.
+    The level is at most that of the line before or after the comment, and at least that of the line
+    after it.
     """
     assert row.comment is not None
     column = row.comment.start - row.start
@@ -165,10 +167,10 @@ def _comment_level(row: _Row, indents: Sequence[str], rest: Sequence[_Row]) -> i
 
 
 def _follow_brackets(row: _Row, brackets: list[tuple[int, int]]) -> None:
-    """Opens and closes the brackets of a row.
+    """Updates ``brackets`` with the brackets that a row opens and closes.
 
-    After a bracket at the end of its row, rows are indented one step more than that row; otherwise
-    they are aligned with the text after the bracket.
+    If a bracket is at the end of its row, the rows after it are indented one step more than that
+    row. Otherwise, they are aligned with the text after the bracket.
     """
     for index, token in enumerate(row.tokens):
         if token.kind in OPENING:
@@ -182,7 +184,7 @@ def _follow_brackets(row: _Row, brackets: list[tuple[int, int]]) -> None:
 
 
 def _join(row: _Row, keywords: frozenset[int]) -> None:
-    """Sets the text of a row, and the end of each token in it."""
+    """Sets the text of a row, and the end of each token in the text."""
     width = 0
     parts: list[str] = []
     before = earlier = Token(END, "", 0, 0)
@@ -198,7 +200,9 @@ def _join(row: _Row, keywords: frozenset[int]) -> None:
 
 
 def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]) -> bool:
-    """Whether there is a space between ``before`` and ``token``; ``earlier`` precedes both."""
+    """Returns whether a space separates ``before`` from ``token``. ``earlier`` is the token before
+    both.
+    """
     if token.kind in {",", ";", ":", ".", "..", "?", "!", *CLOSING}:
         return False
     if before.kind in {".", "..", *OPENING}:
@@ -215,7 +219,9 @@ def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]
 
 
 def _ends_value(token: Token, keywords: frozenset[int]) -> bool:
-    """Whether an operator or a suffix may follow: ``x``, ``3``, ``)``, ``true``, ``x!``, ``T?``."""
+    """Returns whether an operator or a suffix may follow ``token``, as in ``x``, ``3``, ``)``,
+    ``true``, ``x!`` or ``T?``.
+    """
     if token.kind == NAME:
         return token.start not in keywords or token.text in ("true", "false", "none")
     return token.kind in {INTEGER, STRING, "!", "?", *CLOSING}
@@ -225,8 +231,8 @@ def _ends_value(token: Token, keywords: frozenset[int]) -> bool:
 
 
 def _spaced(rows: Sequence[_Row]) -> Iterator[_Row]:
-    """Drops superfluous blank rows: at most two remain at the top level, one inside blocks, and
-    none at the ends.
+    """Drops superfluous blank rows. At most two remain at the top level, one inside blocks, and
+    none at the start and end of the file.
     """
     blanks: list[_Row] = []
     first = True
@@ -241,7 +247,7 @@ def _spaced(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 
 def _aligned(rows: Iterator[_Row]) -> Iterator[str]:
-    """The final lines; comments of consecutive lines are aligned."""
+    """Yields the final lines, with the comments of consecutive lines aligned."""
     group: list[_Row] = []
     for row in rows:
         if row.comment and (row.tokens or row.follows):

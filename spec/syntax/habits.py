@@ -1,7 +1,7 @@
-"""Habits from TLA+ and Python, with hints for this language.
+"""Recognizes habits from TLA+ and Python, and gives hints for this language.
 
 Each hint recognizes one form of another notation and ignores all others. `syntax_errors.py` calls
-them.
+the hints.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fencepost.spec.text.source import Source, Span
 
 @dataclass(frozen=True)
 class Slip:
-    """An unexpected token and its context."""
+    """An unexpected token, with access to its context."""
 
     source: Source
     error: Unexpected
@@ -43,17 +43,17 @@ class Slip:
 
     @cached_property
     def expected(self) -> frozenset[str]:
-        """The expected tokens, keywords and signs in their own spelling."""
+        """The expected tokens. Keywords and signs are in their own spelling."""
         return self.error.expected()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols of the grammar read so far, outermost first."""
+        """The symbols of the grammar that have been read, outermost first."""
         return self.error.symbols()
 
     def near(self, distance: int) -> Token:
-        """The token ``distance`` positions after the unexpected one; an ``END`` outside the
-        text.
+        """Returns the token ``distance`` positions after the unexpected one, or an ``END`` token if
+        that position is outside the text.
         """
         index = self.error.index + distance
         if 0 <= index < len(self.error.tokens):
@@ -61,12 +61,14 @@ class Slip:
         return Token(END, "", self.error.tokens[-1].end, self.error.tokens[-1].end)
 
     def begins_line(self, distance: int = 0) -> bool:
-        """Whether that token is the first of its line."""
+        """Returns whether the token at ``distance`` is the first of its line."""
         return self.error.index + distance == 0 or self.near(distance - 1).kind in LAYOUT
 
     @cached_property
     def line(self) -> tuple[Token, ...]:
-        """The tokens of the line before the unexpected one; the whole line if that ends it."""
+        """The tokens before the unexpected one in its line. If the unexpected token is a line end,
+        these are all tokens of the line.
+        """
         first = self.error.index
         while first > 0 and self.error.tokens[first - 1].kind not in LAYOUT:
             first -= 1
@@ -74,8 +76,8 @@ class Slip:
 
     @cached_property
     def inside(self) -> tuple[Token, ...]:
-        """The innermost open bracket of the line and the tokens after it; empty if there is
-        none.
+        """The innermost open bracket of the line, and the tokens after it. Empty if no bracket is
+        open.
         """
         opened: list[int] = []
         for index, token in enumerate(self.line):
@@ -96,14 +98,14 @@ _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||"
 _LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
     vocabulary.CHANGES | word_set("- not = , then else")
 )
-"""Tokens that cannot begin a line, because their left operand is missing."""
+"""Tokens that cannot begin a line, because they need a left operand."""
 
 _ARITHMETIC_SIGNS = frozenset("*/%^")
 """Characters of operators that other languages combine with an assignment."""
 
 
 def _unequal(slip: Slip) -> Problem | None:
-    """`/=` is "not equal" in TLA+ and Haskell, and division in Python."""
+    """Recognizes `/=`, which means "not equal" in TLA+ and Haskell, and divides in Python."""
     unexpected, after = slip.unexpected, slip.near(1)
     if unexpected.kind == "=" and after.text == "/" and slip.near(2).kind == "=":
         both = Token(STRANGE, "=/=", unexpected.start, slip.near(2).end)
@@ -120,7 +122,7 @@ def _unequal(slip: Slip) -> Problem | None:
 
 
 def _target(slip: Slip) -> str:
-    """The assignment target of a statement that has just begun."""
+    """Returns the assignment target of a statement that has just begun."""
     start = len(slip.line)
     while start > 0 and slip.line[start - 1].kind not in (":", ";"):
         start -= 1
@@ -130,7 +132,7 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`x *= 2` and `x++`: the language has only `+=`, `-=`, `|=` and `&=`."""
+    """Recognizes `x *= 2` and `x++`. The language has only `+=`, `-=`, `|=` and `&=`."""
     unexpected, after = slip.unexpected, slip.near(1)
     if "+=" not in slip.expected or after.start != unexpected.end:
         return None
@@ -148,7 +150,7 @@ def _in_place(slip: Slip) -> Problem | None:
 
 
 def _primed(slip: Slip) -> Problem | None:
-    """`x' = e` in an action."""
+    """Recognizes `x' = e` in an action."""
     if slip.unexpected.text != "'" or "+=" not in slip.expected:
         return None
     note = (None, f"an assignment gives the value after the step: {_target(slip)} = e")
@@ -156,10 +158,10 @@ def _primed(slip: Slip) -> Problem | None:
 
 
 def _operator_first(slip: Slip) -> Problem | None:
-    """A line that begins with `or`, or with the signs of a TLA+ list."""
+    """Recognizes a line that begins with `or`, or with the signs of a TLA+ list."""
     unexpected = slip.unexpected
     if slip.begins_line() and unexpected.kind not in LAYOUT:
-        # In a block each line is a condition; elsewhere the previous line has ended.
+        # In a block, each line is a condition; elsewhere, the previous line has ended.
         sign, block = unexpected, _in_block(slip)
     elif unexpected.kind == INDENT:
         sign, block = slip.near(1), False
@@ -185,12 +187,12 @@ def _operator_first(slip: Slip) -> Problem | None:
 
 
 def _in_block(slip: Slip) -> bool:
-    """Whether a condition may begin here, as a line of a block, but no statement."""
+    """Returns whether a condition may begin here as a line of a block, and a statement may not."""
     return INTEGER in slip.expected and "require" not in slip.expected
 
 
 def _let_in(slip: Slip) -> Problem | None:
-    """`let x = e in body`."""
+    """Recognizes `let x = e in body`."""
     texts = [token.text for token in slip.line]
     if ":" not in slip.expected or "let" not in texts:
         return None
@@ -202,8 +204,8 @@ def _let_in(slip: Slip) -> Problem | None:
 
 
 def _let_line(slip: Slip) -> Problem | None:
-    """A `let` line of a block that ends in a colon, comes too late or has nothing after it; and
-    `var x = e` or `x = e` used in its place.
+    """Recognizes mistakes in the `let` lines of a block: a colon at the end, a `let` after the
+    conditions or without any, and `var x = e` or `x = e` instead of `let`.
     """
     unexpected, before = slip.unexpected, slip.near(-1)
     if unexpected.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
@@ -226,7 +228,7 @@ def _let_line(slip: Slip) -> Problem | None:
 
 
 def _line_before(slip: Slip) -> Sequence[Token]:
-    """The tokens of the line that ends before the unexpected token."""
+    """Returns the tokens of the line that ends before the unexpected token."""
     tokens = slip.error.tokens
     first = slip.error.index - 1
     while first > 0 and tokens[first - 1].kind not in LAYOUT:
@@ -235,7 +237,9 @@ def _line_before(slip: Slip) -> Sequence[Token]:
 
 
 def _chosen(slip: Slip) -> Problem | None:
-    """`{m in P if p}`, `{x in S: p}`, `{x in S | p}`; `{e: x in S}`; `{x for x in S: p}`."""
+    """Recognizes other notations for the choice of elements: `{m in P if p}`, `{x in S: p}`, `{x in
+    S | p}`, `{e: x in S}`, and `{x for x in S: p}`.
+    """
     inside, unexpected = slip.inside, slip.unexpected
     if len(inside) < 2 or inside[0].kind not in "{[":
         return None
@@ -278,7 +282,7 @@ def _generator(tokens: Sequence[Token]) -> bool:
 
 
 def _keyed(slip: Slip) -> Problem | None:
-    """`[k: e for k in K]`."""
+    """Recognizes `[k: e for k in K]`."""
     inside = slip.inside
     if slip.unexpected.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
         return None
@@ -292,7 +296,7 @@ _ONE_IF = 'one "if" follows all sets'
 
 
 def _several_generators(slip: Slip) -> Problem | None:
-    """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
+    """Recognizes `{e for x in S for y in T}` and `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
     if slip.unexpected.text == "for" and "if" in slip.expected:
@@ -306,7 +310,9 @@ def _several_generators(slip: Slip) -> Problem | None:
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
+    """Recognizes `forall x in S where p: q`, `forall x in S if p, y in T: q` and `all(... for x in
+    S)`.
+    """
     unexpected = slip.unexpected
     if unexpected.text in ("where", ",") and ":" in slip.expected:
         kinds = [token.text for token in slip.line if token.text in ("forall", "exists", ":")]
@@ -332,7 +338,9 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` at the wrong position in the head of an action, or another word in its place."""
+    """Recognizes a misplaced `where` in the head of an action, and other words used instead of
+    it.
+    """
     word, texts = slip.unexpected.text, [token.text for token in slip.line]
     if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
@@ -355,7 +363,7 @@ def _where(slip: Slip) -> Problem | None:
 
 
 def _content_first(slip: Slip) -> Problem | None:
-    """`channel c: M = [m] lossy`."""
+    """Recognizes `channel c: M = [m] lossy`."""
     texts = [token.text for token in slip.line]
     words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
     if "=" not in texts or texts[0] != "channel" or slip.unexpected.text not in words:
@@ -365,7 +373,7 @@ def _content_first(slip: Slip) -> Problem | None:
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[0:1]`, `q[1:]`, `q[..]`."""
+    """Recognizes `q[0:1]`, `q[1:]` and `q[..]`."""
     inside, unexpected = slip.inside, slip.unexpected
     if not inside or inside[0].kind != "[":
         return None
@@ -379,7 +387,7 @@ def _slice(slip: Slip) -> Problem | None:
 
 
 def _several_fields(slip: Slip) -> Problem | None:
-    """`[r with f: a, g: b]`."""
+    """Recognizes `[r with f: a, g: b]`."""
     if slip.unexpected.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
     if all(token.text != "with" for token in slip.inside):
@@ -388,7 +396,7 @@ def _several_fields(slip: Slip) -> Problem | None:
 
 
 def _temporal(slip: Slip) -> Problem | None:
-    """`<>` before a value."""
+    """Recognizes `<>` before a value."""
     if slip.unexpected.text != "<>" or INTEGER not in slip.expected:
         return None
     note = (None, f"a form of it is: {vocabulary.FORMS['property']}")
@@ -397,7 +405,9 @@ def _temporal(slip: Slip) -> Problem | None:
 
 
 def _word_before(slip: Slip) -> Problem | None:
-    """`UNION S`, `UNCHANGED x`: a TLA+ word before its operand; `s subseteq t`, between two."""
+    """Recognizes TLA+ words before an operand, as in `UNION S` or `UNCHANGED x`, and between two
+    operands, as in `s subseteq t`.
+    """
     before, unexpected = slip.near(-1), slip.unexpected
     if INTEGER in slip.expected or before.kind != NAME:
         return None
@@ -412,7 +422,7 @@ def _word_before(slip: Slip) -> Problem | None:
 
 
 def _no_result(slip: Slip) -> Problem | None:
-    """`return e`."""
+    """Recognizes `return e`."""
     if slip.near(-1).text != "return" or slip.unexpected.kind in LAYOUT or "where" in slip.expected:
         return None
     if slip.unexpected.kind not in (NAME, INTEGER, "(", "[", "{", "-"):

@@ -1,6 +1,6 @@
-"""Runs Lark on a chunk of text. Produces nodes, or the expected tokens at the position of an error.
+"""Runs Lark on a chunk of text. Produces nodes, or the tokens expected at the position of an error.
 
-A `Builder` creates the nodes of the language. This is the only module that runs Lark.
+A `Builder` creates the nodes of the language. No other module runs Lark.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ from fencepost.spec.text.source import Source, Span
 Start: TypeAlias = Literal["chunk", "expression"]
 
 MAX_DEPTH = 120
-"""Maximum depth of a tree, so that every later phase may traverse it recursively."""
+"""The maximum depth of a tree. It allows every later phase to traverse the tree recursively."""
 
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
-"""The grammar would accept these as names, but a spec that used them like that would be
+"""The grammar would accept these words as names, but a spec that used them as names would be
 unreadable.
 """
 
 _IN_PLACES = frozenset({"always", "eventually", "const", "expect"})
-"""Keywords where a formula or a line of a scenario may begin, even if a name could also occur
-there; ordinary names elsewhere.
+"""Words that are keywords where a formula or a line of a scenario may begin, even if a name could
+also occur there. Elsewhere they are ordinary names.
 """
 
 _RESERVED = "RESERVED"
-"""Token type of a reserved word where the grammar does not accept it; no rule mentions it."""
+"""The token type of a reserved word where the grammar does not accept it. No rule mentions it."""
 
 
 @cache
 def keywords() -> frozenset[str]:
-    """The keywords of the grammar."""
+    """Returns the keywords of the grammar."""
     return frozenset(word for word in spelled().values() if word.isidentifier())
 
 
 @cache
 def reserved() -> frozenset[str]:
-    """The keywords that occur where a name could occur, and so are never names."""
+    """Returns the keywords that occur where a name could occur. These are never names."""
     competing = {spelled().get(name) for row in _rows().values() if NAME in row for name in row}
     return _ALWAYS_RESERVED | ((keywords() & competing) - _IN_PLACES)
 
 
 @cache
 def loaded_parser() -> Any:
-    """Lark's parser of the grammar.
+    """Returns Lark's parser for the grammar.
 
     Tokens other than keywords are accepted in every state, so that they are never cut short.
 
-    Lark can load plain data, like the parsers that it generates, but only through this function,
-    which has no public name. Therefore pyproject.toml limits its version.
+    Lark can load plain data, as the parsers that it generates do, but only through this function,
+    which has no public name. Therefore pyproject.toml limits the version of Lark.
     """
     words, data = keywords(), prepared()
     layout = Layout([name for name in kinds() if spelled().get(name) not in words])
@@ -81,8 +81,8 @@ def loaded_parser() -> Any:
 
 
 class _Lexer(ContextualLexer):
-    """Lark's contextual lexer, which creates the lexers of all states in advance; this one creates
-    them on demand.
+    """A contextual lexer that creates the lexers of states on demand. Lark's own creates all of
+    them in advance.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class _Lexer(ContextualLexer):
 
 
 class _Lexers(dict[int, Any]):
-    """The lexers of states, by state number; states with the same terminals share one."""
+    """Maps the number of a state to its lexer. States with the same terminals share a lexer."""
 
     def __init__(
         self, conf: Any, states: Mapping[int, Sequence[str]], always_accept: frozenset[str]
@@ -138,21 +138,21 @@ def _reserve(token: LarkToken) -> LarkToken:
 
 
 def _rows() -> Mapping[int, Mapping[str, tuple[Any, Any]]]:
-    """The parser's action in each state for each symbol."""
+    """Returns the action of the parser in each state for each symbol."""
     rows: Mapping[int, Mapping[str, tuple[Any, Any]]]
     rows = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
     return rows
 
 
 def rules() -> Sequence[Rule]:
-    """The rules of the grammar, one per alternative."""
+    """Returns the rules of the grammar, one for each alternative."""
     rules_of_grammar: Sequence[Rule] = loaded_parser().rules
     return rules_of_grammar
 
 
 def node_name(rule: Rule) -> str | None:
-    """The name of the node that a rule builds; None for a rule whose parts belong to another
-    node.
+    """Returns the name of the node that a rule builds. Returns None for a rule whose parts belong
+    to the node of another rule.
     """
     return None if rule.origin.name.startswith("_") else str(rule.alias or rule.origin.name)
 
@@ -161,9 +161,10 @@ def node_name(rule: Rule) -> str | None:
 
 
 class TooDeep(Exception):
-    """A node with more than `MAX_DEPTH` levels of nodes below it; ``token`` is its first token.
+    """A node has more than `MAX_DEPTH` levels of nodes below it. ``token`` is its first token.
 
-    ``lets`` is the number of `let` lines directly in it, each a level for the lines after it.
+    ``lets`` is the number of `let` lines directly in the node. Each of them is a level for the
+    lines after it.
     """
 
     def __init__(self, token: Token, lets: int) -> None:
@@ -174,12 +175,12 @@ class TooDeep(Exception):
 
 @dataclass(slots=True)
 class _Part:
-    """The result of a rule: a node, or the parts of a rule that is inlined into another."""
+    """The result of a rule: a node, or the parts of a rule that is inlined into another rule."""
 
     children: Any
-    """The node, or the list of parts. Lark accesses the latter by this name."""
+    """The node, or the list of parts. The name is the one under which Lark accesses the list."""
     first: Any
-    """Its first token, as Lark's object."""
+    """The first token of the node, as Lark's object."""
     end_pos: int
     depth: int
 
@@ -189,8 +190,8 @@ _Reduce: TypeAlias = Callable[[Sequence[Any]], Any]
 
 @cache
 def _shapes() -> Mapping[Rule, _Reduce]:
-    """For each rule, a function from its symbols to the children of its node, or to its only
-    child.
+    """Returns a function for each rule, which maps the rule's symbols to the children of its node,
+    or to the only child.
     """
 
     def children(_name: str, parts: list[Any]) -> list[Any]:
@@ -207,7 +208,7 @@ _ONLY: _Reduce = itemgetter(0)
 
 
 def _passes(rule: Rule) -> bool:
-    """Whether a rule passes on its only symbol, as most rules of expressions do."""
+    """Returns whether a rule passes on its only symbol, as most rules of expressions do."""
     if not rule.options.expand1 or rule.alias or len(rule.expansion) != 1:
         return False
     symbol: Any = rule.expansion[0]
@@ -217,7 +218,9 @@ def _passes(rule: Rule) -> bool:
 
 
 class Builder:
-    """Builds the nodes of a source, each by the function in ``forms`` for its rule."""
+    """Builds the nodes of a source. ``forms`` contains the function that builds the node of each
+    rule.
+    """
 
     def __init__(self, source: Source, forms: Mapping[str, Callable[..., Any]]) -> None:
         self._source = source
@@ -228,7 +231,9 @@ class Builder:
         }
 
     def read(self, start: Start, chunk: Chunk) -> Any:
-        """The node of a chunk. Raises `Unexpected`, `TooDeep`, and the exceptions of the forms."""
+        """Builds the node of a chunk. Raises `Unexpected`, `TooDeep`, or an exception of the
+        functions in ``forms``.
+        """
         self._start = chunk.start
         parser = loaded_parser().parse_interactive(chunk.text, start=start)
         parser.parser_state.parse_conf.callbacks = self._callbacks
@@ -252,7 +257,7 @@ class Builder:
                 first = first.first
             parts = shape(symbols)
             if parts is None or type(parts) is _Part or isinstance(parts, LarkToken):
-                # The only part of a rule; it may be an absent optional part.
+                # This is the only part of a rule. It may be an absent optional part.
                 value = self._plain(parts)
             elif name is None:
                 value = parts
@@ -270,7 +275,7 @@ class Builder:
         return reduce
 
     def _plain(self, value: Any) -> Any:
-        """A part in the form that the functions expect."""
+        """Converts a part to the form that the functions in ``forms`` expect."""
         if type(value) is _Part:
             return value.children
         return None if value is None else _token(value, self._start)
@@ -287,10 +292,10 @@ def _token(token: LarkToken, start: int) -> Token:
 
 
 class Unexpected(Exception):
-    """An unexpected token; ``parser`` has read the tokens before it.
+    """A token was unexpected. ``parser`` has read the tokens before it.
 
-    ``tokens`` end with its line, or with the next line if the token is the last of its line,
-    followed by an ``END``.
+    ``tokens`` extend to the end of the line of this token, or of the next line if the token is the
+    last of its line. They are followed by an ``END``.
     """
 
     def __init__(self, tokens: Sequence[Token], index: int, parser: Any) -> None:
@@ -300,17 +305,17 @@ class Unexpected(Exception):
         super().__init__(tokens[index])
 
     def expected(self) -> frozenset[str]:
-        """The expected tokens (keywords and signs in their own spelling), without a comma that
-        could only continue the fields of a ``with``.
+        """Returns the expected tokens, with keywords and signs in their own spelling. A comma that
+        could only continue the fields of a ``with`` is omitted.
         """
         return frozenset(_written(name) for name in self._parser.accepts() - {"_MORE"})
 
     def rules(self) -> Set[str]:
-        """The rules that could begin here."""
+        """Returns the names of the rules that could begin here."""
         return {name for name in self._parser.choices() if name.islower()}
 
     def symbols(self) -> tuple[str, ...]:
-        """The symbols of the grammar read so far, outermost first."""
+        """Returns the symbols of the grammar that have been read, outermost first."""
         return tuple(_symbols()[state] for state in self._parser.parser_state.state_stack[1:])
 
 
@@ -320,7 +325,7 @@ def _written(name: str) -> str:
 
 @cache
 def _symbols() -> Mapping[int, str]:
-    """The last symbol read on every path into a state."""
+    """Returns, for each state, the last symbol on every path into the state."""
     return {
         entry: _written(symbol)
         for row in _rows().values()
@@ -330,14 +335,14 @@ def _symbols() -> Mapping[int, str]:
 
 
 def _unread(start: Start, text: str | None = None) -> Any:
-    """A parser that builds no nodes."""
+    """Returns a parser that builds no nodes."""
     parser = loaded_parser().parse_interactive(text, start=start)
     parser.parser_state.parse_conf.callbacks = {}
     return parser
 
 
 def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
-    """The position at which a chunk cannot be read further."""
+    """Finds the first token of a chunk that cannot be read."""
     parser = _unread(start, chunk.text)
     lexed: list[LarkToken] = []
     index = None
@@ -354,8 +359,8 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
     tokens.append(Token(END, "", tokens[-1].end, tokens[-1].end))
     if index is None:
         index = len(lexed)
-    # The parser may have reduced by rules that only this token, in another position, would have
-    # required, which loses the tokens expected here. So the tokens are fed again.
+    # The parser may have made reductions that only this token, in another position, would require.
+    # They lose the tokens expected here, so the tokens are fed to a new parser.
     before = _unread(start)
     for token in lexed[:index]:
         before.feed_token(token)
@@ -363,8 +368,8 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
 
 
 def keyword_places(chunk: Chunk) -> frozenset[int]:
-    """The offsets in the file of the words that the grammar treats as keywords; in a chunk with an
-    error, only those before it.
+    """Returns the offsets in the file of the words that the grammar treats as keywords. If the
+    chunk has an error, only the words before the error are included.
     """
     parser = _unread("chunk", chunk.text)
     offsets: set[int] = set()

@@ -1,4 +1,4 @@
-"""Lines and indentation: the starts of declarations, and the layout tokens for the grammar."""
+"""Handles lines and indentation: splits a text into declarations, and generates layout tokens."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fencepost.spec.syntax.tokens import BREAK, DEDENT, INDENT, MISALIGNED, NEWL
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A logical line: line breaks inside brackets do not end it. It has at least one token.
+    """A logical line. Line breaks inside brackets do not end it. It has at least one token.
 
-    Its text, from the first token to the end of the last, is as long as in the file; comments and
-    line breaks inside brackets are replaced by spaces.
+    The text extends from the first token to the end of the last one, and is as long as in the file.
+    Comments, and line breaks inside brackets, are replaced by spaces.
     """
 
     indent: str
@@ -32,14 +32,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The lines of one declaration, possibly without broken ones."""
+    """The lines of one declaration, possibly without the broken ones."""
 
     lines: Sequence[Line]
 
     @property
     def start(self) -> int:
-        """The offset in the file at which `text` begins; one less than the first line's if that is
-        indented.
+        """The offset in the file at which `text` begins. If the first line is indented, the text
+        begins one character before that line.
         """
         first = self.lines[0]
         return first.start - len(first.indent) - 1 if first.indent else first.start
@@ -50,7 +50,7 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """The lines, each token at the same distance from `start` as in the file."""
+        """The text of the lines. Each token has the same distance from `start` as in the file."""
         parts: list[str] = []
         end = self.start
         for line in self.lines:
@@ -78,20 +78,21 @@ _PIECE = re.compile(
 _BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
 
 _Gap: TypeAlias = tuple[int, int, str]
-"""Start and end of a gap between tokens, and the beginning of its replacement."""
+"""The start and end of a gap between tokens, and the beginning of its replacement."""
 
 
 def lines(text: str) -> list[Line]:
-    """The logical lines of ``text``, without comments and blank lines.
+    """Returns the logical lines of ``text``, without comments and blank lines.
 
-    A bracket that is never closed would swallow the rest of the file. So a line inside brackets
-    that starts like a declaration or a statement, and is not indented deeper than the line of the
-    bracket, starts a new logical line.
+    A bracket that is never closed would swallow the rest of the file. Therefore, a line inside
+    brackets starts a new logical line if it starts like a declaration or a statement, and is not
+    indented deeper than the line of the bracket.
     """
     result: list[Line] = []
     position = 1 if text.startswith("\ufeff") else 0
     begin = _BEGIN.match(text, position)
-    # The end of the last token, the gaps so far, and the offset up to which the text was scanned.
+    # The end of the last token, the gaps of the current line, the offset up to which the text has
+    # been scanned, the depth of brackets, and the end of a string that lacks its closing quote.
     end, gaps, seen, depth, unclosed = 0, list[_Gap](), position, 0, -1
     for piece in _PIECE.finditer(text, position):
         kind = piece.lastgroup
@@ -133,7 +134,9 @@ def _line(text: str, begin: re.Match[str], end: int, gaps: Sequence[_Gap]) -> Li
 
 
 def chunks(all_lines: Sequence[Line]) -> Iterator[Chunk]:
-    """The lines of each top-level declaration: from a line in the first column to the next."""
+    """Yields the lines of each top-level declaration. A declaration begins with a line in the first
+    column, and ends before the next such line.
+    """
     begin = 0
     for index, line in enumerate(all_lines):
         if index > begin and not line.indent:
@@ -146,9 +149,9 @@ def chunks(all_lines: Sequence[Line]) -> Iterator[Chunk]:
 class Layout(PostLex):
     """Converts the line breaks in the text of a chunk to ``NEWLINE``, ``INDENT`` and ``DEDENT``.
 
-    A ``NEWLINE`` ends each line and follows each ``DEDENT``. These tokens are empty; they are at
-    the end of the token before them, except that ``INDENT`` and ``MISALIGNED`` are at the start of
-    their line.
+    A ``NEWLINE`` ends each line and follows each ``DEDENT``. These tokens are empty. ``INDENT`` and
+    ``MISALIGNED`` are positioned at the start of their line, the others at the end of the preceding
+    token.
     """
 
     def __init__(self, always_accept: Sequence[str]) -> None:
@@ -188,5 +191,5 @@ def _empty(kind: str, position: int | None) -> Token:
 
 
 def _deeper(indent: str, outer: str) -> bool:
-    """Whether ``indent`` extends ``outer`` without mixing tabs and spaces."""
+    """Returns whether ``indent`` extends ``outer`` without mixing tabs and spaces."""
     return len(indent) > len(outer) and indent.startswith(outer) and len(set(indent)) <= 1

@@ -1,8 +1,8 @@
-"""The surface tree: one frozen dataclass per form of the grammar.
+"""The surface tree, with one frozen dataclass for each form of the grammar.
 
-Spans are excluded from equality, so two texts have equal trees exactly if they say the same. Types
+Spans are excluded from equality, so two texts have equal trees if they differ only in layout. Types
 are expressions (``0..N``, ``seq[Entry, 3]``, ``Token?``), because a finite type may be used as a
-set; `check` distinguishes them. Parentheses and comments are not represented.
+set; elaboration distinguishes them. Parentheses and comments are not represented.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.spec.text.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node; ``span`` is its position."""
+    """The base of all nodes. ``span`` is the position of the node."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
 
@@ -62,7 +62,8 @@ class Unary(Node):
 class Binary(Node):
     """``left operator right``. Comparisons do not chain.
 
-    ``operator`` is the sign or word in the text, one that the grammar accepts.
+    ``operator`` is the sign or word as written in the text. The grammar determines which ones are
+    possible.
     """
 
     operator: str
@@ -72,7 +73,9 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Is(Node):
-    """``e is Marker``, ``e is not m.Marker``; ``member`` is a `Name` or an `Attribute` of names."""
+    """``e is Marker`` or ``e is not m.Marker``. ``member`` is a `Name`, or an `Attribute` of
+    names.
+    """
 
     operand: Expr
     member: Expr
@@ -98,7 +101,9 @@ class Binder(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """``forall x in S, y in T if p: e`` or ``exists ...``; ``condition`` is None without ``if``."""
+    """``forall x in S, y in T if p: e``, or the same with ``exists``. ``condition`` is None without
+    ``if``.
+    """
 
     kind: Literal["forall", "exists"]
     binders: tuple[Binder, ...]
@@ -108,14 +113,18 @@ class Quantifier(Node):
 
 @dataclass(frozen=True, slots=True)
 class Conjunction(Node):
-    """An indented block after a colon: its lines are conjoined. One line is that line itself."""
+    """An indented block after a colon, which is the conjunction of its lines. A block of one line
+    has no node of its own; the line represents it.
+    """
 
     lines: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choose(Node):
-    """``choose x in S where p``: the least such x. ``condition`` is None without ``where``."""
+    """``choose x in S where p``, the least x in S that satisfies p. ``condition`` is None without
+    ``where``.
+    """
 
     binder: Binder
     condition: Expr | None
@@ -123,7 +132,7 @@ class Choose(Node):
 
 @dataclass(frozen=True, slots=True)
 class LetIn(Node):
-    """``let x = e: body``, an expression: ``body`` with x bound to the value of e."""
+    """The expression ``let x = e: body``, which is ``body`` with x bound to the value of e."""
 
     name: Name
     value: Expr
@@ -165,12 +174,12 @@ class Comprehension(Node):
 
 @dataclass(frozen=True, slots=True)
 class Anything(Node):
-    """``...`` as an argument of a scenario step: any number of arbitrary values."""
+    """``...`` as an argument of a scenario step. It matches any number of arbitrary values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument(Node):
-    """One argument of a call: ``e``, or ``name: e`` in a constructor."""
+    """An argument of a call: ``e``, or ``name: e`` in a constructor."""
 
     name: Name | None
     value: Expr
@@ -194,7 +203,7 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Part(Node):
-    """``q[i..]`` (high None) or ``q[..j]`` (low None); ``q[i..j]`` is an `Index`."""
+    """``q[i..]`` (``high`` is None) or ``q[..j]`` (``low`` is None). ``q[i..j]`` is an `Index`."""
 
     base: Expr
     low: Expr | None
@@ -203,7 +212,7 @@ class Part(Node):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Node):
-    """``e.f``: a field, a role's variable, a module's member, an enum's or union's member."""
+    """``e.f``. It is a field, a variable of a role, or a member of a module, an enum or a union."""
 
     base: Expr
     name: Name
@@ -218,7 +227,7 @@ class Unwrap(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``r with f: e, g: d``: fields with names, at least one."""
+    """``r with f: e, g: d``. There is at least one field, and every field is named."""
 
     record: Expr
     fields: tuple[Argument, ...]
@@ -268,7 +277,7 @@ Expr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Bind(Node):
-    """``name`` inside the parentheses of a pattern: a new name for that field."""
+    """``name`` inside the parentheses of a pattern. It binds the field to a new name."""
 
     name: Name
 
@@ -280,7 +289,7 @@ class Ignore(Node):
 
 @dataclass(frozen=True, slots=True)
 class Equals(Node):
-    """``==e`` inside the parentheses of a pattern: the field equals e."""
+    """``==e`` inside the parentheses of a pattern. It requires the field to equal e."""
 
     value: Expr
 
@@ -290,10 +299,10 @@ PatternArgument: TypeAlias = Bind | Ignore | Equals
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Node):
-    """``_`` (member None), ``Empty``, ``m.Produce(b, _, ==e)``, ``EndTxn as r``.
+    """``_`` (``member`` is None), ``Empty``, ``m.Produce(b, _, ==e)`` or ``EndTxn as r``.
 
     ``member`` is a `Name`, an `Attribute` of names, a `Boolean` or `Nothing`. ``arguments`` is None
-    without parentheses; then the fields are ignored.
+    if the pattern has no parentheses; the fields are then ignored.
     """
 
     member: Expr | None
@@ -310,7 +319,7 @@ class Require(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assert(Node):
-    """``assert e, "why"``; ``message`` is None without a reason."""
+    """``assert e, "why"``. ``message`` is None if no reason is given."""
 
     condition: Expr
     message: str | None
@@ -318,8 +327,8 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """``place = e`` and compound assignments such as ``place += e``; the target is checked
-    later.
+    """``x = e``, or a compound assignment such as ``x += e``. The target is checked during
+    elaboration.
     """
 
     target: Expr
@@ -337,7 +346,7 @@ class Let(Node):
 
 @dataclass(frozen=True, slots=True)
 class Pick(Node):
-    """``pick y in S where p``; ``condition`` is None without ``where``."""
+    """``pick y in S where p``. ``condition`` is None without ``where``."""
 
     binder: Binder
     condition: Expr | None
@@ -370,7 +379,7 @@ class Skip(Node):
 
 @dataclass(frozen=True, slots=True)
 class Branch(Node):
-    """One ``if`` or ``elif`` of an if statement."""
+    """An ``if`` or ``elif`` branch of an if statement."""
 
     condition: Expr
     body: Suite
@@ -378,7 +387,9 @@ class Branch(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """``if``, any number of ``elif``, perhaps ``else`` (otherwise None)."""
+    """An if statement: ``if``, any number of ``elif``, and an optional ``else``. ``otherwise`` is
+    None without ``else``.
+    """
 
     branches: tuple[Branch, ...]
     otherwise: Suite | None
@@ -386,7 +397,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Case(Node):
-    """One ``case`` of a match statement."""
+    """A ``case`` of a match statement."""
 
     pattern: Pattern
     body: Suite
@@ -394,7 +405,7 @@ class Case(Node):
 
 @dataclass(frozen=True, slots=True)
 class Match(Node):
-    """``match e:`` and its cases."""
+    """``match e:``, with its cases."""
 
     subject: Expr
     cases: tuple[Case, ...]
@@ -427,9 +438,9 @@ class ModuleArgument(Node):
 
 @dataclass(frozen=True, slots=True)
 class Import(Node):
-    """``import a.b as x with ...`` (names None) or ``from a.b import c, d with ...``.
+    """``import a.b as x with ...`` (``names`` is None), or ``from a.b import c, d with ...``.
 
-    ``alias`` is None without ``as``; the module is then known by its last part.
+    ``alias`` is None without ``as``; the last part of the path then names the module.
     """
 
     module: tuple[Name, ...]
@@ -440,7 +451,9 @@ class Import(Node):
 
 @dataclass(frozen=True, slots=True)
 class Const(Node):
-    """``const N: T = e``; or symbolic, ``= any where p`` (value None, ``symbolic`` true)."""
+    """``const N: T = e``, or the symbolic constant ``const N: T = any where p`` (``value`` is None,
+    and ``symbolic`` is true).
+    """
 
     name: Name
     type: Expr
@@ -451,7 +464,9 @@ class Const(Node):
 
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """``param const N: T``, ``param type T``, ``param channel c: M``; type None if it has none."""
+    """``param const N: T``, ``param type T`` or ``param channel c: M``. ``type`` is None for a type
+    parameter.
+    """
 
     kind: Literal["const", "type", "channel"]
     name: Name
@@ -531,7 +546,9 @@ class Discipline(Node):
 
 @dataclass(frozen=True, slots=True)
 class Fault(Node):
-    """``lossy(A, B) at most 1``: variants None for all of them, budget None without a limit."""
+    """``lossy(A, B) at most 1``. ``variants`` is None if all variants are affected, and ``budget``
+    is None if the number of faults is not limited.
+    """
 
     kind: Literal["lossy", "duplicating"]
     variants: tuple[Expr, ...] | None
@@ -548,7 +565,9 @@ class Capacity(Node):
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
-    """``x: T``: an index of a role or channel family, or a parameter of a def or procedure."""
+    """``x: T``, which is an index of a role or channel family, or a parameter of a def or
+    procedure.
+    """
 
     name: Name
     type: Expr
@@ -556,8 +575,8 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl(Node):
-    """``channel c[a: A]: M unordered lossy capacity 4 = e``: options in the order of the text, and
-    the initial content (None if empty).
+    """``channel c[a: A]: M unordered lossy capacity 4 = e``. ``options`` are in source order, and
+    ``content`` is the initial content, or None if the channel is empty.
     """
 
     name: Name
@@ -569,7 +588,9 @@ class ChannelDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class VarDecl(Node):
-    """``var x: T = e``, ``= any`` (kind "any", value None), or ``in S where p``."""
+    """``var x: T = e``, ``var x: T = any`` (kind "any", ``value`` is None), or ``var x: T in S
+    where p`` (kind "member").
+    """
 
     ghost: bool
     name: Name
@@ -588,7 +609,7 @@ class Initially(Node):
 
 @dataclass(frozen=True, slots=True)
 class Choices(Node):
-    """``(x in S, y in T) where p`` after the name of an action; ``condition`` is None without
+    """``(x in S, y in T) where p`` after the name of an action. ``condition`` is None without
     ``where``.
     """
 
@@ -598,7 +619,7 @@ class Choices(Node):
 
 @dataclass(frozen=True, slots=True)
 class Receive(Node):
-    """``on PATTERN from c where p``; ``condition`` is None without ``where``."""
+    """``on PATTERN from c where p``. ``condition`` is None without ``where``."""
 
     pattern: Pattern
     channel: Expr
@@ -610,8 +631,8 @@ Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
 
 @dataclass(frozen=True, slots=True)
 class ActionDecl(Node):
-    """An atomic step. ``fairness``, ``each`` (a part of the fairness) and ``environment`` are
-    prefixes.
+    """An atomic step. ``fairness``, ``each`` (which is part of the fairness) and ``environment``
+    are prefixes.
     """
 
     name: Name
@@ -625,7 +646,7 @@ class ActionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class DefDecl(Node):
-    """``def f(x: T): U = e``; ``def f: U = e`` is a def without parameters."""
+    """``def f(x: T): U = e``, or ``def f: U = e`` without parameters."""
 
     name: Name
     parameters: tuple[Parameter, ...]
@@ -644,9 +665,10 @@ class ProcedureDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class PropertyDecl(Node):
-    """``invariant I: e`` and the like; ``kind`` is the keyword, or keywords, before the name. Only
-    terminal and constraint may lack a name. Only the body of ``property`` contains temporal
-    operators.
+    """A property such as ``invariant I: e``. ``kind`` is the keyword, or keywords, before the name.
+
+    Only a terminal or a constraint may have no name. Only the body of a ``property`` contains
+    temporal operators.
     """
 
     kind: str
@@ -656,8 +678,8 @@ class PropertyDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class Image(Node):
-    """``R.x = e``: the image of a variable of another module; ``path`` is its name in that module's
-    own reports.
+    """``R.x = e``, the image of a variable of another module. ``path`` is the name of the variable
+    in reports on that module.
     """
 
     path: tuple[Name, ...]
@@ -675,7 +697,9 @@ class RefinementDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class CheckConst(Node):
-    """``const N = 4`` or ``const x.Verify = false`` in a check; path outermost first."""
+    """``const N = 4`` or ``const x.Verify = false`` in a check. ``path`` begins with the outermost
+    module.
+    """
 
     path: tuple[Name, ...]
     value: Expr
@@ -683,7 +707,7 @@ class CheckConst(Node):
 
 @dataclass(frozen=True, slots=True)
 class CheckEngine(Node):
-    """``engine bmc, depth 20``; either part may be alone (``depth 20`` has engine None)."""
+    """``engine bmc, depth 20``. Either part may be missing; in ``depth 20``, ``engine`` is None."""
 
     engine: Name | None
     depth: int | None
@@ -691,21 +715,23 @@ class CheckEngine(Node):
 
 @dataclass(frozen=True, slots=True)
 class CheckProperties(Node):
-    """``properties: A, B``; names may be dotted."""
+    """``properties: A, B``. A name may be qualified."""
 
     names: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckWithout(Node):
-    """``without fair R.a, S``: actions and roles whose fairness is removed."""
+    """``without fair R.a, S``. The fairness of these actions and roles is removed."""
 
     names: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectVerdict(Node):
-    """``expect ok``, ``ok within 5``, ``violated A``, ``deadlock``, ``assertion``, ``error``."""
+    """``expect ok``, ``expect ok within 5``, ``expect violated A``, ``expect deadlock``, ``expect
+    assertion`` or ``expect error``.
+    """
 
     verdict: Literal["ok", "violated", "deadlock", "assertion", "error"]
     property: Expr | None
@@ -727,7 +753,7 @@ CheckItem: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class CheckDecl(Node):
-    """``check c [slow]:`` and its lines, in the order of the text."""
+    """``check c:`` or ``check c slow:``, with its lines in source order."""
 
     name: Name
     slow: bool
@@ -736,8 +762,8 @@ class CheckDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioStep(Node):
-    """``Client[a].begin``, ``Leader.on_produce(Produce(...))``, ``net.lose``: a step. ``action`` is
-    its name, or a call if it has arguments.
+    """A step such as ``Client[a].begin``, ``Leader.on_produce(Produce(...))`` or ``net.lose``.
+    ``action`` is the name of the action, or a call if it has arguments.
     """
 
     action: Expr
@@ -745,12 +771,12 @@ class ScenarioStep(Node):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioGap(Node):
-    """``...``: any number of arbitrary steps."""
+    """``...`` as a line of a scenario. It matches any number of arbitrary steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioExpect(Node):
-    """``expect E``: the condition after the steps."""
+    """``expect E``, the condition that must hold after the steps."""
 
     condition: Expr
 
@@ -760,7 +786,7 @@ ScenarioItem: TypeAlias = CheckConst | ScenarioStep | ScenarioGap | ScenarioExpe
 
 @dataclass(frozen=True, slots=True)
 class ScenarioDecl(Node):
-    """``scenario S [slow]: STEP; ...; expect E``, in the order of the text."""
+    """``scenario S: STEP; ...; expect E``, optionally ``slow``. The items are in source order."""
 
     name: Name
     slow: bool
@@ -769,8 +795,8 @@ class ScenarioDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingKey(Node):
-    """``key f by g, h``: field ``f`` of an event line names its history; a line without it belongs
-    to the history that has named its ``g``, or else its ``h``.
+    """``key f by g, h``. Field ``f`` of an event line names the history of the line. A line without
+    ``f`` belongs to the history that has named its ``g``, or else its ``h``.
     """
 
     name: Name
@@ -779,15 +805,15 @@ class RecordingKey(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingEvent(Node):
-    """``event f``: the field of a line that names the event; the default is ``event``."""
+    """``event f``, the field of a line that names the event. The default is ``event``."""
 
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingSource(Node):
-    """``source s ordered in "t-*", "u"``: sources with these names, each with an order of its own;
-    without ``in``, the source called ``s``.
+    """``source s ordered in "t-*", "u"``. Each source that matches one of these names is ordered
+    separately. Without ``in``, the source is called ``s``.
     """
 
     name: Name
@@ -797,7 +823,7 @@ class RecordingSource(Node):
 @dataclass(frozen=True, slots=True)
 class RecordingOrder(Node):
     """``rising f by g``: within a source, the values of field ``f`` increase among lines with the
-    same ``g``. ``not falling f by g``: they do not decrease (``strict`` is false).
+    same ``g``. With ``not falling f by g``, they do not decrease (``strict`` is false).
     """
 
     name: Name
@@ -807,7 +833,7 @@ class RecordingOrder(Node):
 
 @dataclass(frozen=True, slots=True)
 class FixedName(Node):
-    """``"x" = e`` or ``-1 = e``: the fixed value of a name of the real system."""
+    """``"x" = e`` or ``-1 = e``, the fixed value of a name from the real system."""
 
     text: str | int
     value: Expr
@@ -815,7 +841,7 @@ class FixedName(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordingBind(Node):
-    """``bind client: T where -1 = e``: names of the real system mapped to values of T."""
+    """``bind client: T where -1 = e``, which maps names from the real system to values of T."""
 
     name: Name
     type: Expr
@@ -829,14 +855,14 @@ RecordingItem: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RecordingDecl(Node):
-    """``recording:`` and its lines, in the order of the text."""
+    """``recording:``, with its lines in source order."""
 
     items: tuple[RecordingItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EventFieldDecl(Node):
-    """``f: T`` or ``f as g: T``: field ``f`` of a line, called ``g`` in rules."""
+    """``f: T``, or ``f as g: T`` if rules refer to field ``f`` of a line as ``g``."""
 
     name: Name
     alias: Name | None
@@ -845,8 +871,8 @@ class EventFieldDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class EventHead(Node):
-    """``as d (f: T, g: U) from s, t``: the name of an event in rules if it differs from that in
-    lines, its fields, and its sources.
+    """``as d (f: T, g: U) from s, t``. ``alias`` is the name of the event in rules, if it differs
+    from the name in lines. The fields and the sources of the event follow.
     """
 
     alias: Name | None
@@ -856,7 +882,7 @@ class EventHead(Node):
 
 @dataclass(frozen=True, slots=True)
 class EventDecl(Node):
-    """``event e(f: T) from s``, ``event e as d(f: T) from s, t``."""
+    """``event e(f: T) from s`` or ``event e as d(f: T) from s, t``."""
 
     name: Name
     head: EventHead
@@ -864,7 +890,7 @@ class EventDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class ShowsDecl(Node):
-    """``shows e(a, b) on R.act(x) for y in S when c``: the events that a step shows. ``action`` is
+    """``shows e(a, b) on R.act(x) for y in S when c``, the events that a step shows. ``action`` is
     the name of an action, or a `Call` with the names that it binds.
     """
 
@@ -880,11 +906,11 @@ InputKind: TypeAlias = Literal["input", "ahead", "answers"]
 
 @dataclass(frozen=True, slots=True)
 class InputDecl(Node):
-    """``input e(f: T) from s when c on PATTERN from c: body``: an input from outside.
+    """``input e(f: T) from s when c on PATTERN from c: body``, an input from outside.
 
     ``head`` also declares the event; it is None if the event is declared elsewhere. ``body`` is a
-    suite, or the action (or a `Call` of it) that the event represents. ``receive`` is the answer,
-    for ``answers``.
+    suite, or the action (or a `Call` of it) that the event represents. With ``answers``,
+    ``receive`` is the answer.
     """
 
     kind: InputKind
@@ -897,7 +923,7 @@ class InputDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class DropDecl(Node):
-    """``drop A, B from c``: such messages are removed at once, since no action receives them."""
+    """``drop A, B from c``. No action receives these messages, so they are removed at once."""
 
     messages: tuple[Expr, ...]
     channel: Expr
@@ -905,14 +931,14 @@ class DropDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class HiddenDecl(Node):
-    """``hidden R.a, S``: actions and roles whose steps show nothing."""
+    """``hidden R.a, S``. The steps of these actions and roles show no events."""
 
     names: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TolerateDecl(Node):
-    """``tolerate e when c``: such events may be skipped."""
+    """``tolerate e when c``. Such an event may be skipped."""
 
     event: Name
     condition: Expr | None
@@ -936,7 +962,7 @@ RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | Propert
 
 @dataclass(frozen=True, slots=True)
 class RoleDecl(Node):
-    """``role R:`` or ``role R[i: I]:``; ``fairness`` is the prefix."""
+    """``role R:`` or ``role R[i: I]:``. ``fairness`` is the prefix."""
 
     name: Name
     fairness: Fairness
@@ -953,7 +979,7 @@ Declaration: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class BrokenDeclaration:
-    """A top-level declaration that could not be read, with the names it seems to declare.
+    """The names that unreadable top-level declarations seem to declare.
 
     Later phases report nothing about these names, so that each mistake is reported once.
     """
@@ -963,7 +989,7 @@ class BrokenDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file: its docstring (or None) and its declarations, in order."""
+    """A file, with its docstring (or None) and its declarations, in source order."""
 
     source: Source = field(compare=False, repr=False)
     docstring: str | None

@@ -1,9 +1,9 @@
-"""The grammar as data: Lark's form of grammar.lark, prepared for the package as JSON.
+"""Stores the grammar as data: grammar.lark, prepared by Lark and saved as JSON for the package.
 
-Lark needs longer to prepare it than a small check takes in total, so the build does it in advance
-and writes grammar.json next to this module. In a checkout that was never built, or after a change
-of the grammar or of Lark, it is done at each start instead; there ``python -m
-fencepost.spec.syntax.parse_table`` writes the file. The build loads this module without the
+Preparing the grammar takes Lark longer than a whole small check takes, so the build does it in
+advance and writes grammar.json next to this module. In a checkout that was never built, or after a
+change of the grammar or of Lark, the grammar is prepared at each start instead; to write the file
+there, run ``python -m fencepost.spec.syntax.parse_table``. The build loads this module without the
 package.
 """
 
@@ -31,7 +31,7 @@ _OPTIONS = ("parser", "lexer", "start", "maybe_placeholders")
 
 
 class _Unused(PostLex):
-    """Keeps terminals that no rule mentions; Lark would drop them."""
+    """Keeps terminals that no rule mentions, which Lark would drop."""
 
     always_accept = ("BREAK", "FOREIGN", "STRANGE")
 
@@ -40,7 +40,9 @@ class _Unused(PostLex):
 
 
 def compiled(**options: Any) -> lark.Lark:
-    """The parser that Lark builds from the grammar itself, with further ``options`` of Lark."""
+    """Returns the parser that Lark builds from the grammar. ``options`` are further options of
+    Lark.
+    """
     return lark.Lark(
         GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="contextual", start=list(STARTS),
         maybe_placeholders=True, postlex=_Unused(), **options,
@@ -48,7 +50,7 @@ def compiled(**options: Any) -> lark.Lark:
 
 
 def made() -> str:
-    """The text of grammar.json for the current grammar and the installed Lark."""
+    """Returns the text of grammar.json for the current grammar and the installed Lark."""
     parser: Any = compiled()
     data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"] = {name: data["options"][name] for name in _OPTIONS}
@@ -78,7 +80,7 @@ def made() -> str:
 
 
 class _Numbers:
-    """Numbers for values, each stored once."""
+    """Assigns a number to each distinct value, so that it is stored only once."""
 
     def __init__(self) -> None:
         self.found: list[Any] = []
@@ -90,11 +92,11 @@ class _Numbers:
 
 
 def _in_order(table: Any, first_rule: int) -> Any:
-    """A parse table with states numbered in the order of a traversal from the start.
+    """Renumbers the states of a parse table in the order of a traversal from the start states.
 
-    Lark numbers them in the order of a set, but the same sources should produce the same package.
-    Each state has the tokens to shift, with the states they lead to, and rules, each with the
-    lookahead tokens that reduce it. ``first_rule`` is the number of the first rule.
+    Lark numbers states in the order of a set, but the same sources should always produce the same
+    package. Each state has a list of tokens to shift, with the states that they lead to, and a list
+    of rules to reduce, with their lookahead tokens. ``first_rule`` is the number of the first rule.
     """
     names: dict[int, str] = table["tokens"]
     rows = {
@@ -127,14 +129,16 @@ def _in_order(table: Any, first_rule: int) -> Any:
 
 
 def stamp() -> str:
-    """The inputs of a table: the version of Lark, the text of the grammar, and this module."""
+    """Returns a text that identifies the inputs of a table: the version of Lark, the grammar, and
+    this module.
+    """
     text = GRAMMAR.read_bytes() + Path(__file__).read_bytes()
     return f"{lark.__version__} {hashlib.sha256(text).hexdigest()}"
 
 
 def stored() -> Any:
-    """The data in grammar.json, or None if there is none for this grammar and this version of
-    Lark.
+    """Returns the data in grammar.json, or None if the file is missing, or was written for another
+    grammar or another version of Lark.
     """
     try:
         data: Any = json.loads(TABLE.read_text(encoding="utf-8"))
@@ -146,7 +150,8 @@ def stored() -> Any:
 def write() -> None:
     """Writes grammar.json if it is missing or out of date."""
     if stored() is None:
-        # Atomically: other processes may be reading it, or writing the same content.
+        # The write is atomic, because other processes may be reading the file, or writing the same
+        # content.
         own = TABLE.with_suffix(f".{os.getpid()}")
         own.write_text(made(), encoding="utf-8")
         own.replace(TABLE)
@@ -154,8 +159,10 @@ def write() -> None:
 
 @cache
 def prepared() -> Any:
-    """The grammar as Lark loads it, ``data`` and ``memo``, without the parts that Lark loads
-    slowly: ``rules`` are built here, and the parse table has the format of `_in_order`.
+    """Returns the grammar in the form that Lark loads, with ``data`` and ``memo``.
+
+    Parts that Lark loads slowly are handled here: this function builds ``rules``, and the parse
+    table has the format of `_in_order`.
     """
     loaded = stored() or json.loads(made())
     symbols: list[Any] = [
@@ -176,7 +183,9 @@ def prepared() -> Any:
 
 
 def terminals() -> list[Any]:
-    """The terminals as data: ``name``, ``priority`` and ``pattern`` (``value``, ``__type__``)."""
+    """Returns the terminals as data, with ``name``, ``priority`` and ``pattern`` (``value``,
+    ``__type__``).
+    """
     entries: list[Any] = prepared()["terminals"]
     return entries
 

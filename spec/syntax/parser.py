@@ -1,8 +1,8 @@
-"""Text to tree: every declaration that can be read, and a problem for each that cannot.
+"""Parses text to a tree of all declarations that can be read, and reports a problem for each other.
 
 Each declaration that begins in the first column is parsed separately, so one mistake costs one
-declaration. Nothing here raises on any text, except `parse_expression`, which has no result for a
-text that is not an expression.
+declaration. No function raises an exception for any text, except for `parse_expression`,
+which has no result for a text that is not an expression.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
-"""Maximum number of syntax errors reported per file; a file with more may not be a spec at all."""
+"""The maximum number of syntax errors reported per file. A file with more may not be a spec at
+all.
+"""
 OTHER_FORMATS = (
     (re.compile(r"\s*(-{4,}[ \t]*MODULE\b)"), syntax_errors.tla_module),
     (re.compile(r"\s*(\{)\s*[\"}]"), syntax_errors.json_text),
     (re.compile(r"\s*(\[)\s*[\[{\"]"), syntax_errors.json_text),
 )
-"""The first characters of files in other formats, and functions that explain them."""
+"""Patterns for the first characters of files in other formats, with functions that explain them."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
-    """The tree of a file without its broken declarations, and the problems in those."""
+    """Returns the tree of a file without its broken declarations, and the problems in the broken
+    ones.
+    """
     for pattern, explain in OTHER_FORMATS:
         header = pattern.match(source.text)
         if header is not None:
@@ -71,7 +75,7 @@ def _at_most(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def parse_expression(source: Source) -> Expr:
-    """The expression in ``source``. Raises `Rejected`."""
+    """Parses the expression in ``source``. Raises `Rejected`."""
     source_lines = lines(source.text)
     if not source_lines:
         raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
@@ -88,14 +92,15 @@ def parse_expression(source: Source) -> Expr:
 
 
 def expected_at(text: str, offset: int) -> frozenset[str]:
-    """The tokens (keywords and signs in their own spelling, names and numbers by kind) that could
-    occur at the start of a word, judging by the text before it; empty if the declaration is broken
-    before.
+    """Returns the tokens that could occur at the start of a word, judging by the text before it.
+
+    Keywords and signs are in their own spelling, and names and numbers are given by their kinds.
+    The result is empty if the declaration has an error before this point.
     """
     before = f"{text[:offset]}{_NO_TOKEN}"
     declarations = list(chunks(lines(before)))
     if not declarations:
-        # There are only comments, and the offset is in one of them.
+        # The text contains only comments, and the offset is in one of them.
         return frozenset()
     chunk = declarations[-1]
     first, last = _member(chunk, offset)
@@ -114,10 +119,11 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
 def _read(
     source: Source, builder: Builder, chunk: Chunk
 ) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
-    """A declaration or the text of a docstring, the problems, and the missing names.
+    """Reads a chunk. Returns a declaration or the text of a docstring, the problems, and the names
+    that the broken parts seem to declare.
 
-    A broken member of a role, or line of a check, is reported and removed, and the rest is parsed
-    again.
+    If a member of a role or a line of a check is broken, it is reported and removed, and the rest
+    is parsed again.
     """
     problems: list[Problem] = []
     names: set[str] = set()
@@ -137,7 +143,9 @@ def _read(
 
 
 def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
-    """The lines of the member of a role or check that contains the offset; else the whole chunk."""
+    """Returns the range of lines of the member of a role or check that contains ``offset``. If no
+    member does, returns that of the whole chunk.
+    """
     lines = chunk.lines
     at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)
     if at == 0 or not _WITH_MEMBERS.match(lines[0].text):
@@ -180,7 +188,7 @@ _MEMBERS = re.compile(r"^(?:enum|union|from|import)\b")
 
 
 def _declared(text: str, chunk: Chunk) -> set[str]:
-    """The names that a broken chunk seems to declare."""
+    """Returns the names that a broken chunk seems to declare."""
     part = text[chunk.lines[0].start : chunk.end]
     names = set(_DECLARED.findall(part))
     if _MEMBERS.match(part):

@@ -1,7 +1,7 @@
-"""Syntax errors in the words of the language.
+"""Explains syntax errors in the words of the language.
 
-Each hint recognizes one kind of mistake, by the token, its neighbours and the expected tokens. The
-first hint that recognizes its mistake provides the message; `_plainly` provides it if none does.
+Each hint recognizes one kind of mistake from the token, its neighbours and the expected tokens. The
+first hint that recognizes the mistake provides the message; if none does, `_plainly` provides it.
 Hints do not decide what is an error: the grammar does.
 """
 
@@ -35,7 +35,7 @@ from fencepost.spec.text.source import Source, Span
 
 
 def explain(source: Source, error: Unexpected) -> Problem:
-    """The problem for an unexpected token."""
+    """Returns the problem for an unexpected token."""
     slip = Slip(source, error)
     problem = next((hinted for hint in _HINTS if (hinted := hint(slip))), None) or _plainly(slip)
     if slip.unexpected.kind in LAYOUT and _swallowed(slip):
@@ -45,19 +45,19 @@ def explain(source: Source, error: Unexpected) -> Problem:
 
 
 def _swallowed(slip: Slip) -> bool:
-    """Whether the line continues with a comment that may have been meant as part of it."""
+    """Returns whether the line continues with a comment that may have been meant as code."""
     rest = slip.source.text[slip.near(-1).end :].partition("\n")[0]
     return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
 
 
 def tla_module(source: Source, start: int, end: int) -> Problem:
-    """A file that is a TLA+ module, not a spec."""
+    """Returns the problem for a file that is a TLA+ module, not a spec."""
     message = "this is a TLA+ module, not a spec; docs/for-tla-users.md compares both"
     return Problem("F101", Span(source, start, end), message)
 
 
 def json_text(source: Source, start: int, end: int) -> Problem:
-    """A file that holds JSON: a trace, a recording or a report."""
+    """Returns the problem for a file that contains JSON: a trace, a recording or a report."""
     notes: tuple[Note, ...] = (
         (None, "fencepost trace show FILE prints a saved trace"),
         (None, "fencepost conform SPEC FILE compares a recording with a spec"),
@@ -66,13 +66,13 @@ def json_text(source: Source, start: int, end: int) -> Problem:
 
 
 def late_docstring(source: Source, token: Token) -> Problem:
-    """A triple-quoted text that is not at the start of the file."""
+    """Returns the problem for a triple-quoted text that is not at the start of the file."""
     message = "the text that describes a file comes first; use # for comments"
     return Problem("F123", Span(source, token.start, token.end), message)
 
 
 def too_deep(source: Source, error: TooDeep) -> Problem:
-    """A construct with too many levels of nesting."""
+    """Returns the problem for a construct with too many levels of nesting."""
     token = error.token
     if error.lets:
         message = (
@@ -97,8 +97,9 @@ _CHAINED_OR_BRACKET = re.compile(r"#[^\n]*|[()\[\]{}]|\b(?:and|or|implies|else)\
 
 
 def _longest_chain(text: str, start: int) -> tuple[str, int]:
-    """The most frequent sign outside brackets from ``start`` on, up to the end of the declaration
-    or of the enclosing bracket, and the number of its operands.
+    """Returns the most frequent sign outside brackets, and the number of its operands.
+
+    The search begins at ``start``, and ends with the declaration or the enclosing bracket.
     """
     counts: Counter[str] = Counter()
     depth = 0
@@ -117,7 +118,9 @@ def _longest_chain(text: str, start: int) -> tuple[str, int]:
 
 
 def _plainly(slip: Slip) -> Problem:
-    """The unexpected token and the expected ones, with the form of the line."""
+    """Returns a problem that states the unexpected token, the expected ones, and the form of the
+    line.
+    """
     notes: list[Note] = []
     unexpected = slip.unexpected
     if unexpected.kind == NAME and unexpected.text in reserved() and NAME in slip.expected:
@@ -135,7 +138,7 @@ def _plainly(slip: Slip) -> Problem:
 
 
 def _form(slip: Slip) -> str | None:
-    """The form of the declaration or statement that contains the token."""
+    """Returns the form of the declaration or statement that contains the unexpected token."""
     distance = -1
     while not slip.begins_line(distance):
         distance -= 1
@@ -201,7 +204,7 @@ def _brackets(slip: Slip) -> Problem | None:
     opened: list[Token] = []
     for token in slip.error.tokens[: slip.error.index]:
         if token.kind in LAYOUT:
-            # At the end of a line, only an unclosed bracket is open.
+            # An unclosed bracket is the only kind that is open at the end of a line.
             opened.clear()
         elif token.kind in OPENING:
             opened.append(token)
@@ -223,7 +226,9 @@ def _brackets(slip: Slip) -> Problem | None:
 
 
 def _never_closed(slip: Slip, depth: int) -> bool:
-    """Whether the innermost of ``depth`` open brackets stays open to the end of the line."""
+    """Returns whether the innermost of ``depth`` open brackets stays open up to the end of the
+    line.
+    """
     inner = depth
     for token in slip.error.tokens[slip.error.index :]:
         if token.kind in LAYOUT:
@@ -278,7 +283,7 @@ def _equal_signs(slip: Slip) -> Problem | None:
 
 
 def _assigned(slip: Slip) -> Problem | None:
-    """`x += 1` in place of a condition."""
+    """Recognizes an assignment such as `x += 1` where a condition is expected."""
     if slip.unexpected.kind not in vocabulary.CHANGES or "==" not in slip.expected:
         return None
     message = (
@@ -438,19 +443,21 @@ def _foreign_word(slip: Slip) -> Problem | None:
     if "unordered" in slip.expected:
         instead = vocabulary.DISCIPLINES.get(unexpected.text)
     if unexpected.kind == NAME and instead and unexpected.text not in slip.expected:
-        # A name where none is possible: a word of another notation.
+        # A name was found where none is possible, so it is a word of another notation.
         return slip.problem("F111", f'there is no "{unexpected.text}" here; write "{instead}"')
     return None
 
 
 def _misspelt(slip: Slip) -> Problem | None:
-    """A line that begins with a misspelt keyword, or with one that belongs elsewhere."""
+    """Recognizes a line that begins with a misspelt keyword, or with a keyword that belongs
+    elsewhere.
+    """
     if slip.begins_line():
         if slip.unexpected.kind != NAME or NAME in slip.expected:
             return None
         word, allowed = slip.unexpected, slip.expected
     elif slip.begins_line(-1) and slip.near(-1).kind == NAME and "+=" in slip.expected:
-        # Any name may begin a statement, so the mistake shows only in the tokens after it.
+        # Any name may begin a statement, so only the tokens after it reveal the mistake.
         if slip.unexpected.kind not in (NAME, INTEGER, "{", ":", NEWLINE):
             return None
         word, allowed = slip.near(-1), vocabulary.STATEMENTS | {"else", "elif"}
@@ -480,7 +487,7 @@ def _misspelt(slip: Slip) -> Problem | None:
 
 
 def _kind(allowed: Set[str]) -> str:
-    """The kind of a line that may begin with these keywords."""
+    """Returns the kind of line that may begin with these keywords."""
     if "expect" in allowed:
         return "line of a check"
     return "statement" if "require" in allowed else "declaration"

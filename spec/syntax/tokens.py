@@ -1,9 +1,9 @@
-"""The scanner: splits text into words, numbers and signs, without distinguishing keywords from
+"""The scanner splits text into words, numbers and signs. It does not distinguish keywords from
 names.
 
 The grammar defines the tokens. No text is rejected: anything that cannot be a token of the language
-gets the kind ``STRANGE`` or ``MISALIGNED``, which no rule accepts, so that it is reported at its
-position.
+gets the kind ``STRANGE`` or ``MISALIGNED``. No rule accepts these kinds, so the parser reports such
+a token at its position.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ CLOSING = {close: open_ for open_, close in OPENING.items()}
 
 
 class Token(NamedTuple):
-    """One token: its kind (a sign is its own kind), its text, and its position.
+    """A token, with its kind, its text and its position. The kind of a sign is the sign itself.
 
     ``BREAK`` is a line break in the text; ``NEWLINE``, ``INDENT`` and ``DEDENT`` are layout tokens
-    for the grammar. Every word is a ``NAME``: the parser decides which are keywords.
+    for the grammar. Every word is a ``NAME``: the parser decides which words are keywords.
     """
 
     kind: str
@@ -46,13 +46,13 @@ class Token(NamedTuple):
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The set of words in a text."""
+    """Returns the set of words in a text."""
     return frozenset(text.split())
 
 
 @cache
 def spelled() -> dict[str, str]:
-    """The spelling of each terminal of the grammar that has only one."""
+    """Returns the spelling of each terminal of the grammar that has only one spelling."""
     fixed = {t["name"]: t["pattern"] for t in terminals()}
     words = {name: p["value"] for name, p in fixed.items() if p["__type__"] == "PatternStr"}
     return {**words, "_UNWRAP": "!", "_MORE": ","}
@@ -60,15 +60,15 @@ def spelled() -> dict[str, str]:
 
 @cache
 def kinds() -> dict[str, str]:
-    """The token kind of each terminal of the grammar."""
+    """Returns the token kind of each terminal of the grammar."""
     kinds = {t["name"]: t["name"] for t in terminals()} | {"FOREIGN": STRANGE}
     return kinds | {n: NAME if word.isidentifier() else word for n, word in spelled().items()}
 
 
 def scan(text: str) -> list[Token]:
-    """Every token of ``text``, including line breaks and comments, but not spaces."""
+    """Returns every token of ``text``, including line breaks and comments, but not spaces."""
     tokens: list[Token] = []
-    # A byte order mark is not a character of the text.
+    # A byte order mark is not part of the text.
     for match in _pattern().finditer(text, 1 if text.startswith("\ufeff") else 0):
         assert match.lastgroup is not None
         if match.lastgroup != "SPACE":
@@ -78,9 +78,10 @@ def scan(text: str) -> list[Token]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """All terminals except keywords, in Lark's order of attempts.
+    """Returns a pattern for all terminals except keywords, in the order that Lark tries them.
 
-    It also matches line breaks, which do not occur in texts that `layout` has split into lines.
+    The pattern also matches line breaks, which do not occur in texts that `layout` has split into
+    lines.
     """
 
     def order(terminal: Any) -> tuple[int, bool, int]:

@@ -1,6 +1,7 @@
-"""The words of the language in messages, and words of related notations.
+"""The words of the language as used in messages, and words of related notations.
 
-Plain tables: names of tokens, forms of lines, positions of words, and habits from other notations.
+The module consists of tables: names of tokens, forms of lines, positions of words, and words and
+signs from other notations.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 
 CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
-"""Tokens that cannot end a line: the rest was probably meant to follow on the next line."""
+"""Tokens that cannot end a line. After one of them, the next line was probably meant to continue
+the expression.
+"""
 
 _TOLD = {
     NEWLINE: "the end of the line",
@@ -45,17 +48,17 @@ _TOLD = {
 
 
 def told(token: Token) -> str:
-    """The name in messages of a token in the text."""
+    """Returns the name of a token of the text, as used in messages."""
     if token.kind in (NEWLINE, INDENT, DEDENT, END, STRING, DOCSTRING):
         return _TOLD[token.kind]
     return f'"{token.text}"'
 
 
 def wanted(expected: Set[str], before: Token) -> str:
-    """The description in messages of the tokens that could follow the token ``before``."""
+    """Describes the tokens that could follow the token ``before``, as used in messages."""
     rest = set(expected)
     if "expect" not in rest:
-        # It occurs in arguments of scenario steps, and is not what is missing elsewhere.
+        # This token occurs in arguments of scenario steps. Elsewhere, it is not what is missing.
         rest.discard("...")
     parts: list[str] = []
     if "require" in rest:
@@ -71,7 +74,7 @@ def wanted(expected: Set[str], before: Token) -> str:
         parts.append("an operator")
         rest -= _OPERATORS
     if "=" in rest:
-        # One sign of an assignment represents them all.
+        # One assignment sign represents them all.
         rest -= CHANGES
     if parts and parts != ["an operator"]:
         rest.discard(NEWLINE)
@@ -82,7 +85,9 @@ def wanted(expected: Set[str], before: Token) -> str:
 
 
 def special(expected: Set[str]) -> frozenset[str]:
-    """The keywords and signs that belong to one form, not to every value or statement."""
+    """Returns the keywords and signs that belong to a particular form, not to every value or
+    statement.
+    """
     return frozenset(expected - _VALUES - _OPERATORS - _TAILS - STATEMENTS - {NEWLINE, ",", ")"})
 
 
@@ -155,7 +160,7 @@ FORMS = {
     "return": "return",
     "skip": "skip",
 }
-"""The form of a line that begins with a word."""
+"""The form of a line, by its first word."""
 
 _TOP = "is declared at the top level, in the first column"
 _ROLE = "is declared at the top level or in a role"
@@ -182,12 +187,12 @@ PLACES = (
     | {"expect": "belongs in a check, or at the end of a scenario"}
     | dict.fromkeys(word_set("key source rising bind"), "belongs in a recording")
 )
-"""The positions where a line that begins with a word may occur."""
+"""The positions at which a line may occur, by its first word."""
 
 EXPRESSION_HEADS = word_set(
     "invariant step lemma reachable terminal constraint initially assume property"
 )
-"""Words whose lines consist of an expression after the first few tokens."""
+"""The first words of lines that consist of an expression after the first few tokens."""
 
 OTHER_NAMES = {
     "await": "require", "when": "require", "guard": "require", "assume": "require",
@@ -203,7 +208,7 @@ OTHER_NAMES = {
     "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",
     "exit": "return", "break": "return", "elsif": "elif", "elseif": "elif",
 }  # fmt: skip
-"""Words for a declaration or statement in other notations."""
+"""Words of other notations for a declaration or statement, with the equivalent here."""
 
 REMARKS = {
     "module": "a file is a module",
@@ -213,20 +218,20 @@ REMARKS = {
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives through its head, action a on PATTERN from c",
 }
-"""Words of other notations without an equivalent here."""
+"""Words of other notations that have no equivalent here."""
 
 FOREIGN_WORDS = {
     "AND": "and", "OR": "or", "NOT": "not", "mod": "%", "MOD": "%", "div": "//", "DIV": "//",
     "xor": "!=", "XOR": "!=", "union": "|", "UNION": "|", "intersect": "&", "all": "forall",
     "exist": "exists", "IN": "in", "IF": "if", "THEN": "then", "ELSE": "else",
 }  # fmt: skip
-"""Operators of other notations that are words."""
+"""Operators of other notations that are words, with the equivalent here."""
 
 DISCIPLINES = {
     "unique": "distinct", "set": "distinct", "fifo": "ordered", "queue": "ordered",
     "bag": "unordered", "multiset": "unordered",
 }  # fmt: skip
-"""Words of other notations for channel disciplines."""
+"""Words of other notations for channel disciplines, with the equivalent here."""
 
 _SUBSET = 'write "<="'
 GENERATORS = "the form is: {e for x in S, y in T if p}"
@@ -235,7 +240,7 @@ BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
 }  # fmt: skip
-"""Words of other notations between two operands, with advice."""
+"""Words that other notations use between two operands, with advice."""
 
 FORMULA = "it belongs in the formula of a property, not inside a comparison or a value"
 UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
@@ -250,7 +255,7 @@ PREFIXES = {
     "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
     "lambda": "a function is declared, as in def f(x: T): U = e",
 }  # fmt: skip
-"""Words of other notations before an operand, with advice."""
+"""Words that other notations use before an operand, with advice."""
 
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
