@@ -66,5 +66,5 @@ def parts(kind: Type) -> int:
 
 
 def depth(kind: Type) -> int:
-    """The nesting depth of a type."""
+    """Returns the nesting depth of a type."""
     return 1 + max(map(depth, components(kind)), default=0)

@@ -76,7 +76,7 @@ class Notation(Generic[R]):
 def entries(
     kind: Map, value: Sequence[Value], of: Callable[[Value, Type], R]
 ) -> Iterator[tuple[R, R]]:
-    """The keys and values of a map, each spelled by ``of``."""
+    """Yields the keys and values of a map, each spelled by ``of``."""
     for key, item in zip(values(kind.key), value, strict=True):
         yield of(key, kind.key), of(item, kind.value)
 

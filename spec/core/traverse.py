@@ -181,7 +181,7 @@ def rebuilt(value: T, part: Callable[[object], object]) -> T:
 
 
 def operands(expr: ir.Expr) -> list[ir.Expr]:
-    """The expressions directly inside an expression, in the order of its fields."""
+    """Returns the expressions directly inside an expression, in the order of its fields."""
     return cast("list[ir.Expr]", children(expr))
 
 

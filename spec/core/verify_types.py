@@ -22,7 +22,7 @@ Slots: TypeAlias = Mapping[int, Type]
 
 
 def goes_into(source: Type, target: Type) -> bool:
-    """Whether a value of ``source`` is assignable to ``target``."""
+    """Returns whether a value of ``source`` is assignable to ``target``."""
     return same_shape(source, target) and within(source, target)
 
 
