@@ -1,1 +1,1 @@
-"""Tools on a model other than a check: explore, replay, graph, mutate, doctor."""
+"""Tools that work on a model without being checks: explore, replay, graph, mutate and doctor."""

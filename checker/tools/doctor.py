@@ -1,6 +1,6 @@
 """Diagnoses the installation: Python, memory, processors, and each engine on a small spec.
 
-It creates the user's key, and changes nothing else.
+The diagnosis creates the user's key if it does not exist. It changes nothing else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnosis. ``needed``: Fencepost is useless unless this works."""
+    """A diagnosis. ``needed`` means that Fencepost is useless unless this works."""
 
     topic: str
     state: State
@@ -50,7 +50,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
-    """All diagnoses, in order."""
+    """Yields all diagnoses in order."""
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("fencepost", "works", f"{__version__}, on Python {python} ({sys.executable})")
     yield Finding("processors", "works", str(processors()))
@@ -94,7 +94,7 @@ def _engine(name: str) -> Finding:
     try:
         engine = engines.load(name)
     except Rejected as rejected:
-        # An engine with optional dependencies is not broken if they are missing.
+        # An engine with optional dependencies is not broken if these are missing.
         return Finding(topic, "fails" if needed else "missing", _told(rejected), needed)
     library = engine.library or "needs only Python"
     if ENGINES[name].slow_start:
@@ -113,7 +113,7 @@ def _told(rejected: Rejected) -> str:
 
 
 def _trial(name: str) -> str | None:
-    """Why an engine's verdict on the small spec is wrong, or None."""
+    """Explains why an engine's verdict on the small spec is wrong. Returns None if it is right."""
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         path = Path(folder, "doctor.fence")
         path.write_text(SPEC, encoding="utf-8")

@@ -1,6 +1,7 @@
-"""An interactive session on a model: a walk, and queries about its states.
+"""An interactive session on a model, which consists of a walk and queries about its states.
 
-The explorers in the terminal and in the browser both use it; it does no input or output.
+The explorers in the terminal and in the browser both use this module. It performs no input or
+output.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ NO_VALUE = "it has no value here"
 
 
 class Stopped(Exception):
-    """A search was ended by `Exploration.stop`."""
+    """Raised when `Exploration.stop` ended a search."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedCondition:
-    """An expression with what is needed to evaluate it; ``known`` caches its values."""
+    """An expression together with what is needed to evaluate it. ``known`` caches its values."""
 
     text: str
     runner: Runner
@@ -46,7 +47,7 @@ class WatchedCondition:
     known: dict[State, str | None] = field(default_factory=dict[State, str | None])
 
     def value(self, state: State) -> str | None:
-        """The value in a state as text, or None if undefined."""
+        """Returns the value in a state as text, or None if it is undefined."""
         if state not in self.known:
             self.known[state] = self._value(state)
         return self.known[state]
@@ -59,9 +60,9 @@ class WatchedCondition:
 
 
 class Exploration:
-    """A session: the model of a check, a walk through it, and watched expressions.
+    """A session: the model of a check, a walk through this model, and watched expressions.
 
-    ``options`` are the possible next steps, ``most`` is the maximum number of states of a search.
+    ``options`` holds the possible next steps. ``most`` is the maximum number of states of a search.
     """
 
     def __init__(
@@ -86,14 +87,14 @@ class Exploration:
 
     @property
     def title(self) -> str:
-        """The spec, and the check that sets the constants."""
+        """The path of the spec, and the name of the check that sets the constants."""
         name = self.check.name if self.check is not None else ""
         return f"{self.program.path}, {name}" if name else str(self.program.path)
 
     # ------------------------------------------------------------ moving
 
     def _begin(self) -> None:
-        """Goes to the first choice; a single initial state is taken immediately."""
+        """Goes to the first choice. If there is only one initial state, takes it immediately."""
         self.options = self.walk.options()
         self._given = len(self.options) == 1 and self.options[0].failure is None
         if self._given:
@@ -101,22 +102,26 @@ class Exploration:
 
     @property
     def returnable(self) -> int:
-        """The number of steps that can be taken back, not counting a single initial state."""
+        """The number of steps that can be taken back. The choice of the only initial state does not
+        count.
+        """
         return len(self.walk.path) - self._given
 
     def take(self, number: int) -> None:
-        """Takes an option by number, from 1."""
+        """Takes an option by number, counted from 1."""
         self.walk.take(self.options[number - 1].step)
         self.options = self.walk.options()
 
     def back(self, count: int) -> int:
-        """Takes back at most ``count`` steps; returns their number."""
+        """Takes back at most ``count`` steps, and returns how many were taken back."""
         taken = self.walk.back(count)
         self._moved()
         return taken
 
     def go(self, way: int, steps: int | None = None) -> None:
-        """Goes to the position after ``steps`` steps of a recorded way, or to its end."""
+        """Goes to the position after ``steps`` steps of a recorded path, or to its end if ``steps``
+        is None.
+        """
         self.walk.go(way, len(self.walk.ways[way]) if steps is None else steps)
         self._moved()
 
@@ -128,7 +133,8 @@ class Exploration:
     def goto(self, text: str) -> GoalSearch:
         """Goes to a nearest state that satisfies a condition, if there is one.
 
-        Raises `Rejected` if the condition is invalid, or undefined in some state, and `Stopped`.
+        Raises `Rejected` if the condition is invalid, or undefined in some state. Raises `Stopped`
+        if the search was stopped.
         """
         self._stopped = False
         destination = self.walk.seek(self._condition(text), self.most)
@@ -138,7 +144,7 @@ class Exploration:
         return destination
 
     def stop(self) -> None:
-        """Ends a `goto` in another thread."""
+        """Ends a `goto` that runs in another thread."""
         self._stopped = True
 
     def _condition(self, text: str) -> Callable[[State], bool]:
@@ -157,7 +163,7 @@ class Exploration:
         return holds
 
     def sought(self, result: GoalSearch) -> str:
-        """The result of a search in words."""
+        """Formats the result of a search as text."""
         states = plural(result.seen, "state")
         if result.steps is None:
             cut = f"not within {states}; --max-states allows more"
@@ -169,21 +175,25 @@ class Exploration:
     # ------------------------------------------------------------ asking
 
     def expression(self, text: str) -> WatchedCondition:
-        """An expression of any type. Raises `Rejected`."""
+        """Parses an expression of any type. Raises `Rejected` if it is invalid."""
         model = self._asked(text, of_any_type=True)
         return WatchedCondition(text, Runner(model), model.properties[-1].body)
 
     def watch(self, text: str) -> None:
-        """Watches an expression, unless it is watched already. Raises `Rejected`."""
+        """Watches an expression, unless it is already watched. Raises `Rejected` if it is
+        invalid.
+        """
         if all(other.text != text for other in self.watched):
             self.watched.append(self.expression(text))
 
     def unwatch(self, number: int) -> None:
-        """Stops watching an expression, by number from 0."""
+        """Stops watching an expression, given by its number from 0."""
         del self.watched[number]
 
     def _asked(self, text: str, *, of_any_type: bool = False) -> Model:
-        """The model with the user's expression as its last property. Raises `Rejected`."""
+        """Builds the model with the user's expression as its last property. Raises `Rejected` if
+        the expression is invalid.
+        """
         if not text:
             raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
         return build(self.program, self.check, self.constants, text, of_any_type=of_any_type)
@@ -191,7 +201,7 @@ class Exploration:
     # ------------------------------------------------------------ what there is to see
 
     def label(self, step: Step) -> str:
-        """The title of a step, or the values of an initial state."""
+        """Returns the title of a step. For an initial state, returns its values."""
         if step.action is not None or step.state is None:
             return title(self.model, step)
         state = document(self.model, Trace((step,))).steps[0].state or {}
@@ -200,7 +210,7 @@ class Exploration:
         return ", ".join(" ".join(line.split()) for line in page.text().splitlines())
 
     def notes(self, option: Option) -> list[str]:
-        """Remarks on a step before it is taken."""
+        """Returns remarks on a possible step."""
         texts = sentences(self.model, option.judgement)
         if option.failure is not None:
             texts.append(f"fails: {self.model.sites[option.failure].message}")
@@ -209,13 +219,15 @@ class Exploration:
         return texts
 
     def nothing(self) -> str:
-        """Why there are no options."""
+        """Explains why there are no options."""
         if not self.walk.path:
             return "there is no initial state, so a walk cannot begin"
         return "there is no successor" if self.walk.ended else "no action is possible here"
 
     def wrong(self) -> list[tuple[str, Site | None]]:
-        """The problems of the present state: sentences, and the sites of evaluation errors."""
+        """Returns the problems of the current state as sentences, each with the site of an
+        evaluation error or None.
+        """
         properties, judgement = self.model.properties, self.walk.judgement()
         problems: list[tuple[str, Site | None]] = [
             (f"{properties[number].title} {properties[number].kind.broken}", None)
@@ -228,14 +240,16 @@ class Exploration:
         return problems
 
     def failure(self) -> tuple[Site, bool] | None:
-        """The site at which the last step failed and whether it is an assertion, or None."""
+        """Returns the site at which the last step failed and whether it is an assertion. Returns
+        None if the last step did not fail.
+        """
         finding = self.walk.finding() if self.walk.ended else None
         if finding is None or finding.site is None:
             return None
         return finding.site, finding.verdict is Verdict.ASSERTION
 
     def document(self) -> TraceDocument:
-        """The present path, which must not be empty, as a trace with causes."""
+        """Returns the current path, which must not be empty, as a trace with causes."""
         trace, finding = self.walk.trace(), self.walk.finding()
         return replace(
             document(self.model, trace, finding, causes(self.model, trace, finding)),
@@ -246,7 +260,9 @@ class Exploration:
         )
 
     def values(self, watched: WatchedCondition) -> Sequence[str | None]:
-        """The values of an expression along the path; None where undefined."""
+        """Returns the values of an expression along the path, with None wherever it is
+        undefined.
+        """
         return [
             None if step.state is None else watched.value(step.state) for step in self.walk.path
         ]

@@ -1,4 +1,4 @@
-"""A walk through a model: the possible steps, the present path, and earlier paths."""
+"""A walk through a model: the possible steps, the current path, and earlier paths."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fencepost.spec.semantics.stepper import Runner, Successor
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A possible step: the judgement of the properties on it, and whether it leads back to its
-    source.
+    """A possible step. ``judgement`` judges the properties on this step, and ``same`` says whether
+    the step leads back to its source.
     """
 
     step: Step
@@ -29,8 +29,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class GoalSearch:
-    """The result of a search: the steps to a nearest matching state, or None, among ``seen``
-    states. ``cut``: the limit was reached.
+    """The result of a search. ``steps`` leads to a nearest matching state, or is None if none was
+    found. ``seen`` is the number of states visited, and ``cut`` says whether the limit was reached.
     """
 
     steps: tuple[Step, ...] | None
@@ -39,11 +39,11 @@ class GoalSearch:
 
 
 class Walk:
-    """A path through a model; the first step chooses an initial state.
+    """A path through a model. Its first step chooses an initial state.
 
-    ``ways`` holds the explored paths, without prefixes of each other, and ``path`` is a
-    prefix of the one with index ``way``. Going back keeps the way; a step that differs from it
-    starts another.
+    ``ways`` holds the explored paths, none of which is a prefix of another, and ``path`` is a
+    prefix of the one with index ``way``. Going back leaves ``way`` unchanged. A step that differs
+    from that explored path starts another one.
     """
 
     def __init__(self, model: Model) -> None:
@@ -55,7 +55,7 @@ class Walk:
 
     @property
     def state(self) -> State | None:
-        """The present state; None before the first step and after a failed step."""
+        """The current state. None before the first step and after a step that failed."""
         return self.path[-1].state if self.path else None
 
     @property
@@ -68,7 +68,7 @@ class Walk:
         return self.path[-2].state if len(self.path) > 1 else None
 
     def options(self) -> list[Option]:
-        """The possible next steps in order; equal initial states occur once."""
+        """Returns the possible next steps in order. Equal initial states are listed once."""
         if self.ended:
             return []
         before = self.state
@@ -88,7 +88,7 @@ class Walk:
         return Option(step, None, judgement, step.state == before)
 
     def judgement(self) -> Judgement:
-        """The judgement of the properties on the last step and the present state."""
+        """Judges the properties on the last step and in the current state."""
         if self.state is None:
             return NOTHING
         return judge(self.runner, self._before, self.state)
@@ -111,11 +111,13 @@ class Walk:
 
     @property
     def ahead(self) -> int:
-        """The number of steps that the present way continues after the present position."""
+        """The number of steps by which the explored path ``way`` continues after the current
+        position.
+        """
         return len(self.ways[self.way]) - len(self.path)
 
     def common(self, way: int) -> int:
-        """The length of the common prefix of a way and the present path."""
+        """Returns the length of the common prefix of an explored path and the current path."""
         pairs = enumerate(zip(self.ways[way], self.path, strict=False))
         return next(
             (n for n, (first, second) in pairs if first != second),
@@ -123,23 +125,23 @@ class Walk:
         )
 
     def go(self, way: int, steps: int) -> None:
-        """Goes to the position after ``steps`` steps of a way, or to its end."""
+        """Goes to the position after ``steps`` steps of an explored path, or to its end."""
         self.way = way
         self.path[:] = self.ways[way][:steps]
 
     def back(self, count: int) -> int:
-        """Takes back at most ``count`` steps; returns their number."""
+        """Takes back at most ``count`` steps, and returns how many were taken back."""
         taken = min(count, len(self.path))
         del self.path[len(self.path) - taken :]
         return taken
 
     def trace(self) -> Trace:
-        """The present path."""
+        """Returns the current path as a trace."""
         return Trace(tuple(self.path))
 
     def finding(self) -> Finding | None:
-        """The problem at the end of the walk, if any: the failure, the first undefined property, or
-        the first violated one.
+        """Returns the problem at the end of the walk: the failure of the last step, the first
+        undefined property, or the first violated property. Returns None if there is no problem.
         """
         trace = self.trace()
         if self.ended:
@@ -168,13 +170,13 @@ class Walk:
             return finding
 
     def inside(self, state: State) -> bool:
-        """Whether a state satisfies the constraints, so that a search would expand it."""
+        """Returns whether a state satisfies the constraints, so that a search would expand it."""
         return not judge(self.runner, None, state).outside
 
     def seek(self, wanted: Callable[[State], bool], most: int) -> GoalSearch:
         """Finds a nearest state that satisfies ``wanted``, among at most ``most`` states.
 
-        Before the first step, the distance is that from any initial state. Exceptions from
+        Before the first step, the distance is measured from any initial state. Exceptions raised by
         ``wanted`` propagate.
         """
         start = self.state

@@ -1,8 +1,8 @@
-"""Checks whether two models with the same variables are equivalent except for a part of the state:
-a bisimulation that hides this part.
+"""Checks whether two models with the same variables are equivalent if a part of the state is
+hidden, that is, whether there is a bisimulation that ignores this part.
 
-Related states agree in all other parts and in the properties; each step from one has a matching
-step from the other, with the same action and the same properties, to a related state.
+Related states agree in all other parts and in the properties. Each step from one state has a
+matching step from the other, with the same action and the same properties, to a related state.
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationEr
 from fencepost.spec.semantics.stepper import Runner
 
 Part: TypeAlias = tuple[str, ...]
-"""A variable name and the fields that lead to the part; the name of a variant precedes its
-field.
+"""The name of a variable, followed by the fields that lead to a part of it. The name of a variant
+precedes its field.
 """
 
 _View: TypeAlias = Callable[[Any], Any]
 
 STILL = "steps that change nothing"
-"""The exception to equivalence that is not a part of the state."""
+"""A difference between equivalent models that is not a part of the state."""
 
 ROUNDS = 12
-"""The maximal number of times that further parts are hidden."""
+"""The maximum number of rounds in which further parts are hidden."""
 
 _Step: TypeAlias = "tuple[int, int | None]"
-"""The number of an action and of the target, which is None if the step fails."""
+"""The number of an action and the number of its target state. The target is None if the step
+fails.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """The reachable states of a model by number, with the distinct steps of each."""
+    """The reachable states of a model, by number, and the distinct steps from each."""
 
     model: Model
     initial: Sequence[int]
@@ -63,17 +65,20 @@ class _Graph:
 def alike_but_for(
     left: Model, right: Model, limit: int, asked: Collection[int] | None = None
 ) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, that may differ between two equivalent models;
-    `STILL` means steps that change nothing. None if they are not equivalent, or if deciding takes
-    more than ``most`` steps of a model. Takes the properties ``asked`` into account (all if None),
-    and the ones on single states and steps next to them; temporal properties are out of scope.
+    """Returns the parts of the state, as ``variable.field``, in which two equivalent models may
+    differ. `STILL` among them stands for steps that change nothing. Returns None if the models are
+    not equivalent, or if a model has more than ``limit`` steps.
 
-    The first difference between states reached in the same way is hidden, until there is none. The
-    answer may be None although hiding other parts would work.
+    Properties on single states and steps are compared, too. If a property in ``asked`` (or any
+    property, if that is None) is temporal or a refinement, the result is None.
+
+    The search hides the first difference between states that are reached in the same way, until
+    there is no difference. It may return None although hiding other parts would work.
     """
     numbers = range(len(left.properties)) if asked is None else asked
     if any(_of_behaviours(left.properties[number]) for number in numbers):
-        # Fairness depends on whether a step changes anything, even a hidden part.
+        # Fairness depends on whether a step changes anything, even if the change is in a hidden
+        # part.
         return None
     left_graph = _graph(left, limit)
     right_graph = None if left_graph is None else _graph(right, limit)
@@ -91,7 +96,9 @@ def _of_behaviours(prop: Property) -> bool:
 
 
 def _parts(left: _Graph, right: _Graph) -> tuple[str, ...] | None:
-    """The parts of the state that must be hidden to make two graphs equivalent, or None."""
+    """Returns the parts of the state that must be hidden to make two graphs equivalent, or None if
+    this was not found possible.
+    """
     hidden: frozenset[Part] = frozenset()
     for _ in range(ROUNDS):
         sight = _Sight(left.model, hidden)
@@ -106,7 +113,9 @@ def _parts(left: _Graph, right: _Graph) -> tuple[str, ...] | None:
 
 
 def _graph(model: Model, limit: int) -> _Graph | None:
-    """The graph of a model; None if it has more than ``limit`` steps, or an initial state fails."""
+    """Builds the graph of a model. Returns None if it has more than ``limit`` steps, or if an
+    initial state fails.
+    """
     runner = Runner(model)
     initial = [step.state for step in runner.initial()]
     if None in initial:
@@ -122,21 +131,21 @@ def _graph(model: Model, limit: int) -> _Graph | None:
 
 
 def _without_loops(graph: _Graph) -> _Graph:
-    """The graph without steps that change nothing. Properties that ask whether an action is enabled
-    keep their values.
+    """Removes the steps that change nothing from the graph. The values of properties that ask
+    whether an action is enabled stay the same.
     """
     rows = [[step for step in row if step[1] != source] for source, row in enumerate(graph.rows)]
     return replace(graph, rows=rows)
 
 
 class _Sight:
-    """The visible part of a state: everything except the ``hidden`` parts."""
+    """Maps a state to its visible part: everything except the ``hidden`` parts."""
 
     def __init__(self, model: Model, hidden: frozenset[Part]) -> None:
         names = {part[0] for part in hidden}
         variables = [*enumerate(model.variables)]
         self.hidden = frozenset(number for number, variable in variables if variable.name in names)
-        """The variables with a hidden part."""
+        """The numbers of the variables that have a hidden part."""
         self.model = model
         self._views = [
             (number, view(variable.type, (variable.name,), hidden))
@@ -154,7 +163,7 @@ class _Sight:
         return self._seen[state]
 
     def apart(self, state: State, other: State) -> frozenset[Part]:
-        """The visible parts that differ between two states."""
+        """Returns the visible parts that differ between two states."""
         return frozenset(
             part
             for variable, a, b in zip(self.model.variables, self(state), self(other), strict=True)
@@ -164,9 +173,10 @@ class _Sight:
 
 
 def _first_difference(left: _Graph, right: _Graph, sight: _Sight) -> frozenset[Part] | None:
-    """The parts that differ first between steps of the same action when the two graphs are
-    traversed in parallel; empty if there is no difference. None if a step has no counterpart with
-    the same action.
+    """Traverses two graphs in parallel up to the first steps that do not match.
+
+    Returns the parts of the state in which two of these steps with the same action differ, or None
+    if there are no such steps. Returns an empty set if all steps match.
     """
     first, second = ([(0, number) for number in graph.initial] for graph in (left, right))
     level = _matched(left, right, first, second, sight)
@@ -188,8 +198,12 @@ def _first_difference(left: _Graph, right: _Graph, sight: _Sight) -> frozenset[P
 def _matched(
     one: _Graph, other: _Graph, steps: Iterable[_Step], others: Iterable[_Step], sight: _Sight
 ) -> list[tuple[int, int]] | frozenset[Part] | None:
-    """Pairs of equally looking states that steps of the same actions lead to; or, for the first
-    action with a difference, the parts that differ; None if a step has no counterpart.
+    """Matches the steps of two graphs that have the same action and lead to states with equal
+    visible parts.
+
+    If every step has a match, returns the pairs of states that matching steps lead to. Otherwise
+    returns the visible parts in which two unmatched steps of the same action differ, or None if
+    there are no such steps.
     """
     left, right = _by_sight(one, steps, sight), _by_sight(other, others, sight)
     if left.keys() == right.keys():
@@ -220,10 +234,11 @@ def _by_sight(
 
 
 def _bisimilar(left: _Graph, right: _Graph, sight: _Sight) -> bool:
-    """Whether each initial state of one graph is bisimilar to one of the other, and vice versa.
+    """Returns whether each initial state of one graph is bisimilar to one of the other, and vice
+    versa.
 
-    The states of both graphs are partitioned together, until all states of a class have steps with
-    the same labels to the same classes.
+    The states of both graphs are partitioned together. The partition is refined until all states of
+    a class have steps with the same labels to the same classes.
     """
     classes: list[int] = []
     numbers: dict[object, int] = {}
@@ -245,7 +260,7 @@ def _bisimilar(left: _Graph, right: _Graph, sight: _Sight) -> bool:
     count = len(numbers)
     while True:
         finer: dict[object, int] = {}
-        into = [*classes, -1]  # a step that fails leads nowhere
+        into = [*classes, -1]  # A failed step leads nowhere.
         classes = [
             finer.setdefault(
                 (into[number], frozenset((label, into[t]) for label, t in edges)), len(finer)
@@ -266,8 +281,8 @@ _Judges: TypeAlias = tuple[Callable[[State], object], Callable[[State, State], o
 
 
 def _judges(left: Model, right: Model, sight: _Sight) -> tuple[_Judges, _Judges]:
-    """The values of properties in a state and on a step, for each model: only of the properties
-    that may differ although the states look alike.
+    """Returns functions that evaluate the properties of each model in a state and on a step. They
+    only evaluate properties that may differ although the visible parts of the states are equal.
     """
     open_ = [
         number
@@ -306,8 +321,8 @@ def _judge(model: Model, open_: list[int]) -> _Judges:
 
 
 def view(kind: Type, part: Part, hidden: frozenset[Part]) -> _View:
-    """The projection of a value of this type at ``part`` that replaces hidden parts by the same
-    constant everywhere, and keeps the form of the value.
+    """Returns a projection of values of the type ``kind`` at ``part``. It replaces every hidden
+    part by the same constant, and keeps the structure of the value.
     """
     if part in hidden:
         return _nothing
@@ -347,9 +362,9 @@ def _everything(value: Any) -> Any:
 
 
 def differing(left: Any, right: Any, kind: Type, part: Part) -> Iterator[Part]:
-    """The smallest parts that differ between two values of a type; for unordered collections of
-    equal size, those of the elements that only one of them has, paired in order. Hidden parts are
-    equal in both.
+    """Yields the smallest parts that differ between two values of a type. For unordered collections
+    of equal size, the elements that only one of them contains are paired in order, and the
+    differences within the pairs are yielded. Hidden parts are equal in both values.
     """
     if left == right:
         return

@@ -1,4 +1,6 @@
-"""Mutation testing: weakens a spec change by change, and finds out which checks notice."""
+"""Mutation testing: weakens a spec by one change at a time, and finds out which checks notice the
+change.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,19 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE_SECONDS = 10.0
-"""Default time limit of a check of a mutant in seconds, multiplied by one plus the seconds that the
-check takes on the original.
+"""The default time limit of a check of a mutant in seconds. It is multiplied by one plus the number
+of seconds that the check takes on the original.
 """
 
 
 class Fate(Enum):
     """The fate of a mutant.
 
-    KILLED: a check has an unexpected result. SURVIVED: none has. EQUIVALENT: none has, and every
-    complete search has the same states and steps (searches that stop at a problem have the same
-    counts). IDLE: a search of the original showed that the change does not affect what the checks
-    evaluate. UNDECIDED: a limit cut a check, and no other failed. SAME: the models are equal.
-    REFUSED: the mutant is not a valid spec.
+    KILLED: a check has an unexpected result. SURVIVED: no check has one. EQUIVALENT: no check has
+    one, and every complete search has the same states and steps (searches that stop at a problem
+    have the same counts). IDLE: a search of the original showed that the change does not affect
+    anything that the checks evaluate. UNDECIDED: a limit cut a check, and no other check failed.
+    SAME: the models are equal. REFUSED: the mutant is not a valid spec.
     """
 
     KILLED = "killed"
@@ -54,13 +56,14 @@ class Fate(Enum):
 class Trial:
     """A mutant and its fate.
 
-    ``check`` and ``found`` are the check that killed it and its finding; for an undecided mutant,
-    ``check`` is the one that was cut. ``alike``: all searches have the same counts, level by level.
-    ``otherwise`` names the checks of a survivor with other counts. ``parting`` is the first
-    difference between the graphs of a check, if one was found for a survivor. ``hidden`` are the
-    parts of the state without which the graphs of those checks are bisimilar, if there are any:
-    nothing else depends on these. ``runs`` is the number of searches, ``seconds`` their time,
-    including building.
+    ``check`` and ``found`` are the check that killed the mutant and its finding. For an undecided
+    mutant, ``check`` is the check that was cut. ``alike`` says whether all searches have the same
+    counts, level by level; ``otherwise`` names the checks for which a survivor has different
+    counts. ``parting`` is the first difference between the graphs of a check, if one was found for
+    a survivor. ``hidden`` holds parts of the state on which nothing else depends: if they are
+    hidden, the graphs of the checks that differ are bisimilar. It is None if no such parts were
+    found. ``runs`` is the number of searches, and ``seconds`` the time that they took, including
+    the time to build the models.
     """
 
     mutant: Mutant
@@ -77,12 +80,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """The checks in the order of their runs, with their results on the original, and the
+    """The checks in the order in which they run, with their results on the original, and the
     mutants.
 
-    ``total`` is the number of changes, and the mutants may be a sample of them. ``compared`` limits
-    the size of graphs for a step-by-step comparison, ``likened`` for a comparison up to
-    bisimulation.
+    ``total`` is the number of changes; the mutants may be a sample of these. ``compared`` limits
+    the size of graphs that are compared step by step, and ``likened`` the size of graphs that are
+    compared up to bisimulation.
     """
 
     program: Program
@@ -95,8 +98,8 @@ class Campaign:
 
 
 def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
-    """Prepares checks. Expected counts are dropped, since they notice any change and do not tell
-    what is wrong. Raises `Rejected`.
+    """Prepares checks. Drops their expected counts, because counts reveal any change without saying
+    what is wrong. Raises `Rejected` if a check cannot run.
     """
     ready: list[Job] = []
     problems: list[Problem] = []
@@ -111,8 +114,8 @@ def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple
 
 
 def _in_full(job: Job) -> Job:
-    """The job without symmetry, since searches of the combined program do not use it and counts are
-    compared.
+    """Returns the job without symmetry. Counts are compared with those of the combined program,
+    whose searches do not use symmetry.
     """
     if "--no-symmetry" not in ENGINES[job.engine].options:
         return job
@@ -120,13 +123,17 @@ def _in_full(job: Job) -> Job:
 
 
 def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ...]:
-    """All changes of these kinds (of any kind if empty) that affect what the checks run."""
+    """Returns all changes of these kinds that affect the models of the checks. Returns changes of
+    every kind if ``kinds`` is empty.
+    """
     every = mutants(ready[0].program, [job.model for job in ready])
     return tuple(mutant for mutant in every if not kinds or mutant.kind in kinds)
 
 
 def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
-    """A sample of the changes, evenly spread over the spec; all if ``sample`` is None."""
+    """Returns a sample of the changes, spread evenly over the spec. Returns all changes if
+    ``sample`` is None.
+    """
     if sample is None or sample >= len(every):
         return tuple(every)
     return tuple(every[number * len(every) // sample] for number in range(sample))
@@ -135,9 +142,9 @@ def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
 def campaign(
     baseline: Sequence[CheckResult], every: Sequence[Mutant], sample: int | None = None
 ) -> Campaign:
-    """The campaign for checks with these results and all changes, or a sample.
+    """Creates the campaign for checks with these results, and for all changes or a sample of them.
 
-    Short checks run first, and those that expect a problem last.
+    Short checks run first, and checks that expect a problem run last.
     """
     program = baseline[0].job.program
     order = sorted(baseline, key=_cost)
@@ -146,8 +153,8 @@ def campaign(
 
 
 def _cost(result: CheckResult) -> tuple[bool, int, float]:
-    """The sorting key. An engine that does not count states comes last, since it starts a
-    solver.
+    """Returns the sorting key of a check. Engines that do not count states come last, because they
+    start a solver.
     """
     statistics = result.outcome.statistics
     generated = statistics.generated if statistics.counted else sys.maxsize
@@ -155,7 +162,9 @@ def _cost(result: CheckResult) -> tuple[bool, int, float]:
 
 
 def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
-    """Runs the checks on a mutant until one notices; returns None after an interrupt."""
+    """Runs the checks on a mutant until one of them notices the change. Returns None after an
+    interrupt.
+    """
     began = time.monotonic()
     program = mutated(work.program, mutant)
     ran: list[CheckResult] = []
@@ -214,7 +223,7 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
-    """The check of a mutant, or None if the mutant is not a valid spec."""
+    """Prepares the check for a mutant. Returns None if the mutant is not a valid spec."""
     try:
         return prepare(program, before.job.check, before.job.settings)
     except Rejected:
@@ -224,19 +233,21 @@ def _made(program: Program, before: CheckResult) -> Job | None:
 def _compared(
     program: Program, ran: Sequence[CheckResult], otherwise: Sequence[CheckResult], most: int
 ) -> tuple[Fate, tuple[str, Parting] | None]:
-    """Classifies a survivor of the checks ``ran``, and finds a first difference between graphs.
+    """Classifies a mutant that survived the checks ``ran``, and looks for a first difference
+    between the graphs.
 
-    The checks in ``otherwise`` have other counts; graphs are only compared for what they searched.
+    The checks in ``otherwise`` have different counts on the mutant. If there are any, only their
+    graphs are compared.
     """
     small = [result for result in ran if result.outcome.statistics.generated <= most]
     equivalent = not otherwise and len(small) == len(ran)
-    # A search that stops at a problem says nothing about the rest.
+    # A search that stops at a problem says nothing about the remaining states.
     whole = [result for result in small if result.outcome.verdict is Verdict.OK]
     for before in otherwise or whole:
         job = _made(program, before)
         if job is None:
             return Fate.REFUSED, None
-        # Fairness does not affect states and steps.
+        # Comparing states and steps does not reveal a change of fairness.
         equivalent &= _owed(job.model) == _owed(before.job.model)
         difference, ended = compared(before.job.model, job.model, most)
         if difference is not None:
@@ -246,9 +257,11 @@ def _compared(
 
 
 def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[str, ...] | None:
-    """The parts of the state without which all graphs of these checks are bisimilar, or None."""
+    """Returns the parts of the state that must be hidden to make all graphs of these checks
+    bisimilar. Returns None if there are no such parts.
+    """
     hidden: set[str] = set()
-    # Small graphs first, since most changes make a difference in each.
+    # Small graphs come first, because most changes make a difference in each graph.
     for before in sorted(apart, key=lambda result: result.outcome.statistics.generated):
         job = _made(program, before)
         if job is None or before.outcome.statistics.generated > most:
@@ -279,7 +292,7 @@ def _counts(result: CheckResult) -> tuple[object, ...]:
 
 
 def _noticed(result: CheckResult) -> str:
-    """A finding that the check does not expect, or that it no longer has."""
+    """Describes the unexpected finding, or the expected one that is no longer found."""
     if result.outcome.verdict is Verdict.OK:
         return f"{expected(result.job.check)} is no longer found"
     return found(result.job.model, result.outcome)

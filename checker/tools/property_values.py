@@ -1,5 +1,5 @@
-"""Evaluation of a model's properties in a single state or step, for interactive tools. A search has
-its own account.
+"""Evaluates a model's properties in a single state or step, for interactive tools. Searches
+evaluate properties on their own.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The properties that are ``violated``, and those that are undefined, with the error's site.
+    """The properties that are ``violated``, and those whose evaluation failed, with the number of
+    the error's site.
 
-    ``outside``: a constraint is false or undefined.
+    ``outside`` says whether a constraint is false or undefined.
     """
 
     violated: tuple[int, ...] = ()
@@ -29,7 +30,7 @@ class Judgement:
 
 
 def sentences(model: Model, judgement: Judgement) -> list[str]:
-    """A sentence for each problem."""
+    """Returns a sentence for each problem."""
     properties, sites = model.properties, model.sites
     texts = [f"violates {properties[number].title}" for number in judgement.violated]
     texts += [
@@ -40,16 +41,16 @@ def sentences(model: Model, judgement: Judgement) -> list[str]:
 
 
 NOTHING = Judgement()
-"""The judgement without problems."""
+"""The judgement that reports no problems."""
 
 
 def judge(runner: Runner, before: State | None, state: State) -> Judgement:
-    """Judges ``state``, and the step to it from ``before`` if that is given."""
+    """Judges ``state``, and the step from ``before`` to it unless ``before`` is None."""
     return _judged(runner, before, state, steps_only=False)
 
 
 def judge_step(runner: Runner, before: State, state: State) -> Judgement:
-    """Judges only the step."""
+    """Judges only the step from ``before`` to ``state``."""
     return _judged(runner, before, state, steps_only=True)
 
 

@@ -1,7 +1,7 @@
-"""Replays a saved trace on a spec, and explains where it stops fitting; and compares two traces.
+"""Replays a saved trace on a spec and explains where it stops fitting. Also compares two traces.
 
-Values are compared in the file's form, so traces of different tools can be compared. Variables that
-only one side has are ignored.
+Values are compared in the form in which files store them, so that traces from different tools can
+be compared. Variables that only one side has are ignored.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
 from fencepost.spec.text.problem import suggestion
 
 MAX_STATES = 1000
-"""Maximum number of candidate states per step."""
+"""The maximum number of candidate states for a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a step cannot be taken: a sentence, and for a disabled action its false guards.
-    ``differences`` lists variables with the file's value and the spec's.
+    """Explains why a step cannot be taken: a sentence and, for a disabled action, its false guards.
+    ``differences`` lists variables, each with its value in the file and its value in the spec.
     """
 
     position: int
@@ -44,13 +44,13 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """The result of a replay; ``steps`` of the trace fit.
+    """The result of a replay. The first ``steps`` steps of the trace fit.
 
-    ``unknown`` names variables that only the file has, ``missing`` those that only the spec has.
-    ``violated`` says whether the given property is false at the end, or of the infinite behaviour;
-    None if unknown. ``owed`` names the actions with a fairness constraint that the infinite
-    behaviour does not satisfy. ``states`` are the possible final states; several if the trace does
-    not determine all variables.
+    ``unknown`` names the variables that only the file has, and ``missing`` those that only the spec
+    has. ``violated`` says whether the given property is false at the end, or for the infinite
+    behaviour; it is None if that is unknown. ``owed`` names the actions whose fairness constraints
+    the infinite behaviour does not satisfy. ``states`` holds the possible final states. There are
+    several if the trace does not determine all variables.
     """
 
     steps: int
@@ -65,14 +65,16 @@ class ReplayResult:
 def replay(
     model: Model, steps: Sequence[ShownStep], prop: str = "", loop: int | None = None
 ) -> ReplayResult:
-    """Replays ``steps``; ``prop`` is the property that the trace violates, and ``loop`` the
-    position of the first step of its cycle, if it has one.
+    """Replays ``steps``. ``prop`` is the property that the trace violates. ``loop`` is the position
+    of the first step of the trace's cycle, or None if it has no cycle.
     """
     return _Replay(model, steps).run(prop, loop)
 
 
 def canonical(value: Json) -> str:
-    """Text that is equal for equal values: sets and maps in any order, numbers in either form."""
+    """Converts a value to text, so that equal values give equal text. The order of sets and maps
+    and the notation of numbers make no difference.
+    """
     return json.dumps(_ordered(value), sort_keys=True)
 
 
@@ -97,7 +99,7 @@ def _ordered(value: Json) -> Json:
 
 
 class _Replay:
-    """A replay. ``shared`` are the variables that both sides have."""
+    """A replay in progress. ``shared`` holds the variables that both sides have."""
 
     def __init__(self, model: Model, steps: Sequence[ShownStep]) -> None:
         self.model = model
@@ -122,7 +124,7 @@ class _Replay:
         return ReplayResult(len(self.steps), None, self.unknown, self.missing, violated, owed, last)
 
     def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
-        """The states that a step can lead to."""
+        """Returns the states that a step can lead to, or the reason why it cannot be taken."""
         if position == 0 and not self.shared:
             return Misfit(position, "the spec has none of the variables of the trace")
         if position == 0:
@@ -156,7 +158,7 @@ class _Replay:
         return Misfit(position, reason, tuple(sorted(guards)))
 
     def agrees(self, action: int, attempt: Attempt, step: ShownStep) -> bool:
-        """Whether the choices made so far are the file's."""
+        """Returns whether the choices that the attempt has made agree with the file."""
         if step.arguments is None:
             return True
         own_choices = dict(arguments(self.model, Step(action, attempt.choices, None)))
@@ -173,7 +175,7 @@ class _Replay:
     def agreeing(
         self, position: int, step: ShownStep, states: Sequence[State], reason: str
     ) -> list[State] | Misfit:
-        """The states that match the file's; a misfit if there are none."""
+        """Returns the states that match the file's state, or a misfit if there are none."""
         assert step.data is not None
         wanted = [canonical(step.data[v.name]) for _, v in self.shared if v.name in step.data]
         numbers = [(n, v) for n, v in self.shared if v.name in step.data]
@@ -201,7 +203,9 @@ class _Replay:
                     yield variable.name, recorded[variable.name], own
 
     def violated(self, prop: str, levels: list[list[State]], loop: int | None) -> bool | None:
-        """Whether the property is false at the end, in any of the possible states."""
+        """Returns whether the property is false at the end, in any of the possible states. Returns
+        None if that is unknown.
+        """
         number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
         if number is None or not levels:
             return None
@@ -222,17 +226,18 @@ class _Replay:
             return True
 
     def owed(self, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
-        """The actions whose fairness constraints the first of the lassos violates."""
+        """Returns the actions whose fairness constraints the first lasso violates."""
         first = next(self.lassos(levels, loop), None)
         kept = {} if first is None else reasons(self.runner, first)
         late = dict.fromkeys(unit.action for unit, reason in kept.items() if reason is None)
         return tuple(self.model.actions[number].name for number in late)
 
     def lassos(self, levels: Sequence[Sequence[State]], loop: int) -> Iterator[Lasso]:
-        """The behaviours through a state of each level, with a cycle from position ``loop`` on.
+        """Yields the behaviours that pass through a state of each level and have a cycle from
+        position ``loop`` onward.
 
-        A behaviour that stays in the last state has an empty cycle. In files of other tools, the
-        state at the start of the cycle may not be repeated at its end.
+        A behaviour that stays in its last state has an empty cycle. Files from other tools may not
+        repeat the first state of the cycle at its end.
         """
         ways: list[tuple[State, ...]] = [(state,) for state in levels[0]]
         for states in levels[1:]:
@@ -248,7 +253,7 @@ class _Replay:
                 yield Lasso(way[: loop + 1], (*way[loop + 1 :], way[loop]))
 
     def leads(self, way: tuple[State, ...], state: State) -> bool:
-        """Whether a step leads from the end of a path to a state."""
+        """Returns whether a step leads from the end of a path to a state."""
         return any(step.state == state for step in self.runner.successors(way[-1]))
 
 
@@ -256,21 +261,22 @@ class _Replay:
 
 
 Kind = OneOf["action", "arguments", "failure", "state", "length", "loop", "outcome"]
-"""The kind of the first difference: the action, its choices, whether the step fails, the state
-after it; the length, the cycle, or only the outcome.
+"""The kind of the first difference. It is a difference in the action, in its choices, in whether
+the step fails, in the state after it, in the length, in the cycle, or only in the outcome.
 """
 
 
 UNTOLD = Atom("?")
-"""The value of a variable that a state does not list."""
+"""Stands for the value of a variable that a state does not list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The first difference: the step at ``position``, which one of the traces may lack.
+    """The first difference. It is at the step with number ``position``, which one of the traces may
+    lack.
 
-    ``fields`` are the parts of the state that differ after the step, with the first trace's value
-    as ``before``.
+    ``fields`` holds the parts of the state that differ after the step. In each, ``before`` is the
+    value in the first trace.
     """
 
     kind: Kind
@@ -280,10 +286,10 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class TraceDifference:
-    """Two traces and their first difference, or None.
+    """Two traces and the first difference between them, or None if they do not differ.
 
-    ``unshared`` holds the variables that only the first and only the second trace has, which are
-    not compared. ``constants`` lists those with different values.
+    ``unshared`` holds the variables that only the first trace has and those that only the second
+    trace has, which are not compared. ``constants`` lists the constants with different values.
     """
 
     left: TraceDocument
@@ -298,7 +304,7 @@ class TraceDifference:
 
 
 def variables(document: TraceDocument) -> tuple[str, ...]:
-    """The variables of a trace, in order of appearance."""
+    """Returns the variables of a trace in order of appearance."""
     return tuple(dict.fromkeys(name for step in document.steps for name in step.data or ()))
 
 
@@ -335,7 +341,9 @@ def _parting(left: TraceDocument, right: TraceDocument, shared: frozenset[str]) 
 
 
 def _kind(ours: ShownStep, theirs: ShownStep) -> Kind | None:
-    """The kind of difference between two steps, apart from their states, or None."""
+    """Returns the kind of difference between two steps, apart from their states. Returns None if
+    they do not differ.
+    """
     our_action, their_action = ours.act.action, theirs.act.action
     # Traces of other tools do not name actions.
     if our_action and their_action and our_action != their_action:
@@ -365,8 +373,8 @@ def _fields(
         if name not in shared or _value(ours.data, name) == _value(theirs.data, name):
             continue
         value, other = ours.state.get(name, UNTOLD), theirs.state.get(name, UNTOLD)
-        # Sets written in different orders have different trees, and different values may look
-        # alike.
+        # Sets that are written in different orders have different trees, and different values may
+        # be displayed alike.
         all_changes = tuple(changes(name, value, other, family=name in left.families))
         yield from all_changes or (Change(name, value, other),)
 

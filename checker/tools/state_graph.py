@@ -1,7 +1,8 @@
-"""The whole state graph of a small model: every reachable state by level, every step between them;
-and a comparison of two such graphs.
+"""The complete state graph of a small model: every reachable state, by level, and every step
+between them. Also compares two such graphs.
 
-Level n holds the states that n steps reach and fewer do not.
+Level n contains the states that can be reached in n steps but not in fewer. Drawing graphs is the
+duty of other modules.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(slots=True)
 class Vertex:
-    """A state. ``judgement`` is what the properties say of it; outside a constraint no step from it
-    is in the graph. ``failures`` are the steps that fail there, and what else has no value, each
-    with what is wrong.
+    """A state. ``judgement`` judges the properties in this state. If the state is outside a
+    constraint, the graph contains no steps from it. ``failures`` lists the steps from it that fail
+    and the terminals that are undefined, each with a message.
     """
 
     state: State
@@ -34,19 +35,19 @@ class Vertex:
 
     @property
     def outside(self) -> bool:
-        """Whether it does not meet a constraint."""
+        """Whether the state violates a constraint."""
         return self.judgement.outside
 
     @property
     def bad(self) -> bool:
-        """Whether there is something wrong in this state."""
+        """Whether there is a problem in this state."""
         return self.judgement.bad or bool(self.failures) or self.deadlock
 
 
 @dataclass(slots=True)
 class Edge:
-    """Steps from one vertex to another, by position. ``judgement`` is what the step invariants say
-    of them.
+    """All steps from one vertex to another. The vertices are given by their positions, and
+    ``judgement`` judges the step invariants.
     """
 
     source: int
@@ -57,8 +58,8 @@ class Edge:
 
 @dataclass(slots=True)
 class JudgedGraph:
-    """Vertices in the order of a search, initial ones first; edges by source. ``failures`` are the
-    evaluation errors of initial states.
+    """The vertices in the order of a search, initial states first, and the edges by source.
+    ``failures`` holds the sites of evaluation errors in initial states.
     """
 
     model: Model
@@ -68,7 +69,7 @@ class JudgedGraph:
 
     @property
     def levels(self) -> list[list[int]]:
-        """The vertices of each level."""
+        """The positions of the vertices in each level."""
         found: list[list[int]] = []
         for number, vertex in enumerate(self.vertices):
             if vertex.level == len(found):
@@ -78,7 +79,7 @@ class JudgedGraph:
 
 
 def state_graph(model: Model, most: int) -> JudgedGraph:
-    """The graph; raises `TooLarge` if it has more than ``most`` states."""
+    """Builds the graph of a model. Raises `TooLarge` if it has more than ``most`` states."""
     runner = Runner(model)
     initial = [*runner.initial()]
     failures = [model.sites[one.failure.site] for one in initial if one.failure is not None]
@@ -112,8 +113,8 @@ def state_graph(model: Model, most: int) -> JudgedGraph:
 
 
 def _ends(runner: Runner, state: State, failures: list[tuple[str, str]]) -> bool:
-    """Whether a state may have no successor. A `terminal` without a value is added to ``failures``;
-    then this is its only problem.
+    """Returns whether a state may have no successor. If a `terminal` is undefined, adds it to
+    ``failures`` and returns True, so that the state is not reported as a deadlock, too.
     """
     model = runner.model
     for number in model.searched(()).terminals:
@@ -127,16 +128,16 @@ def _ends(runner: Runner, state: State, failures: list[tuple[str, str]]) -> bool
 
 
 COMPARED = 200_000
-"""Maximum number of steps of graphs that are compared."""
+"""The maximum number of steps of graphs that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """A first state, on a shortest path, with different steps in the two models.
+    """A first state, on a shortest path, whose steps differ between the two models.
 
-    ``way`` names the actions on the path. ``gone`` and ``new`` name actions with a step in only one
-    of the models; a failing step counts. ``changed`` are the variables that differ between steps of
-    the same action.
+    ``way`` names the actions on the path. ``gone`` and ``new`` name the actions with a step that
+    only one of the models has, including steps that fail. ``changed`` names the variables that
+    differ between steps of the same action.
     """
 
     way: tuple[str, ...]
@@ -146,14 +147,16 @@ class Parting:
 
 
 def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:
-    """Whether the graphs are equal; False if that takes more than ``most`` steps to determine."""
+    """Returns whether the graphs are equal. Returns False if more than ``most`` steps are needed to
+    find out.
+    """
     return compared(left, right, most) == (None, True)
 
 
 def compared(left: Model, right: Model, most: int) -> tuple[Parting | None, bool]:
     """Returns the first difference or None, and whether the graphs were compared completely.
 
-    The result is (None, False) if that takes more than ``most`` steps.
+    Returns (None, False) if more than ``most`` steps are needed.
     """
     left_runner, right_runner = Runner(left), Runner(right)
     first = {step.state: None for step in left_runner.initial()}

@@ -1,6 +1,6 @@
-"""All changes of a spec in one program, so that each check is compiled once.
+"""Combines all changes to a spec in one program, so that each check is compiled only once.
 
-An additional search per check finds out which changes cannot affect it.
+One more search for each check finds out which changes cannot affect it.
 """
 
 from __future__ import annotations
@@ -22,23 +22,26 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 BEYOND = 2
-"""Number of levels after a problem that a search may have evaluated before it stopped there.
+"""The number of levels after a problem in which a search that stopped at the problem may have
+evaluated something.
 """
 
 OF_STATES = frozenset(["depth", "max-states"])
-"""Limits that end a search at the same place each time."""
+"""The limits that end a search at the same point in every run."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """The model of a check with all changes, and the numbers of those it includes."""
+    """The model of a check with all changes. ``spoken`` holds the numbers of the changes that are
+    part of the model.
+    """
 
     model: Model
     spoken: frozenset[int]
 
 
 class WovenProgram:
-    """All changes ``every`` of a program; see `schemata`."""
+    """A program combined with the changes ``every``, see `schemata`."""
 
     def __init__(self, program: Program, every: Sequence[Mutant]) -> None:
         self._schema = schema(program, every)
@@ -50,15 +53,17 @@ class WovenProgram:
         self._apart: dict[str, frozenset[int] | None] = {}
 
     def speaks(self, before: CheckResult, mutant: Mutant) -> bool:
-        """Whether the model of a check includes the change; True if unknown."""
+        """Returns whether the model of a check includes the change. Returns True if that is
+        unknown.
+        """
         number, check = self._numbers.get(id(mutant)), self._check(before.job)
         return number is None or check is None or number in check.spoken
 
     def matters(self, before: CheckResult, mutant: Mutant, limits: Limits) -> bool:
-        """Whether the change may affect a check.
+        """Returns whether the change may affect a check.
 
-        If not, a search of the original has shown that everything the check evaluates has the same
-        value with the change.
+        If it returns False, a search of the original has shown that everything that the check
+        evaluates has the same value with the change.
         """
         number, title = self._numbers.get(id(mutant)), before.job.title
         if number is None or self._check(before.job) is None:
@@ -69,7 +74,9 @@ class WovenProgram:
         return apart is None or number in apart
 
     def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | None:
-        """The outcome of a check with the change, or None if the change must be made separately."""
+        """Returns the outcome of a check with the change. Returns None if the combined program
+        cannot be used for this change.
+        """
         number, job = self._numbers.get(id(mutant)), before.job
         if number is None or self._check(job) is None:
             return None
@@ -102,7 +109,9 @@ class WovenProgram:
             return None
 
     def _observed(self, before: CheckResult, limits: Limits) -> frozenset[int] | None:
-        """The changes that may affect a check, or None if unknown."""
+        """Returns the numbers of the changes that may affect a check, or None if they are
+        unknown.
+        """
         job, check = before.job, self._checks[before.job.title]
         assert check is not None
         engine = engines.load(job.engine)
@@ -121,16 +130,16 @@ class WovenProgram:
         if outcome is None or (outcome.cut is not None and outcome.cut.kind not in OF_STATES):
             return None
         if (outcome.cut or outcome.coverage.cut) and _asks_what_is_enabled(job.model):
-            # States at a limit or outside a constraint are examined, but not expanded.
+            # States at a limit or outside a constraint are examined but not expanded.
             return None
         return watch.apart(outcome.coverage.marks)
 
 
 def _wider(request: Request, before: CheckResult) -> Request | None:
-    """A request that covers everything a check evaluates, or None if there is none.
+    """Returns a request for a search that covers everything that a check evaluates, or None if
+    there is none.
 
-    In a search that stops at a problem, properties may have evaluated `enabled` in unexpanded
-    states.
+    A search that stops at a problem may have evaluated `enabled` in states that were not expanded.
     """
     job, verdict = before.job, before.outcome.verdict
     if verdict in (Verdict.OK, Verdict.UNREACHED):
