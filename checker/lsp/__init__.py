@@ -1,1 +1,3 @@
-"""The language server: what editors ask about specs while they are written."""
+"""The language server, which answers editors' requests about specs while these are being
+written.
+"""

@@ -1,4 +1,6 @@
-"""Semantic tokens: the kind of each word of a text, from the lexer, the grammar and the survey."""
+"""Semantic tokens: determines the kind of each word in a text from the lexer, the grammar and the
+survey.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _READONLY = ("constant", "parameter", "local", "enum member")
 
 
 def tokens(view: View) -> list[int]:
-    """The tokens of a file, five numbers each, in the encoding of the protocol."""
+    """Returns the tokens of a file in the protocol's encoding, which uses five numbers for each
+    token.
+    """
     data: list[int] = []
     line = column = 0
     for token, kind, modifiers in _known(view):

@@ -82,12 +82,12 @@ _CHANGES: dict[type, tuple[str, ...]] = {
     Set: ("add", "remove", "clear"),
     Bag: ("add", "remove", "clear"),
 }
-"""The statements that change a collection, by type."""
+"""The statements that change a collection, for each collection type."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A completion. ``fits``: it has the expected kind, so it comes first."""
+    """A completion. If ``fits`` is true, it has the expected kind and is listed first."""
 
     name: str
     kind: lsp.CompletionItemKind
@@ -97,7 +97,9 @@ class _Item:
 
 
 async def completions(desk: Desk, path: Path, shown: Text, offset: int) -> list[lsp.CompletionItem]:
-    """The completions at an offset of a text, best first; each replaces the word at the cursor."""
+    """Returns the completions at an offset of a text, best first. Each completion replaces the word
+    at the cursor.
+    """
     text = shown.text.removeprefix("\ufeff")
     start, end = word_at(text, offset)
     expected = expected_at(text, start)
@@ -134,12 +136,12 @@ async def _names(desk: Desk, path: Path, text: str, start: int) -> Iterable[_Ite
 
 
 class _Scope:
-    """The context of the cursor in a complete text."""
+    """The syntactic context of the cursor in a text that was completed around it."""
 
     def __init__(self, desk: Desk, view: View, path: tuple[syntax.Node, ...]) -> None:
         self.desk = desk
         self.view = view
-        # The nodes of the survey's own tree, whose spans it knows.
+        # These nodes belong to the survey's own tree, so the survey has entries for their spans.
         assert view.tree is not None
         assert view.survey is not None
         self.path = path_to(view.tree, WORD) or path
@@ -155,7 +157,7 @@ class _Scope:
     # ------------------------------------------------------------ items
 
     def items(self) -> Iterator[_Item]:
-        """All completions at the cursor."""
+        """Yields all completions at the cursor."""
         name = self.path[-1]
         parent = self.path[-2] if len(self.path) > 1 else None
         match parent:
@@ -205,7 +207,7 @@ class _Scope:
                 yield from self._values()
 
     def _values(self) -> Iterator[_Item]:
-        """The names in scope, members, and functions of the language."""
+        """Yields the names in scope, members, and the functions of the language."""
         for name in locals_of(self.path):
             declaration = self.view.references.declarations.get(name.span)
             if declaration is not None:
@@ -214,7 +216,9 @@ class _Scope:
         yield from _built_in((*FUNCTION_WORDS, *VALUE_WORDS, *TYPE_WORDS))
 
     def _scope(self, kind: type | None = None) -> Iterator[_Item]:
-        """The names in the enclosing role, the module and its imports, all or of one ``kind``."""
+        """Yields the names of a kind in the enclosing role, in the module and in its imports. If
+        ``kind`` is None, yields names of every kind.
+        """
         role = next((n for n in self.path if isinstance(n, syntax.RoleDecl)), None)
         for instance in self.instances:
             if role is not None:
@@ -269,7 +273,7 @@ class _Scope:
                         yield from _built_in(_CHANGES.get(type(kind), ()))
 
     def _is_step(self, node: syntax.Expr) -> bool:
-        """Whether a dotted name is a step of a scenario."""
+        """Returns whether a dotted name is a step of a scenario."""
         for above in self.path[-4:-2]:
             if isinstance(above, syntax.ScenarioStep):
                 call = above.action
@@ -277,7 +281,9 @@ class _Scope:
         return False
 
     def _acting(self, base: syntax.Expr) -> Iterator[_Item]:
-        """The actions of a role, the faults of a channel, or the acting entities of a module."""
+        """Yields the actions of a role, the faults of a channel, or the entities of a module that
+        can act.
+        """
         match self._entity(base):
             case RoleEntity(names=names):
                 yield from self._entities(names, ActionEntity)
@@ -293,11 +299,13 @@ class _Scope:
                 return
 
     def _is_statement(self) -> bool:
-        """Whether the cursor is at the start of a statement, after a dot."""
+        """Returns whether the cursor is after a dot in the first expression of a statement."""
         return any(isinstance(node, syntax.Do | syntax.Assign) for node in self.path[-3:])
 
     def _tested(self, parent: syntax.Pattern | syntax.Is) -> Iterator[_Item]:
-        """The members of the matched or tested type, or the messages of the channel."""
+        """Yields the members of the type that is matched or tested, or the messages of the
+        channel.
+        """
         if isinstance(parent, syntax.Is):
             yield from self._members(self._types(parent.operand))
             return
@@ -308,7 +316,7 @@ class _Scope:
             if isinstance(node, syntax.Receive):
                 items = [*self._messages(node.channel)]
                 if not items:
-                    # The channel is not written yet.
+                    # The channel has not been typed yet.
                     for channel in self._channels():
                         items += self._members((channel.message,) if channel.message else ())
                 yield from items
@@ -344,7 +352,7 @@ class _Scope:
                 yield _Item(module_name, lsp.CompletionItemKind.Module, fits=True)
 
     def _files(self, words: list[str]) -> Iterator[str]:
-        """The modules and folders that an import may name after some words."""
+        """Yields the modules and folders that can follow ``words`` in an import."""
         roots = [self.view.path.parent, *self.desk.search]
         if words and words[0] in ("models", "invariants"):
             roots.append(package_root())
@@ -363,7 +371,7 @@ class _Scope:
                     yield entry.name
 
     def _module(self, node: syntax.Node) -> Instance | None:
-        """An instance of the module that an import names."""
+        """Returns an instance of the module that an import names, or None if there is none."""
         survey = self.view.survey
         if not isinstance(node, syntax.Import) or survey is None:
             return None
@@ -372,7 +380,7 @@ class _Scope:
         return next((instance for instance in survey.instances if instance.path == target), None)
 
     def _arguments(self) -> Iterator[_Item]:
-        """The parameters and constants of the enclosing import's module."""
+        """Yields the parameters and constants of the module that the enclosing import names."""
         imports = [node for node in self.path if isinstance(node, syntax.Import)]
         module = self._module(imports[0]) if imports else None
         declarations = () if module is None else module.file.declarations
@@ -403,7 +411,9 @@ class _Scope:
                         yield from self._entities(entity.names, PropertyEntity)
 
     def _expected(self, parent: syntax.Node | None, name: syntax.Node) -> Iterator[_Item]:
-        """The members of the expected type, as determined by the other operand."""
+        """Yields the members of the expected type, which the context determines: for example, the
+        other operand of a comparison.
+        """
         match parent:
             case syntax.Binary(left=left, right=right) if parent.operator in ("==", "!="):
                 yield from self._members(self._types(right if left is name else left))
@@ -422,7 +432,9 @@ class _Scope:
     def _argument(
         self, entity: ActionEntity, call: syntax.Call, argument: syntax.Argument
     ) -> Iterator[_Item]:
-        """The values of an argument of a step: those of the parameter, or messages."""
+        """Yields the values that can be an argument of a scenario step: the members of the
+        parameter's type, or the messages of a channel.
+        """
         index = next(n for n, candidate in enumerate(call.arguments) if candidate is argument)
         kinds = list(entity.parameters or ())
         if index < len(kinds):
@@ -433,8 +445,8 @@ class _Scope:
     # ------------------------------------------------------------ lookup
 
     def _types(self, node: syntax.Expr) -> tuple[Type, ...]:
-        """The types of an expression. An assignment target is not an expression; its type is
-        derived from its parts.
+        """Returns the types of an expression. The target of an assignment is not an expression, so
+        its type is derived from its parts.
         """
         types = self.view.references.values.get(node.span, ())
         if not types and isinstance(node, syntax.Name | syntax.Attribute):
@@ -450,7 +462,9 @@ class _Scope:
         return tuple(kind.element if isinstance(kind, Option) else kind for kind in types)
 
     def _entity(self, node: syntax.Expr) -> Entity | None:
-        """The entity of a name, which may be dotted or indexed."""
+        """Returns the entity that a name denotes, or None if it denotes none. The name may be
+        dotted or indexed.
+        """
         if isinstance(node, syntax.Index):
             node = node.base
         name = node.name if isinstance(node, syntax.Attribute) else node
@@ -488,19 +502,19 @@ class _Scope:
 
 
 def _part(kind: Type) -> Type:
-    """The type of an indexed value."""
+    """Returns the type that results from indexing a value of ``kind``."""
     return kind.value if isinstance(kind, Map) else kind.element if isinstance(kind, Seq) else kind
 
 
 def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:
-    """Whether a name is declared by its parent node."""
+    """Returns whether ``parent`` declares a name."""
     if isinstance(parent, syntax.Expr | syntax.Argument | syntax.With):
         return False
     return getattr(parent, "name", None) is name
 
 
 def _is_type(parent: syntax.Node, name: syntax.Node) -> bool:
-    """Whether a name is in the position of a type."""
+    """Returns whether a name is in type position."""
     inside = ("type", "result") if not isinstance(parent, syntax.ChannelDecl) else ("message",)
     return any(getattr(parent, field, None) is name for field in inside)
 

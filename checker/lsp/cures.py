@@ -1,4 +1,4 @@
-"""Quick fixes: edits that apply the suggestion of a problem's message."""
+"""Quick fixes: edits that apply the suggestion in a problem's message."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _Make: TypeAlias = "Callable[[View, Problem, Span], Iterator[Cure]]"
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """An edit of the file, and its title."""
+    """A quick fix: edits of the file, and the title that the editor shows."""
 
     title: str
     edits: Edits
 
 
 def cures(view: View, problem: Problem) -> Iterator[Cure]:
-    """The quick fixes for a problem of the view's own file, the most likely first."""
+    """Yields the quick fixes for a problem in the view's own file, the most likely fix first."""
     span = problem.span
     if span is None or span.source is not view.source:
         return
@@ -47,7 +47,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 def _suggested(problem: Problem, span: Span) -> Iterator[Cure]:
-    """The suggested word in place of the wrong one."""
+    """Replaces the wrong word by the word that the message suggests."""
     proposed = _PROPOSED.search(problem.message)
     if proposed is None:
         return
@@ -58,7 +58,9 @@ def _suggested(problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _word(message: str, span: Span) -> tuple[int, int] | None:
-    """The range in a span of a word that a message quotes."""
+    """Finds a word that the message quotes, and returns its range within the span. Returns None if
+    the span contains no such word.
+    """
     for quoted in _QUOTED.findall(message):
         match = re.search(rf"(?<![\w.]){re.escape(quoted)}(?![\w.])", span.text)
         match = match or re.search(rf"(?<!\w){re.escape(quoted)}(?!\w)", span.text)
@@ -68,7 +70,7 @@ def _word(message: str, span: Span) -> tuple[int, int] | None:
 
 
 def _another_sign(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """The suggested notation in place of a foreign sign or word."""
+    """Replaces a sign or word from another language by the notation that the message suggests."""
     written = re.search(r'(?:; |to compare, |here )write "([^"]+)"$', problem.message)
     if written is None:
         return
@@ -96,7 +98,7 @@ def _colon(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _converted(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """``int(...)`` around a machine integer, ``!`` after an option."""
+    """Encloses a machine integer in ``int(...)``, or adds ``!`` to an option."""
     if "int(...) converts" in problem.message:
         yield Cure(
             "Convert with int(...)", [(span.start, span.start, "int("), (span.end, span.end, ")")]
@@ -124,14 +126,14 @@ def _unwrapped(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _qualified(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """``E.A`` for a member of several types."""
+    """Qualifies a member that several types have, as in ``E.A``."""
     _, separator, behind = problem.message.partition("; write ")
     for name in re.findall(r"[\w.]+\.\w+", behind) if separator else ():
         yield Cure(f"Write {name}", [(span.start, span.end, name)])
 
 
 def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """The fields of a variant, with `_` for unknown values."""
+    """Adds the fields of a variant, with `_` for unknown values."""
     written = re.search(r"write (\w+\(.*\))$", problem.message)
     if written is not None:
         yield Cure(f"Write {written[1]}", [(span.start, span.end, written[1])])
@@ -141,7 +143,7 @@ def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """A case for each missing member."""
+    """Adds a case for each missing member."""
     node = _node(view, span, syntax.Match)
     kind = _type(view, span)
     if not isinstance(node, syntax.Match) or not isinstance(kind, Nominal | Union):
@@ -149,7 +151,7 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     source = span.source
     last = node.cases[-1]
     at = last.body[-1].span.end if last.body else last.span.end
-    # After a comment on the same line.
+    # The new cases come after any comment on the last line.
     line_end = source.text.find("\n", at)
     at = len(source.text) if line_end < 0 else line_end
     column = source.position(node.cases[0].span.start)[1] - 1
@@ -179,7 +181,7 @@ def _named(member: syntax.Expr | None) -> str:
 
 
 def _partial(pattern: syntax.Pattern) -> bool:
-    """Whether a pattern covers only some values of its member."""
+    """Returns whether a pattern covers only some values of its member."""
     return any(isinstance(argument, syntax.Equals) for argument in pattern.arguments or ())
 
 
@@ -193,12 +195,12 @@ def _without_node(kind: type[syntax.Node], title: str) -> _Make:
 
 
 def _without_item(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """A check without the line that repeats an item."""
+    """Removes the line of a check that repeats an item."""
     yield Cure("Remove this line", [(*_lines(span), "")])
 
 
 def _lines(span: Span) -> tuple[int, int]:
-    """The complete lines of a span."""
+    """Returns the range of the complete lines that contain a span."""
     text = span.source.text
     start = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.end)
@@ -212,7 +214,7 @@ def _capacity(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _closed(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """The missing bracket, at the end of the line."""
+    """Adds the missing closing bracket at the end of the line."""
     text = span.source.text
     line_end = text.find("\n", span.start)
     end = len(text) if line_end < 0 else line_end
@@ -231,7 +233,7 @@ def _closed(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-    """A statement for a missing block."""
+    """Adds a statement where a block is missing."""
     text = span.source.text
     line_end = text.find("\n", span.start)
     end = len(text) if line_end < 0 else line_end
@@ -247,7 +249,7 @@ def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 
 def _node(view: View, span: Span, kind: type[syntax.Node]) -> syntax.Node | None:
-    """The innermost node of a kind around a span."""
+    """Returns the innermost node of a kind that contains a span, or None if there is none."""
     around = [
         node
         for node in walk(() if view.tree is None else view.tree.declarations)
@@ -280,4 +282,4 @@ _BY_CODE: dict[str, _Make] = {
     "F412": _capacity,
     "F823": _without_item,
 }
-"""The quick fixes by problem code, in addition to suggested words."""
+"""The quick fixes for each problem code, in addition to suggested words."""

@@ -1,4 +1,4 @@
-"""The description of a declared name: the head of its declaration, its type, and its comment."""
+"""Describes a declared name by the head of its declaration, its type, and its comment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 MAX_LINES = 12
-"""Longer declarations are cut after this many lines."""
+"""The maximum number of lines that are shown of a declaration."""
 
 
 def heading(declaration: Declaration) -> str:
-    """The declaration as written, without the bodies of actions, roles, defs and procedures."""
+    """Returns the declaration as it is written in the spec, without the bodies of actions, roles,
+    defs and procedures.
+    """
     node = declaration.node
     match node:
         case None:
@@ -50,7 +52,7 @@ def _joined(span: Span, end: int) -> str:
 
 
 def in_markdown(declaration: Declaration) -> str:
-    """The complete description of a name."""
+    """Returns the complete description of a name in Markdown."""
     parts = [f"```fence\n{heading(declaration)}\n```"]
     types = " or ".join(f"`{kind}`" for kind in declaration.types)
     module = Path(declaration.span.source.name).stem
@@ -62,7 +64,9 @@ def in_markdown(declaration: Declaration) -> str:
 
 
 def signature(declaration: Declaration) -> tuple[str, tuple[str, ...]] | None:
-    """The text of a call, and its parameters; None for a name that cannot be called."""
+    """Returns the signature of a call as text, and its parameters. Returns None for a name that
+    cannot be called.
+    """
     match declaration.node:
         case syntax.DefDecl() as node:
             texts = tuple(" ".join(part.span.text.split()) for part in node.parameters)

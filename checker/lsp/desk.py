@@ -1,7 +1,7 @@
-"""The open texts of an editor, and the surveys of their specs.
+"""The texts that are open in an editor, and the surveys of their specs.
 
-A survey takes a fraction of a second, in a separate thread, and is kept until one of its texts
-changes. This module is independent of the protocol.
+A survey takes a fraction of a second and runs in a separate thread. It is kept until one of its
+texts changes. This module does not depend on the protocol.
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 TIMEOUT_SECONDS = 20.0
-"""The seconds after which a survey is given up."""
+"""The time in seconds after which a survey is abandoned."""
 MAX_FILES = 2_000
-"""The number of specs in the open folders that are searched for uses of a name."""
+"""The maximum number of specs in the open folders that are searched for uses of a name."""
 
 
 Place: TypeAlias = tuple[Path, int, int]
-"""A file, and the start and end of a name in it; independent of the survey."""
+"""A file, and the start and end of a name in it. Unlike spans, places can be compared between
+surveys.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a survey by place: the meaning of each use, and every declaration."""
+    """The names of a survey by place: the declarations that each use refers to, and every
+    declaration.
+    """
 
     uses: Mapping[Place, frozenset[Place]]
     declarations: Mapping[Place, Declaration]
@@ -49,8 +53,8 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that is open in the editor. ``path`` is resolved; for a text without a file, it is a
-    path in the first folder.
+    """A text that is open in the editor. ``path`` is resolved. If the text has no file, ``path`` is
+    a path in the first open folder.
     """
 
     uri: str
@@ -61,9 +65,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A file and its survey. ``survey`` is None if the file could not be read; ``problems`` then
-    tell why. ``texts`` are the texts open at the time; ``stamps`` belong to the files that were not
-    open.
+    """A file and its survey. If the file could not be read, ``survey`` is None and ``problems``
+    gives the reason.
+
+    ``texts`` are the texts that replaced the content of files in the survey. ``stamps`` are the
+    modification times of the other files.
     """
 
     path: Path
@@ -87,11 +93,13 @@ class View:
         return _NOTHING if self.survey is None else self.survey.references
 
     def meant(self, offset: int) -> tuple[Declaration, ...]:
-        """The declarations of the name at an offset, which is a use or a declaration."""
+        """Returns the declarations of the name at an offset, where the name is either used or
+        declared.
+        """
         return () if self.source is None else self.references.definition_at(self.source, offset)
 
     def name_at(self, offset: int) -> Span | None:
-        """The span of the name around an offset."""
+        """Returns the span of the name around an offset, or None if there is no name."""
         around = [
             span
             for spans in (self.references.uses, self.references.declarations)
@@ -103,7 +111,7 @@ class View:
         )
 
     def path_of(self, source: Source) -> Path | None:
-        """The file of a source."""
+        """Returns the path of a source, or None if the survey does not include it."""
         files = {} if self.survey is None else self.survey.files.files
         return next((path for path, tree in files.items() if tree.source is source), None)
 
@@ -113,12 +121,12 @@ _NAMELESS = Names({}, {})
 
 
 class Stale(Exception):
-    """A survey was given up, since a text has changed after it was requested."""
+    """Raised when a survey was abandoned because a text has changed after the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A survey in progress, and its texts."""
+    """A survey in progress, and the texts that it uses."""
 
     texts: Mapping[Path, str]
     unwanted: Event
@@ -127,9 +135,9 @@ class _Work:
 
 @dataclass(slots=True)
 class Desk:
-    """The open texts by resolved path, and the surveys of requested files.
+    """The open documents by resolved path, and the surveys of requested files.
 
-    ``search`` has further folders for modules, ``folders`` the open ones.
+    ``search`` holds additional folders for modules, and ``folders`` the open folders.
     """
 
     search: tuple[Path, ...] = ()
@@ -146,34 +154,34 @@ class Desk:
     # ------------------------------------------------------------ texts
 
     def put(self, document: Document) -> None:
-        """Opens a document or changes its text; surveys of older texts are given up."""
+        """Opens a document or changes its text. Abandons the surveys of older texts."""
         self.documents[document.path] = document
         for work in self._under_way.values():
             work.unwanted.set()
 
     def take(self, path: Path) -> None:
-        """Closes a document: the file on disk counts again."""
+        """Closes a document, so that the file on disk is used again."""
         self.documents.pop(path, None)
 
     def forget(self) -> None:
-        """Drops incomplete surveys, since new files may exist."""
+        """Drops incomplete surveys, because the files that they lacked may exist now."""
         self._known = {path: view for path, view in self._known.items() if _whole(view)}
 
     def texts(self) -> dict[Path, str]:
-        """The texts that replace the content of files."""
+        """Returns the texts that replace the content of files."""
         return {path: document.text for path, document in self.documents.items()}
 
     def text(self, path: Path, text: str) -> Text:
-        """A text with positions in the client's encoding; for an open document, its current
-        text.
+        """Returns a text with positions in the client's encoding. For an open document, this is the
+        document's current text.
         """
         document = self.documents.get(path)
         return Text(text if document is None else document.text, self.encoding)
 
     def current(self, view: View) -> bool:
-        """Whether all texts of a view are unchanged."""
+        """Returns whether all texts of a view are unchanged."""
         if not _whole(view):
-            # Any text may have been missing.
+            # The missing file may be any of the texts.
             return view.texts == self.texts()
         files = {view.path} if view.survey is None else view.survey.files.files.keys()
         if any(view.texts.get(p) != d.text for p, d in self.documents.items() if p in files):
@@ -184,8 +192,8 @@ class Desk:
         )
 
     def writable(self, path: Path) -> bool:
-        """Whether a file may be changed: it did not come with Fencepost, and the file system allows
-        it.
+        """Returns whether a file may be changed. It must not be part of Fencepost, and the file
+        system must allow the change.
         """
         ours = [real(package_root() / name) for name in ("models", "invariants")]
         shipped = any(path.is_relative_to(folder) for folder in ours)
@@ -196,7 +204,9 @@ class Desk:
     # ------------------------------------------------------------ surveys
 
     async def view(self, path: Path) -> View:
-        """The survey of a file in its current state."""
+        """Returns the survey of a file with the current texts. Raises `Stale` if a text changes
+        during the survey.
+        """
         cached = self.known(path)
         if cached is not None:
             return cached
@@ -212,18 +222,18 @@ class Desk:
         if view is None:
             if self.texts() != texts:
                 raise Stale
-            # A more urgent survey took its place.
+            # A more urgent survey replaced this one.
             return await self.view(path)
         self._known[path] = view
         return view
 
     def known(self, path: Path) -> View | None:
-        """The cached survey of a file, if it is still valid."""
+        """Returns the cached survey of a file if it is still valid, and otherwise None."""
         view = self._known.get(path)
         return view if view is not None and self.current(view) else None
 
     async def with_texts(self, path: Path, changes: Mapping[Path, str]) -> View:
-        """The survey of a file with other texts. Surveys in progress are given up."""
+        """Surveys a file after replacing some texts. Abandons the surveys in progress."""
         for work in self._under_way.values():
             work.unwanted.set()
         view = await self._started(path, {**self.texts(), **changes}).view
@@ -238,7 +248,9 @@ class Desk:
         return _Work(texts, unwanted, view)
 
     async def files(self, path: Path) -> Mapping[Path, syntax.File]:
-        """The parsed files of a spec; none if its own file cannot be read."""
+        """Returns the parsed files of a spec, or an empty mapping if the spec's own file cannot be
+        read.
+        """
         texts = self.texts()
         cached = self.known(path)
         if cached is not None:
@@ -253,7 +265,9 @@ class Desk:
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 
     def specs(self) -> Iterator[tuple[Path, str]]:
-        """The open texts and the specs of the open folders, with their content."""
+        """Yields the open texts and the specs in the open folders, each as a path and its
+        content.
+        """
         paths = [real(path) for folder in self.folders for path in specs_below(folder)]
         for path in dict.fromkeys([*self.documents, *paths[:MAX_FILES]]):
             if path in self.documents:
@@ -265,7 +279,7 @@ class Desk:
                 continue
 
     def close(self) -> None:
-        """Ends the thread without waiting for surveys in progress."""
+        """Stops the thread without waiting for surveys in progress."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
@@ -281,7 +295,9 @@ def surveyed(
     encoding: str,
     unwanted: Event,
 ) -> View | None:
-    """A survey of a file, with other texts for some files; None if it became unwanted."""
+    """Surveys a file after replacing the content of some files by ``texts``. Returns None if the
+    survey became unwanted.
+    """
     try:
         with limited(TIMEOUT_SECONDS, unwanted.is_set):
             result = survey(path, search, texts, COUNTING, kept)
@@ -306,7 +322,7 @@ def _view(path: Path, texts: Mapping[Path, str], encoding: str, surveyed_spec: S
 
 
 def stamp(path: Path) -> int:
-    """The time of the last change of a file, or 0 if it does not exist."""
+    """Returns the modification time of a file, or 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -332,5 +348,5 @@ def _names(surveyed_spec: Survey) -> Names:
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a text contains a word."""
+    """Returns whether a text contains ``word`` as a whole word."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -1,4 +1,4 @@
-"""Problems as diagnostics of the protocol."""
+"""Converts problems to diagnostics of the protocol."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from fencepost.spec.text.problem import Rejected
 
 SOURCE = "fencepost"
 PARAMETER = "F605"
-"""The code for a module with parameters that is opened on its own, which is not an error."""
+"""The code for a module with parameters that is opened on its own. This is not an error."""
 
 
 def shown(desk: Desk, view: View, new_marks: Iterable[Mark]) -> dict[Path, list[lsp.Diagnostic]]:
-    """The diagnostics of a view by file, always including its own file."""
+    """Returns the diagnostics of a view, grouped by file. The view's own file is always
+    included.
+    """
     result: dict[Path, list[lsp.Diagnostic]] = {view.path: []}
     for mark in dict.fromkeys(new_marks):
         path = view.path if mark.path is None else Path(mark.path)

@@ -1,4 +1,4 @@
-"""Hover texts, and help on the parameters of a call."""
+"""Hover texts, and help with the parameters of a call."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from fencepost.spec.syntax.vocabulary import FORMS, PLACES
 
 
 def hover(view: View, offset: int) -> lsp.Hover | None:
-    """The declaration, type, meaning and comment of a name; the form of a keyword; the meaning of a
-    function of the language; or else the type of the expression.
+    """Returns the hover text at an offset. It shows the declaration, type, meaning and comment of a
+    name, the form of a keyword, or the meaning of a built-in function. For anything else, it shows
+    the type of the expression.
     """
     span = view.name_at(offset)
     if span is not None:
@@ -50,7 +51,9 @@ def _hover(text: str, where: lsp.Range | None) -> lsp.Hover:
 
 
 async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.SignatureHelp | None:
-    """The parameters of the enclosing call, with the active one."""
+    """Returns the parameters of the call around an offset, and marks the active one. Returns None
+    if there is no such call.
+    """
     text = shown.text.removeprefix("\ufeff")
     call = _call(text, offset)
     if call is None:
@@ -81,8 +84,8 @@ async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.Si
 async def _declarations(
     desk: Desk, path: Path, text: str, callee: Token, offset: int
 ) -> tuple[Declaration, ...]:
-    """The declarations of the called name; if the text is incomplete at the cursor, those in a
-    completed text.
+    """Returns the declarations of the called name. If the text is incomplete at the cursor, looks
+    them up in a completed text.
     """
     view = desk.known(path)
     meant = () if view is None else view.meant(callee.start)
@@ -96,8 +99,9 @@ async def _declarations(
 
 
 def _call(text: str, offset: int) -> tuple[Token, int, str] | None:
-    """The name of the innermost open call at an offset, the index of its argument there, and the
-    argument's name, or "".
+    """Finds the innermost open call at an offset. Returns the name of the call, the index of the
+    argument at the offset, and the name of this argument or "". Returns None if there is no open
+    call.
     """
     start = text.rfind("\n\n", 0, offset) + 1
     open_: list[tuple[int, int, int]] = []

@@ -1,4 +1,6 @@
-"""The code lenses of checks and scenarios: run, stop, show the trace, and the last verdict."""
+"""The code lenses of checks and scenarios. They run or stop a check, show its trace, and display
+its last verdict.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ RUN, STOP, TRACE = "fencepost.run", "fencepost.stop", "fencepost.trace"
 
 
 def lenses(view: View, uri: str, runs: Runs) -> Iterator[lsp.CodeLens]:
-    """The lenses of a file. A spec without checks has them on its first line, for the whole
-    spec.
+    """Yields the lenses of a file. If a spec has no checks, the lenses for the whole spec are on
+    its first line.
     """
     tree = view.tree
     if tree is None:
@@ -50,11 +52,11 @@ def _commands(view: View, uri: str, check: str, runs: Runs) -> Iterator[lsp.Comm
 
 
 def fresh(view: View, verdict: Verdict) -> bool:
-    """Whether the texts are those that a verdict was computed from."""
+    """Returns whether the current texts are those for which the verdict was computed."""
     return texts_of(view) == verdict.texts
 
 
 def texts_of(view: View) -> dict[Path, str]:
-    """The texts of a spec's files."""
+    """Returns the texts of a spec's files."""
     files = {} if view.survey is None else view.survey.files.files
     return {path: tree.source.text for path, tree in files.items()}

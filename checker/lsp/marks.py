@@ -1,7 +1,7 @@
-"""Problems as plain data that can be passed between processes, and a separate process that finds
+"""Problems as plain data that can be passed between processes. Run as a program, this module finds
 the problems of every check of a file.
 
-Independent of the protocol: loads none of its libraries.
+It does not depend on the protocol and loads none of its libraries.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A problem with its range, as plain data.
+    """A problem and its range, as plain data.
 
-    ``path`` is None if the problem has no span; ``notes`` are remarks, each with a path and a range
-    if it has a span.
+    ``path`` is None if the problem has no span. ``notes`` holds remarks. Each has a text, and a
+    path and a range if the remark has a span.
     """
 
     code: str
@@ -39,7 +39,7 @@ class Mark:
 
 
 def marks(problems: Iterable[Problem]) -> Iterator[Mark]:
-    """Converts problems, with the paths of their sources."""
+    """Converts problems to marks, which contain the paths of the sources."""
     for problem in problems:
         path, start, end = _place(problem.span)
         notes = tuple((*_place(span), printable(text)) for span, text in problem.notes)
@@ -52,7 +52,7 @@ def _place(span: Span | None) -> tuple[str | None, int, int]:
     if span is None:
         return None, 0, 0
     path = Path(span.source.name)
-    # Files that came with Fencepost have names without a folder.
+    # Files that are part of Fencepost have names relative to the package.
     path = path if path.is_absolute() else package_root() / path
     return str(real(path)), span.start, span.end
 
@@ -61,8 +61,8 @@ def _place(span: Span | None) -> tuple[str | None, int, int]:
 
 
 def of_every_check(path: Path, search: tuple[Path, ...]) -> list[Mark]:
-    """All problems that `fencepost check` would report for a file on disk, including its slow
-    checks.
+    """Returns all problems that `fencepost check` would report for a file on disk, including those
+    of slow checks.
     """
     prepared = plan(Request((path,), slow=True, search=search))
     warnings = [
@@ -77,14 +77,14 @@ def of_every_check(path: Path, search: tuple[Path, ...]) -> list[Mark]:
 
 
 def command(path: Path, search: Iterable[Path]) -> list[str]:
-    """The command of the process for `of_every_check`: building a model for each check takes a
-    while, and would block the editor.
+    """Returns the command that runs `of_every_check` in a separate process. Building a model for
+    each check takes a while, and would block the editor.
     """
     return [sys.executable, "-m", __name__, str(path), *map(str, search)]
 
 
 def heard(output: bytes) -> list[Mark] | None:
-    """Parses the output of this process; None if it is incomplete."""
+    """Parses the output of that process. Returns None if the output is incomplete."""
     try:
         rows: list[Any] = json.loads(output)
     except ValueError:
@@ -97,7 +97,7 @@ def heard(output: bytes) -> list[Mark] | None:
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):
-        # The editor has priority.
+        # Lower the priority, so that the editor stays responsive.
         os.nice(10)
     rows = [
         [m.code, m.path, m.start, m.end, m.message, m.warning, m.notes]

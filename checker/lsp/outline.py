@@ -1,4 +1,4 @@
-"""The structure of a file: symbols and folding ranges."""
+"""The structure of a file: its symbols and folding ranges."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SYMBOLS: dict[Kind, lsp.SymbolKind] = {
     "check": lsp.SymbolKind.Event,
     "scenario": lsp.SymbolKind.Event,
 }
-"""The symbol kind of each kind of name; parameters and locals are not listed."""
+"""Maps each kind of name to its symbol kind. Parameters and locals are not listed."""
 
 
 def symbols(view: View) -> list[lsp.DocumentSymbol]:
-    """The declarations of a file; those in a role or type are nested."""
+    """Returns the declarations of a file. Those within a role or type are nested."""
     tree = view.tree
     return (
         [] if tree is None else [symbol for node in tree.declarations for symbol in _of(view, node)]
@@ -76,8 +76,8 @@ def _symbol(
 
 
 def folds(text: Text) -> list[lsp.FoldingRange]:
-    """Folding ranges for blocks, by indentation, which is robust against syntax errors; for
-    comments; and for triple-quoted texts. Uses the text only.
+    """Returns the folding ranges of a text for blocks, comments and docstrings. Blocks are
+    determined by indentation, so that syntax errors do no harm.
     """
     source = Source("", text.text.removeprefix("\ufeff"))
     ranges = [*_blocks(text, source), *_comments(text, source)]
@@ -98,7 +98,7 @@ def _blocks(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
 
 
 def _comments(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
-    """Blocks of comment lines and docstrings."""
+    """Yields folding ranges for docstrings and for blocks of comment lines."""
     first = last = -2
     for token in scan(source.text):
         if token.kind == DOCSTRING:

@@ -1,5 +1,5 @@
-"""Completes an unfinished text: inserts a word at the cursor and missing tokens after it, so that
-the enclosing declaration can be parsed and the text before the cursor is understood.
+"""Completes an unfinished text. A word is inserted at the cursor, and missing tokens after it, so
+that the enclosing declaration can be parsed and the text before the cursor can be interpreted.
 """
 
 from __future__ import annotations
@@ -23,23 +23,27 @@ _ENDINGS = (
     " then true else true", ": int = 0", ": 0", " leads to true", " import a__", ": ok",
     " in a__: true", " in a__", ":\n{inside}case a__: skip",
 )  # fmt: skip
-"""Possible missing tokens after a word, each tried with the closing brackets before or after it."""
+"""The tokens that may be missing after a word. Each ending is tried with the closing brackets
+before it and after it.
+"""
 
 
 MAX_PATCHED = 8_192
-"""The maximal length of a declaration that is completed, since each attempt parses all of it."""
+"""The maximum length of a declaration that is completed. Each attempt parses the complete
+declaration.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A text with `WORD` in it, and the nodes around the word, outermost first."""
+    """A text that contains `WORD`, and the nodes around this word, outermost first."""
 
     text: str
     path: tuple[syntax.Node, ...]
 
 
 def word_at(text: str, offset: int) -> tuple[int, int]:
-    """The start and end of the word around an offset."""
+    """Returns the start and the end of the word around an offset."""
     start = end = offset
     while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
         start -= 1
@@ -49,10 +53,12 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
 
 
 def patched(text: str, offset: int) -> Patch | None:
-    """The text with `WORD` at an offset, or None if no attempt makes the declaration valid."""
+    """Inserts `WORD` at an offset of a text. Returns None if no attempt makes the declaration
+    valid.
+    """
     start, end = word_at(text, offset)
     if not expected_at(text, start):
-        # The text before the word is wrong.
+        # The text before the word has a syntax error.
         return None
     first, last = _member(text, start)
     stop = text.find("\n", end)
@@ -78,8 +84,8 @@ def _starts_before(problem: Problem, offset: int) -> bool:
 def _attempts(
     text: str, first: int, start: int, end: int, stop: int, last: int
 ) -> Iterator[tuple[str, str]]:
-    """Candidates for the texts before and after the word, in the member from ``first`` to
-    ``last``.
+    """Yields pairs of texts that may be put before and after the word, for the member from
+    ``first`` to ``last``.
     """
     before = text[first:start]
     yield before, text[end:last]
@@ -98,7 +104,7 @@ def _attempts(
 
 
 def _closing(before: str) -> str:
-    """The closing brackets for those that are open at the end of a text."""
+    """Returns the brackets that close those that are open at the end of a text."""
     stack: list[str] = []
     for token in scan(before):
         if token.kind in OPENING:
@@ -109,7 +115,9 @@ def _closing(before: str) -> str:
 
 
 def _member(text: str, offset: int) -> tuple[int, int]:
-    """The range of the declaration, or member of a role, that contains an offset."""
+    """Returns the range of the declaration, or of the member of a role or check, that contains an
+    offset.
+    """
     begin, end = 0, len(text)
     starts = [chunk.start for chunk in chunks(lines(text))]
     begin = max((s for s in starts if s <= offset), default=0)
@@ -121,7 +129,7 @@ def _member(text: str, offset: int) -> tuple[int, int]:
         line = text.rfind("\n", 0, offset) + 1
         inner = [m for m in members if m <= max(line, begin)]
         if line > begin and text[line:offset].strip(" \t") == "" and offset - line <= least:
-            # A new member starts here.
+            # The line at the cursor begins a new member.
             inner = [line]
         if inner and line > begin:
             return inner[-1], min((m for m in members if m > offset), default=end)
@@ -129,6 +137,8 @@ def _member(text: str, offset: int) -> tuple[int, int]:
 
 
 def _header(text: str, first: int) -> str:
-    """The first line of the enclosing role or check, so that a member can be parsed separately."""
+    """Returns the first line of the enclosing role or check, so that a member can be parsed
+    separately. Returns "" if there is none.
+    """
     begin = max((chunk.start for chunk in chunks(lines(text)) if chunk.start <= first), default=0)
     return text[begin : text.find("\n", begin) + 1] if begin < first else ""

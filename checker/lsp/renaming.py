@@ -1,4 +1,4 @@
-"""Uses of a name across the specs of the open folders, and renaming."""
+"""Finds the uses of a name in the specs of the open folders, and renames it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from fencepost.spec.text.source import Span
 
 
 class Refused(Exception):
-    """The reason why a name cannot be changed, as a sentence for the user."""
+    """Raised when a name cannot be changed. The text is a sentence for the user."""
 
 
 async def around(desk: Desk, view: View, meant: Iterable[Declaration]) -> list[View]:
-    """The views that may use some declarations, the given one first: specs in the open
-    folders that contain the name, and the files of the declarations.
+    """Returns the views that may use some declarations, beginning with ``view``. The others are
+    specs in the open folders that contain one of the names, or that read a file of the
+    declarations.
     """
     views = [view]
     wanted = [
@@ -42,7 +43,8 @@ async def around(desk: Desk, view: View, meant: Iterable[Declaration]) -> list[V
         files = await desk.files(path)
         if not homes & files.keys():
             continue
-        # A module with parameters, or outside the open folders, is surveyed through its importers.
+        # Modules that have parameters or are outside the open folders are surveyed through the
+        # specs that import them.
         open_ended = {
             file
             for file, tree in files.items()
@@ -57,8 +59,9 @@ async def around(desk: Desk, view: View, meant: Iterable[Declaration]) -> list[V
 
 
 def closed(views: Iterable[Names], start: Iterable[Place]) -> tuple[set[Place], set[Place]]:
-    """The declarations that share uses with some others, directly or indirectly, and all of their
-    uses: a name with several meanings is renamed as a whole.
+    """Returns the declarations that are linked to ``start`` by common uses, directly or indirectly,
+    and all their uses. If a use of a name can refer to several declarations, all of them are thus
+    renamed together.
     """
     every = list(views)
     declared = set(start)
@@ -73,7 +76,9 @@ def closed(views: Iterable[Names], start: Iterable[Place]) -> tuple[set[Place], 
 
 
 async def uses(desk: Desk, view: View, offset: int) -> tuple[set[Place], set[Place]]:
-    """The places where the name at an offset is declared, and where it is used."""
+    """Returns the places at which the name at an offset is declared, and those at which it is
+    used.
+    """
     meant = view.meant(offset)
     views = await around(desk, view, meant)
     own = view.names
@@ -86,7 +91,7 @@ async def uses(desk: Desk, view: View, offset: int) -> tuple[set[Place], set[Pla
 
 
 def renamable(view: View, offset: int) -> Span:
-    """The name at an offset. Raises `Refused` if it cannot be renamed."""
+    """Returns the span of the name at an offset. Raises `Refused` if the name cannot be renamed."""
     span = view.name_at(offset)
     if span is None:
         raise Refused("this name is not declared in a spec, so it cannot be renamed")
@@ -97,7 +102,9 @@ def renamable(view: View, offset: int) -> Span:
 
 
 async def renamed(desk: Desk, view: View, offset: int, new: str) -> dict[Path, Edits]:
-    """The edits that rename the name at an offset, by file. Raises `Refused`."""
+    """Returns the edits in each file that rename the name at an offset. Raises `Refused` if it
+    cannot be renamed.
+    """
     old = renamable(view, offset).text
     if not new.isidentifier() or not new.isascii() or new in reserved() or new in BUILT_IN:
         raise Refused(f'"{new}" cannot be a name: it is a keyword, or not an identifier')
@@ -113,7 +120,7 @@ async def renamed(desk: Desk, view: View, offset: int, new: str) -> dict[Path, E
         for place in declared & other.names.declarations.keys():
             node = other.names.declarations[place].node
             if isinstance(node, syntax.Import) and node.alias is None:
-                # The word is also the path of a file.
+                # The word is also part of the path of a file, so the import gets an alias.
                 edits[place[0]][place[1:]] = f"{old} as {new}"
     changes: dict[Path, Edits] = {
         path: [(begin, end, text) for (begin, end), text in sorted(places.items())]
@@ -134,9 +141,9 @@ async def _fitting(
     old: str,
     new: str,
 ) -> None:
-    """Raises `Refused` if the new name is invalid, or would change the meaning of a name.
+    """Raises `Refused` if the new name is invalid or would change what some name refers to.
 
-    A word that occurs nowhere, and is not a keyword, is safe.
+    A word that is not a keyword and occurs nowhere is safe.
     """
     for view in views:
         files = {} if view.survey is None else view.survey.files.files
@@ -150,7 +157,8 @@ async def _fitting(
             if (problem.code, problem.message) not in before and not problem.warning:
                 raise Refused(f'it cannot be called "{new}": {problem.message}')
         if any(text != new for edits in changes.values() for _, _, text in edits):
-            # An import with a new alias keeps its path.
+            # An import that gets an alias keeps the name in its path, so the places cannot be
+            # compared.
             continue
         moved = {
             _moved(p, changes): {_moved(d, changes) for d in m} for p, m in view.names.uses.items()
@@ -160,7 +168,7 @@ async def _fitting(
 
 
 def _moved(place: Place, changes: Mapping[Path, Edits]) -> Place:
-    """The place of a name after the edits."""
+    """Returns the place of a name after the edits."""
     path, start, end = place
     ahead = 0
     longer = 0

@@ -1,4 +1,4 @@
-"""The standard layout of a text, as edits of some of its lines."""
+"""Puts a text into the standard layout by editing some of its lines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Source
 
 MAX_COMPARED = 1 << 20
-"""The number of pairs of lines to compare; if there are more, all changed lines form one edit."""
+"""The maximum number of pairs of lines that are compared. If there are more, one edit replaces all
+changed lines.
+"""
 
 
 def layout(text: str) -> Edits:
-    """The changes of `fencepost fmt`, line by line, so that cursors and folds keep their positions;
-    none for a text with syntax errors.
+    """Returns the changes of `fencepost fmt` as edits of lines, so that cursors and folds keep
+    their positions. Returns no edits for a text with syntax errors.
     """
     try:
         new = formatted(Source("", text.removeprefix("\ufeff")))
@@ -44,6 +46,6 @@ def layout(text: str) -> Edits:
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    """The number of common lines at the start."""
+    """Returns the number of lines at the start that are equal in both texts."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))

@@ -1,6 +1,6 @@
-"""Checks that run for the editor, each in a separate process, and their verdicts.
+"""Runs checks for the editor, each in a separate process, and keeps their verdicts.
 
-A run reads the file on disk. Its trace is kept in a folder of this server.
+A run reads the file on disk. Its trace is saved in a temporary folder of this server.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected
 
 WIDTH = 100
-"""The columns of a trace that is shown as text."""
+"""The number of columns of a trace that is shown as text."""
 _START = "from fencepost.checker.cli.start import entry; entry()"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a run in one line; whether it was expected; the trace, if any; and the texts of
-    the spec's files at the time.
+    """The result of a run as one line, and whether it was expected. ``trace`` is the file of the
+    trace, if there is one, and ``texts`` are the texts of the spec's files at the time of the run.
     """
 
     line: str
@@ -43,7 +43,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of checks by file and name: those in progress, and the last verdicts."""
+    """The runs of checks by file and name: those in progress, and the verdicts of the last ones."""
 
     search: tuple[Path, ...]
     verdicts: dict[tuple[Path, str], Verdict] = field(
@@ -62,8 +62,8 @@ class Runs:
         return Path(self._folder.name, f"{self._made}-{name}")
 
     async def run(self, path: Path, check: str, texts: Mapping[Path, str]) -> Verdict:
-        """Runs a check ("" for a spec without checks) and keeps the verdict. ``texts`` are the
-        texts of the spec's files.
+        """Runs a check and keeps its verdict. ``check`` is "" for a spec without checks, and
+        ``texts`` are the texts of the spec's files.
         """
         trace = self._new("trace.itf.json")
         words = ["check", str(path), "--format", "json", "--trace", str(trace), "--no-progress"]
@@ -91,7 +91,7 @@ class Runs:
         return verdict
 
     def stop(self, path: Path, check: str) -> bool:
-        """Ends the run of a check; returns whether there was one."""
+        """Stops the run of a check. Returns whether there was such a run."""
         process = self.under_way.pop((path, check), None)
         if process is not None:
             with suppress(ProcessLookupError):
@@ -99,11 +99,15 @@ class Runs:
         return process is not None
 
     def page(self, verdict: Verdict) -> Path:
-        """The trace of a verdict as an HTML page, in a file. Raises `Rejected`."""
+        """Writes the trace of a verdict to a file as an HTML page. Raises `Rejected` if that is
+        impossible.
+        """
         return self._drawn(verdict, "trace.html")
 
     def text(self, verdict: Verdict) -> Path:
-        """The trace of a verdict as text, in a file. Raises `Rejected`."""
+        """Writes the trace of a verdict to a file as text. Raises `Rejected` if that is
+        impossible.
+        """
         return self._drawn(verdict, "trace.txt")
 
     def _drawn(self, verdict: Verdict, name: str) -> Path:
@@ -123,7 +127,7 @@ class Runs:
         return file
 
     def close(self) -> None:
-        """Ends every run and deletes the traces."""
+        """Stops every run and deletes the traces."""
         for path, check in list(self.under_way):
             self.stop(path, check)
         if self._folder is not None:

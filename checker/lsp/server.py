@@ -1,4 +1,4 @@
-"""The server: the requests of the protocol that it answers, and the events that update a document.
+"""The server: the requests of the protocol that it answers, and the events that update documents.
 
 The other modules of this package compute the answers.
 """
@@ -35,17 +35,19 @@ from fencepost.spec.text.library import SUFFIX, is_folder, read, real
 from fencepost.spec.text.problem import Rejected
 
 _REFUSED = -32803
-"""The protocol's RequestFailed: a valid request that cannot be fulfilled."""
+"""The protocol's code RequestFailed, for a valid request that cannot be fulfilled."""
 _CHANGED = -32801
-"""The protocol's ContentModified: the text has changed since the request."""
+"""The protocol's code ContentModified, for a text that has changed since the request."""
 OLD_GENERATION_THRESHOLD = 1_000
-"""Collections of the oldest generation are made when the user pauses; see `Watch`."""
+"""The threshold that keeps the garbage collector from the oldest generation. `Watch` collects it
+when the user pauses.
+"""
 
 
 def serve() -> None:
     """Serves the protocol on standard input and output until the client ends the session."""
-    # Errors go to standard error, which clients log; so does anything else that would be written to
-    # standard output, between messages. would be written on standard output, in between messages.
+    # Errors go to standard error, which clients log. All other output goes there, too: on standard
+    # output, it would appear between the protocol's messages.
     logging.basicConfig(level=logging.ERROR)
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, OLD_GENERATION_THRESHOLD)
@@ -56,10 +58,12 @@ def serve() -> None:
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol, extended to answer requests with invalid parameters."""
+    """The protocol, extended so that requests with invalid parameters are answered."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """The message in a JSON object. Raises `JsonRpcException`."""
+        """Converts a JSON object to a message. Raises `JsonRpcException` if the parameters are
+        invalid.
+        """
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -130,9 +134,10 @@ class Service:
     # ------------------------------------------------------------ the session
 
     def initialize(self, params: lsp.InitializeParams) -> None:
-        """Reads the folders and the options: ``path`` (further folders for modules), ``delay``
-        (milliseconds), ``everyCheck`` (see `Watch`), ``trace`` (the form of "show trace": page,
-        text, or client, which receives the page's file).
+        """Reads the folders and the options of the client. ``path`` lists additional folders for
+        modules, ``delay`` is in milliseconds, and ``everyCheck`` is explained in `Watch`. ``trace``
+        is the form of "show trace": page, text, or client. A client that chooses the latter
+        receives the files and shows them itself.
         """
         options = _table(params.initialization_options)
         uris = [folder.uri for folder in params.workspace_folders or ()]
@@ -158,8 +163,8 @@ class Service:
         self.desk.close()
 
     def _path(self, uri: str) -> Path:
-        """The resolved path of a document; for a document without a file, a path in the first
-        folder.
+        """Returns the resolved path of a document. If the document has no file, returns a path in
+        the first folder.
         """
         path = path_of(uri)
         if path is not None:
@@ -171,7 +176,7 @@ class Service:
     # ------------------------------------------------------------ texts
 
     def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        """A document was opened: it is surveyed, and all of its checks are."""
+        """Handles the opening of a document: surveys it and examines all of its checks."""
         self.desk.encoding = str(self.server.workspace.position_encoding or "utf-16")
         document = params.text_document
         path = self._path(document.uri)
@@ -179,7 +184,9 @@ class Service:
         self.watch.opened(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """A text was changed: it and its importers are surveyed after a pause."""
+        """Handles a change of a text: surveys the text and the open documents that may import it
+        after a pause.
+        """
         path = self._path(params.text_document.uri)
         document = self.desk.documents.get(path)
         if document is None:
@@ -190,24 +197,24 @@ class Service:
         self.watch.changed(path)
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """A file was saved: all of its checks are surveyed."""
+        """Handles the saving of a file: examines all of its checks."""
         self.watch.saved(self._path(params.text_document.uri))
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """A document was closed: the file on disk counts again, and its diagnostics are
-        withdrawn.
+        """Handles the closing of a document: uses the file on disk again, and withdraws the
+        document's diagnostics.
         """
         path = self._path(params.text_document.uri)
         self.desk.take(path)
         self.watch.closed(path)
 
     def files_changed(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Files on disk changed."""
+        """Handles a change of files on disk."""
         self.desk.forget()
         self.watch.look()
 
     def folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-        """Folders were opened or closed."""
+        """Handles the opening and closing of folders."""
         uris = [folder.uri for folder in self.server.workspace.folders.values()]
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
 
@@ -217,12 +224,12 @@ class Service:
         return await self.desk.view(self._path(uri))
 
     async def hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
-        """See `hover.hover`."""
+        """Answers a request for a hover text, see `hover.hover`."""
         view = await self._view(params.text_document.uri)
         return hover.hover(view, view.text.offset(params.position))
 
     async def definition(self, params: lsp.DefinitionParams) -> list[lsp.Location]:
-        """The declarations of the name at the cursor, in any file."""
+        """Returns the declarations of the name at the cursor, in any file."""
         view = await self._view(params.text_document.uri)
         locations: list[lsp.Location] = []
         for declaration in view.meant(view.text.offset(params.position)):
@@ -234,7 +241,7 @@ class Service:
         return locations
 
     async def references(self, params: lsp.ReferenceParams) -> list[lsp.Location]:
-        """The uses of the name at the cursor, in the specs of the open folders."""
+        """Returns the uses of the name at the cursor in the specs of the open folders."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
         declared, places = await renaming.uses(self.desk, view, offset)
@@ -247,7 +254,7 @@ class Service:
         ]
 
     async def highlights(self, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        """The uses of the name at the cursor in this file."""
+        """Returns the uses of the name at the cursor in this file."""
         view = await self._view(params.text_document.uri)
         meant = view.meant(view.text.offset(params.position))
         spans = [
@@ -265,14 +272,14 @@ class Service:
         ]
 
     async def prepare_rename(self, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
-        """The name at the cursor, or the reason why it cannot be renamed."""
+        """Returns the name at the cursor. Raises `Refused` if it cannot be renamed."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
         span = renaming.renamable(view, offset)
         return lsp.PrepareRenamePlaceholder(view.text.range(span.start, span.end), span.text)
 
     async def rename(self, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-        """See `renaming.renamed`."""
+        """Renames the name at the cursor, see `renaming.renamed`."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
         changes = await renaming.renamed(self.desk, view, offset, params.new_name)
@@ -282,40 +289,42 @@ class Service:
         )
 
     async def completion(self, params: lsp.CompletionParams) -> lsp.CompletionList:
-        """See `completion.completions`."""
+        """Returns the completions at the cursor, see `completion.completions`."""
         path = self._path(params.text_document.uri)
         text = self.desk.text(path, "")
         items = await completion.completions(self.desk, path, text, text.offset(params.position))
         return lsp.CompletionList(False, items)
 
     async def signature_help(self, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
-        """See `hover.signatures`."""
+        """Returns help with the call at the cursor, see `hover.signatures`."""
         path = self._path(params.text_document.uri)
         text = self.desk.text(path, "")
         return await hover.signatures(self.desk, path, text, text.offset(params.position))
 
     async def symbols(self, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        """See `outline.symbols`."""
+        """Returns the symbols of a file, see `outline.symbols`."""
         return symbols(await self._view(params.text_document.uri))
 
     def folding(self, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
-        """See `outline.folds`."""
+        """Returns the folding ranges of a file, see `outline.folds`."""
         document = self.desk.documents.get(self._path(params.text_document.uri))
         return [] if document is None else folds(Text(document.text, self.desk.encoding))
 
     async def tokens(self, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-        """See `colours.tokens`."""
+        """Returns the semantic tokens of a file, see `colours.tokens`."""
         return lsp.SemanticTokens(tokens(await self._view(params.text_document.uri)))
 
     def formatting(self, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        """The edits of `fencepost fmt`; none if the text has syntax errors."""
+        """Returns the edits that `fencepost fmt` would make. Returns none if the text has syntax
+        errors.
+        """
         document = self.desk.documents.get(self._path(params.text_document.uri))
         if document is None:
             return []
         return Text(document.text, self.desk.encoding).edits(layout(document.text))
 
     async def actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        """The quick fixes for problems in a range."""
+        """Returns the quick fixes for the problems in a range."""
         view = await self._view(params.text_document.uri)
         start, end = view.text.offset(params.range.start), view.text.offset(params.range.end)
         fixes: list[lsp.CodeAction] = []
@@ -340,7 +349,7 @@ class Service:
         return fixes
 
     async def lenses(self, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        """See `lenses.lenses`."""
+        """Returns the code lenses of a file, see `lenses.lenses`."""
         view = await self._view(params.text_document.uri)
         return list(lenses.lenses(view, params.text_document.uri, self.runs))
 
@@ -349,7 +358,7 @@ class Service:
         return uri_of(path) if document is None else document.uri
 
     def _texts(self, view: View, paths: set[Path]) -> Mapping[Path, Text]:
-        """The texts of files, with positions in the client's encoding."""
+        """Returns the texts of files, with positions in the client's encoding."""
         files = {} if view.survey is None else view.survey.files.files
         texts: dict[Path, Text] = {}
         for path in paths:
@@ -364,7 +373,7 @@ class Service:
     # ------------------------------------------------------------ commands
 
     async def run(self, uri: str, check: str) -> dict[str, Any] | None:
-        """Runs a check of a saved file and reports the verdict."""
+        """Runs a check of a saved file and reports its verdict."""
         path = self._path(uri)
         document = self.desk.documents.get(path)
         if document is not None and stored(path) != document.text.removeprefix("\ufeff"):
@@ -381,13 +390,15 @@ class Service:
         return _summary(verdict)
 
     async def stop(self, uri: str, check: str) -> bool:
-        """Ends the run of a check."""
+        """Stops the run of a check. Returns whether there was such a run."""
         stopped = self.runs.stop(self._path(uri), check)
         self._refresh()
         return stopped
 
     async def trace(self, uri: str, check: str) -> dict[str, str] | None:
-        """Shows the trace of the last run of a check; returns the addresses of its files."""
+        """Shows the trace of the last run of a check. Returns the URIs of its page and its text, or
+        None if there is no trace.
+        """
         verdict = self.runs.verdicts.get((self._path(uri), check))
         if verdict is None or verdict.trace is None:
             self._say(f"no run of {check or 'this spec'} has found a trace yet")
@@ -413,7 +424,7 @@ class Service:
         self.server.window_show_message(lsp.ShowMessageParams(kind, text))
 
     def _refresh(self) -> None:
-        """Asks the client to reload lenses, if it supports that."""
+        """Asks the client to reload the lenses, if it supports that."""
         workspace = self.server.client_capabilities.workspace
         lens = None if workspace is None else workspace.code_lens
         if lens is not None and lens.refresh_support:
@@ -421,7 +432,7 @@ class Service:
 
 
 def _table(value: Any) -> dict[str, Any]:
-    """The settings of a client, or an empty table."""
+    """Returns the settings of a client as a table, which is empty if they are not one."""
     return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -430,7 +441,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method as a function: registration sets attributes, which a method cannot have."""
+    """Wraps a method in a function. Registration sets attributes, which a method cannot have."""
     if not inspect.iscoroutinefunction(method):
         return lambda *arguments: method(*arguments)
 

@@ -1,7 +1,8 @@
 """Decides when texts are surveyed, and publishes diagnostics.
 
-A text is surveyed after a pause in typing; a file that is opened or saved is checked with all of
-its checks; and in longer pauses, specs that share modules with the open ones are surveyed.
+A text is surveyed after a pause in typing. When a file is opened or saved, the problems of all its
+checks are determined as well. In longer pauses, specs that share modules with the open ones are
+surveyed.
 """
 
 from __future__ import annotations
@@ -25,20 +26,24 @@ from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Rejected
 
 DELAY_SECONDS = 0.15
-"""The seconds without a change after which a text is surveyed, unless a request needs it sooner."""
+"""The time in seconds without a change after which a text is surveyed, unless a request needs the
+survey sooner.
+"""
 PAUSE_SECONDS = 1.5
-"""The seconds without a change after which other specs are surveyed."""
+"""The time in seconds without a change after which other specs are surveyed."""
 MAX_EXAMINED = 60
-"""The number of specs that are surveyed before they are requested."""
+"""The maximum number of specs that are surveyed before they are requested."""
 
 Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
 
 
 @dataclass(slots=True)
 class Watch:
-    """The surveys to make, and the diagnostics by surveyed file and by the file that they are in;
-    ``publish`` sends those of a file. ``delay`` is in seconds; ``every_check``: files that are
-    opened or saved are checked with all of their checks.
+    """The scheduled surveys, and the diagnostics, which are grouped by the file that was surveyed
+    and then by the file that contains them.
+
+    ``publish`` sends the diagnostics of one file. ``delay`` is in seconds. If ``every_check`` is
+    true, all checks of a file are examined when it is opened or saved.
     """
 
     desk: Desk
@@ -56,13 +61,15 @@ class Watch:
     )
 
     def opened(self, path: Path) -> None:
-        """A document was opened: it is surveyed, and all of its checks are."""
+        """Handles the opening of a document: surveys it and examines all of its checks."""
         self._look(path, 0)
         self.saved(path)
         self._rest()
 
     def changed(self, path: Path) -> None:
-        """A text was changed: it and its possible importers are surveyed after a pause."""
+        """Handles a change of a text: surveys every open document, since it may import the text,
+        after a pause.
+        """
         _stop(self._thorough, path)
         self.look()
         self._rest()
@@ -73,13 +80,13 @@ class Watch:
             self._look(path, self.delay)
 
     def saved(self, path: Path) -> None:
-        """A file was saved: all of its checks are surveyed."""
+        """Handles the saving of a file: examines all of its checks."""
         _stop(self._thorough, path)
         if self.every_check:
             self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
 
     def closed(self, path: Path) -> None:
-        """A document was closed: its diagnostics are withdrawn."""
+        """Handles the closing of a document: withdraws its diagnostics."""
         _stop(self._timers, path)
         _stop(self._thorough, path)
         self._marks.pop(path, None)
@@ -94,7 +101,9 @@ class Watch:
                 task.cancel()
 
     def _look(self, path: Path, delay: float) -> None:
-        """Surveys a document after a delay, unless another call for it comes first."""
+        """Surveys a document after a delay. A later call for the same document replaces this
+        one.
+        """
         _stop(self._timers, path)
         self._timers[path] = asyncio.ensure_future(self._looked(path, delay))
 
@@ -119,7 +128,7 @@ class Watch:
             self._publish(path)
 
     def _publish(self, path: Path) -> None:
-        """Publishes the diagnostics of a file from all open documents."""
+        """Publishes the diagnostics of a file that the surveys of all open documents contribute."""
         rows: dict[str, lsp.Diagnostic] = {}
         for root in dict.fromkeys([path, *self._told]):
             for diagnostic in self._told[root].get(path, []) if root in self._told else ():
@@ -136,8 +145,8 @@ class Watch:
         )
 
     def _rest(self) -> None:
-        """Surveys, in a pause, the specs that share a file with the open ones, so that uses of
-        names in them are available when requested; importers of open files come first.
+        """In a pause, surveys the specs that share a file with the open ones, so that uses of names
+        in them are available when they are requested. Specs that import open files come first.
         """
         if self._resting is not None:
             self._resting.cancel()
@@ -145,8 +154,8 @@ class Watch:
 
     async def _rested(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
-        # The server never collects old garbage otherwise: this could happen within an answer, and
-        # make it half as slow again. an answer, which then takes half as long again.
+        # Collect old garbage now. If the collector ran while the server computes an answer, that
+        # would take half as long again.
         gc.collect()
         opened = set(self.desk.documents)
         shared = set(opened)
@@ -160,7 +169,7 @@ class Watch:
                         await self.desk.view(path)
 
     async def _looked_thoroughly(self, path: Path) -> None:
-        """Checks a saved file with all of its checks, in a separate process."""
+        """Finds the problems of every check of a saved file, in a separate process."""
         document = self.desk.documents.get(path)
         if document is None or stored(path) != document.text.removeprefix("\ufeff"):
             return
@@ -184,7 +193,7 @@ class Watch:
 
 
 def stored(path: Path) -> str | None:
-    """The content of a file, or None if it cannot be read."""
+    """Returns the content of a file, or None if it cannot be read."""
     try:
         return read(path).text
     except Rejected:

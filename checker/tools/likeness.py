@@ -66,7 +66,7 @@ def alike_but_for(
     left: Model, right: Model, limit: int, asked: Collection[int] | None = None
 ) -> tuple[str, ...] | None:
     """Returns the parts of the state, as ``variable.field``, in which two equivalent models may
-    differ. `STILL` among them stands for steps that change nothing. Returns None if the models are
+    differ. `STILL` among them means steps that change nothing. Returns None if the models are
     not equivalent, or if a model has more than ``limit`` steps.
 
     Properties on single states and steps are compared, too. If a property in ``asked`` (or any

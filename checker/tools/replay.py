@@ -267,7 +267,7 @@ the step fails, in the state after it, in the length, in the cycle, or only in t
 
 
 UNTOLD = Atom("?")
-"""Stands for the value of a variable that a state does not list."""
+"""The value shown for a variable that a state does not list."""
 
 
 @dataclass(frozen=True, slots=True)
