@@ -43,7 +43,9 @@ class Generation(Protocol):
     symmetric: bool
     """Whether each state represents its orbit."""
     units: Mapping[int, tuple[int, ...]]
-    """For each action with several units, the slots of the choices that distinguish the units."""
+    """For each action with fairness, the slots of the choices that distinguish its units. Empty if
+    the search does not consider behaviours.
+    """
     stoppable: set[tuple[int, int]]
     """The probes that may return without an answer if the search is stopped."""
 

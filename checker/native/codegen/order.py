@@ -193,15 +193,13 @@ class Order(Ranks):
                 raise AssertionError(kind)
 
     def _first_difference(self, left: LLVM, right: LLVM) -> None:
-        """Returns -1 or 1 from the function if two unsigned words differ."""
+        """Emits code that returns -1 or 1 if two unsigned words differ."""
         e = self.e
         with when(e, e.ne(left, right)):
             e.ret(e.select(e.ult(left, right), word(-1), word(1)))
 
     def _compare_parts(self, left: Val, right: Val, case: int) -> None:
-        """Returns the comparison of two records, or of two values of the same case, from the
-        function.
-        """
+        """Emits code that returns the comparison of two records, or of two values of the same case."""
         indices = range(len(parts_of(left.type, case)))
         self._lexicographic(
             [(self.part(left, case, n), self.part(right, case, n)) for n in indices]

@@ -54,8 +54,8 @@ def salted(text: str) -> str:
     """Returns the text of a module with salts that are derived from the whole text.
 
     A search therefore computes the same hashes in every run and on every machine. Nevertheless, no
-    spec can be written to cause collisions, since a change of its states would also change the
-    salts.
+    spec can be written to cause collisions, since adapting the spec to the hashes would also change
+    the salts.
     """
     digest = hashlib.sha256(text.encode()).digest()
     # The digest is for data that depends on the text but does not store it: see `build.digest`.
