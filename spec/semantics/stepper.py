@@ -131,8 +131,9 @@ class Runner:
         return self.calls(zip(range(len(self.model.actions)), repeat(state)))
 
     def calls(self, calls: Iterable[tuple[int, State]]) -> Iterator[tuple[int, State | Failure]]:
-        """Like `steps`, but takes pairs of an action and the state before its step. Yields the index
-        of the pair instead of the number of the action.
+        """Like `steps`, but takes pairs of an action and the state before its step.
+
+        Yields the index of the pair instead of the number of the action.
         """
         frame, run, count, apart = self._frame, self._run, self._count, self._apart
         bodies = self._made
