@@ -199,7 +199,7 @@ class Order(Ranks):
             e.ret(e.select(e.ult(left, right), word(-1), word(1)))
 
     def _compare_parts(self, left: Val, right: Val, case: int) -> None:
-        """Emits code that returns the comparison of two records, or of two values of the same case."""
+        """Emits code that returns the comparison of two records, or two values of the same case."""
         indices = range(len(parts_of(left.type, case)))
         self._lexicographic(
             [(self.part(left, case, n), self.part(right, case, n)) for n in indices]
