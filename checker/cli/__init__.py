@@ -1,4 +1,4 @@
-"""The command `fencepost`."""
+"""The command `fencepost` and its subcommands."""
 
 INTERRUPTED = 130
-"""The exit code after SIGINT or SIGTERM, as in shells."""
+"""The exit code after SIGINT or SIGTERM, the same as in shells."""

@@ -1,4 +1,4 @@
-"""Atomic file writes: a reader sees the old text or the new one, never a part."""
+"""Writes files atomically: a reader sees either the old text or the new one, never a part of it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes ``text`` to a temporary file in the same folder and renames it; keeps permissions.
+    """Writes ``text`` to a temporary file in the same folder and renames it to ``path``. Keeps the
+    permissions.
 
-    If ``path`` is a link, its target is replaced. Raises `Rejected` if the system refuses.
+    If ``path`` is a link, its target is replaced. Raises `Rejected` if the file cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:
         if _is_device(path):
-            # A device has no content to preserve, and must not be replaced by a file.
+            # A device has no content to preserve, and a file must not replace it.
             with path.open("a", encoding="utf-8") as device:
                 device.write(text)
             return
@@ -38,7 +39,9 @@ def replace(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises `Rejected` if `replace` would fail, so that no search runs in vain."""
+    """Raises `Rejected` if `replace` would fail. Called before a search, so that its result is not
+    lost.
+    """
     target = Path(os.path.realpath(path))
     if _is_device(path):
         return
@@ -57,17 +60,21 @@ def check_writable(path: Path) -> None:
 
 
 def cannot_write(path: Path, reason: str) -> Rejected:
-    """The problem of an output file that cannot be written."""
+    """Returns the exception for an output file that cannot be written."""
     return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """The system's reason. Python raises `ValueError` for names that no system accepts."""
+    """Returns the system's reason for an error. Python raises `ValueError` for names that no system
+    accepts.
+    """
     return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"
 
 
 def _is_device(path: Path) -> bool:
-    """Whether ``path`` is a pipe, a device, or a name of an open file (``/dev/stdout``)."""
+    """Returns whether ``path`` is a pipe, a device, or a name of an open file such as
+    ``/dev/stdout``.
+    """
     special = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return special or (os.path.exists(path) and not is_file(path) and not is_folder(path))
 

@@ -1,4 +1,6 @@
-"""`fencepost check`: runs the checks of specs and writes reports as checks end."""
+"""The command `fencepost check`, which runs the checks of specs and reports each result as soon as
+its check ends.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type
 
 
 LENIENT = ("text", "json")
-"""Formats that cannot represent a spec that cannot be used."""
+"""The formats that cannot represent a rejected spec."""
 
 
 @click.command(
@@ -138,7 +140,7 @@ def _run(
     smt2: Path | None,
     silent: bool,
 ) -> int:
-    """Runs the checks, after refusing every error, and reports them."""
+    """Runs the checks, and reports the results and any problems. Returns the exit code."""
     if detail.every:
         foreign, entries = Cache().foreign()
         if foreign:
@@ -182,7 +184,7 @@ def _save_trace(path: Path, whole: Whole) -> None:
 
 
 def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
-    """Writes the assertions and queries for Z3, check by check, each after a reset."""
+    """Writes the assertions and queries for Z3. Those of each check follow a ``(reset)``."""
     parts = [
         f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
         for result in results
@@ -194,7 +196,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
 
 @dataclass(slots=True)
 class Writer:
-    """Runs the plan spec by spec, and writes its reports."""
+    """Runs a plan spec by spec and writes its reports."""
 
     plan: Plan
     outputs: Outputs[Form]
@@ -225,7 +227,7 @@ class Writer:
         return Report(self.detail, count, new_page)
 
     def run(self, reporter: Reporter) -> None:
-        """Runs the checks until the user interrupts one."""
+        """Runs the checks until the last one ends or the user interrupts one."""
         try:
             warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
             for spec in self.plan.specs:
@@ -263,7 +265,7 @@ class Writer:
         tell(report.rest(plan, [job.title for job in done.left]))
 
     def finish(self) -> None:
-        """Writes everything that was not printed during the run."""
+        """Writes the reports that were not printed during the run."""
         whole = self.whole
         for form in self.outputs.printed:
             if form != "text":

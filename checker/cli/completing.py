@@ -1,6 +1,7 @@
-"""Shell completion of option values from the spec on the same command line.
+"""Shell completion of option values, based on the specs on the same command line.
 
-If the line or the spec has an error, there are no completions, since a shell cannot show errors.
+If the command line or a spec has an error, there are no completions, because a shell cannot show
+errors.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ from fencepost.spec.text.problem import Rejected
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 MAX_SPECS = 100
-"""Maximum number of specs in a folder that are read for names."""
+"""The maximum number of specs in a folder that are read for names."""
 
 
 def checks(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Completes names of checks and scenarios."""
+    """Completes the names of checks and scenarios."""
     kinds = (syntax.CheckDecl, syntax.ScenarioDecl)
     names = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds))
     return _beginning(names, begun)
 
 
 def constants(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Completes names of constants, with ``=`` appended."""
+    """Completes the names of constants, and appends ``=``."""
     names = (f"{d.name.text}=" for d in _declarations(ctx) if isinstance(d, syntax.Const))
     return _beginning(names, begun)
 
 
 def properties(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Completes names of properties."""
+    """Completes the names of properties."""
     kinds = (syntax.PropertyDecl, syntax.RefinementDecl)
     names = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds) and d.name is not None)
     return _beginning(names, begun)
 
 
 def one_of(words: Iterable[str]) -> Completion:
-    """Completes from fixed words."""
+    """Returns a function that completes from fixed words."""
     choices = tuple(words)
 
     def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
@@ -56,7 +57,7 @@ def _beginning(words: Iterable[str], begun: str) -> list[str]:
 
 
 def _declarations(ctx: click.Context) -> Iterable[syntax.Declaration]:
-    """The top-level declarations of the specs on the command line."""
+    """Yields the top-level declarations of the specs on the command line."""
     for path in _specs(ctx)[:MAX_SPECS]:
         try:
             yield from parse(read(path))[0].declarations
@@ -65,7 +66,7 @@ def _declarations(ctx: click.Context) -> Iterable[syntax.Declaration]:
 
 
 def _specs(ctx: click.Context) -> list[Path]:
-    # While an option's value is missing, click has not yet assigned positional arguments.
+    # While the value of an option is missing, click has not assigned the positional arguments.
     words = ctx.params.get("specs") or ctx.params.get("spec") or ctx.args
     paths = [Path(word) for word in ([words] if isinstance(words, str | Path) else words)]
     specs: list[Path] = []

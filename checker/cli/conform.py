@@ -1,4 +1,4 @@
-"""`fencepost conform`: is what a real system did allowed by a model?"""
+"""The command `fencepost conform`, which checks whether a model allows what a real system did."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ENDINGS = (".jsonl", ".jsonl.gz")
 """The suffixes of recordings in a folder."""
 
 WORD = click.Path(readable=False)
-"""A file name or a URL."""
+"""The type of arguments that are file names or URLs."""
 ON_SPARK = "fencepost.checker.systems.spark.compare"
 HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--results")
 """The cluster options that apply to conformance checking."""
@@ -219,7 +219,9 @@ def _with_shortage(findings: Findings, expected: int) -> Findings:
 
 
 def _judging(compared: MappedModel, engine: str | None, events: int) -> Judge:
-    """Returns what judges histories with this total number of events. Raises `Rejected`."""
+    """Returns a judge for histories with this total number of events. Raises `Rejected` if
+    ``engine`` cannot be used.
+    """
     if engine == "interpreter" or (engine is None and events < many.MIN_EVENTS):
         return InterpreterJudge(compared)
     try:
@@ -238,7 +240,7 @@ def _judging(compared: MappedModel, engine: str | None, events: int) -> Judge:
 def _made(
     form: Form, compared: MappedModel, conformance: Conformance, exit_: Exit, page: Page
 ) -> str:
-    """Formats the report; as text on ``page``."""
+    """Formats the report. A report as text is written on ``page``."""
     match form:
         case "json":
             return json.dumps(conformance_object(compared, conformance, exit_))
@@ -269,8 +271,8 @@ def _refuse_unheeded(
 
 
 def _recordings(names: tuple[str, ...]) -> list[Path]:
-    """The named files and the recordings in named folders, without duplicates. Raises
-    `Rejected`.
+    """Returns the named files and the recordings in named folders, without duplicates. Raises
+    `Rejected` if a folder contains no recordings.
     """
     paths: list[Path] = []
     for path in map(Path, names):
@@ -288,7 +290,7 @@ def _recordings(names: tuple[str, ...]) -> list[Path]:
 
 
 def verdict_exit(conformance: Conformance) -> Exit:
-    """The exit code for the verdicts on all histories."""
+    """Returns the exit code for the verdicts on all histories."""
     if conformance.findings.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
@@ -299,7 +301,7 @@ def verdict_exit(conformance: Conformance) -> Exit:
 
 
 def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
-    """Saves the first trace of a history that is not allowed, if any."""
+    """Saves the trace of the first history that is not allowed, if there is one."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

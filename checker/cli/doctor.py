@@ -1,4 +1,4 @@
-"""`fencepost doctor` and `fencepost completion`: the installation."""
+"""The commands `fencepost doctor` and `fencepost completion`, which concern the installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOPIC = 19
 STYLES = {"works": "good", "missing": "warn", "fails": "bad"}
 PROGRAM = "fencepost"
 VARIABLE = "_FENCEPOST_COMPLETE"
-"""The variable through which the shell requests completions."""
+"""The environment variable through which the shell requests completions."""
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""`fencepost drive`: a real system, driven by its model."""
+"""The command `fencepost drive`, which tests a real system with requests that a model chooses."""
 
 from __future__ import annotations
 
@@ -200,7 +200,9 @@ def drive(
 def _followed(
     path: Path, recording: Recording, request_kinds: Sequence[Kind]
 ) -> TraceDocument | list[list[Request]]:
-    """Reads a saved trace, or the requests of a recording's histories. Raises `Rejected`."""
+    """Reads a saved trace, or the requests in the histories of a recording. Raises `Rejected` if
+    the file is invalid.
+    """
     if not path.name.endswith(ENDINGS):
         return itf.read(content(path), str(path))
     histories = read(recording, [path])
@@ -214,7 +216,9 @@ def _following(
     followed: Mapping[Path, TraceDocument | list[list[Request]]],
     going_on: Callable[[], bool],
 ) -> list[Episode]:
-    """Replays files until the system disagrees. Raises `Rejected`."""
+    """Replays files until the system disagrees with the model. Raises `Rejected` if a file contains
+    no request of the spec.
+    """
     episodes: list[Episode] = []
     for path, source in followed.items():
         if isinstance(source, TraceDocument):
@@ -233,7 +237,7 @@ def _following(
 def _sent(
     driver: Driver, histories: Sequence[Sequence[Request]], going_on: Callable[[], bool]
 ) -> list[Episode]:
-    """Replays recorded requests until the system disagrees."""
+    """Replays recorded requests until the system disagrees with the model."""
     episodes: list[Episode] = []
     for requests in histories:
         if episodes and (not episodes[-1].agreed or not going_on()):
@@ -245,7 +249,7 @@ def _sent(
 def _walks(
     driver: Driver, requests: int, length: int, going_on: Callable[[], bool]
 ) -> list[Episode]:
-    """Takes random walks until the system disagrees or enough requests are sent."""
+    """Takes random walks until the system disagrees with the model or enough requests were sent."""
     episodes: list[Episode] = []
     vain = 0
     while driver.sent < requests and (going_on() or not episodes):

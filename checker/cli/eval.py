@@ -1,4 +1,6 @@
-"""`fencepost eval`: the value of an expression in the initial states, or in a state of a trace."""
+"""The command `fencepost eval`, which prints the value of an expression in the initial states or in
+a state of a trace.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def eval(
 
 
 def _check_of(program: Program, document: TraceDocument | None) -> str | None:
-    """The name of the check that a trace belongs to, if the spec still has it."""
+    """Returns the name of the check that a trace belongs to. Returns None if the spec does not have
+    this check.
+    """
     names = [check.name for check in program.runs if check.name]
     return document.check if document is not None and document.check in names else None
 
@@ -96,7 +100,9 @@ def _initial(model: Model) -> list[State]:
 
 
 def _states_of(model: Model, document: TraceDocument, file: str, step: int | None) -> list[State]:
-    """The states after a step of a trace, counted from 1, or after the last step."""
+    """Returns the possible states after a step of a trace. Steps are counted from 1, and None means
+    the last completed step.
+    """
     count = len(document.steps)
     if step is None:
         step = count if document.steps[-1].data is not None else count - 1
@@ -115,7 +121,7 @@ def _states_of(model: Model, document: TraceDocument, file: str, step: int | Non
 
 
 def _tell(model: Model, states: Sequence[State]) -> int:
-    """Prints the distinct values in these states; returns the exit code."""
+    """Prints the distinct values of the expression in these states. Returns the exit code."""
     runner, expression = Runner(model), model.properties[-1]
     values: Counter[str] = Counter()
     failed: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""`fencepost explore`: a walk through a model in the terminal, line by line."""
+"""The command `fencepost explore`, which lets the user walk through a model in the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fencepost.checker.web.words import Desk
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
 LISTED = 30
-"""Maximum number of steps listed without the command "list"."""
+"""The maximum number of steps that are listed without the command "list"."""
 WORDS = {
     "NUMBER": "take that step",
     "back [N]": "undo the last step, or N steps",
@@ -98,7 +98,7 @@ def explore(
 
 
 def _line() -> str | None:
-    """The next line of input; None at the end."""
+    """Returns the next line of input, or None at the end of the input."""
     if sys.stdin is None:
         return None
     try:
@@ -108,7 +108,7 @@ def _line() -> str | None:
             import_module("readline")  # enables line editing and history in `input`
         return input("> ")
     except (EOFError, OSError, ValueError):
-        # The end of input, an unreadable file, or bytes that are not text.
+        # This is the end of the input, an unreadable file, or bytes that are not text.
         return None
 
 
@@ -132,7 +132,7 @@ class _Terminal:
         }
 
     def obey(self, line: str) -> bool:
-        """Executes a line; returns false to end."""
+        """Executes a line. Returns False if it ends the exploration."""
         word, _, rest = line.strip().partition(" ")
         if not word:
             return True
@@ -198,7 +198,7 @@ class _Terminal:
     # ------------------------------------------------------------ looking
 
     def look(self, *, whole: bool = False, brief: bool = False) -> None:
-        """Shows the present state, the changes of the last step, and the possible steps."""
+        """Shows the current state, the changes of the last step, and the possible steps."""
         page = new_page()
         if not brief:
             if whole:
@@ -227,7 +227,7 @@ class _Terminal:
             write_state(page, state, families(self.model), 5)
 
     def write_path(self, page: Page, begin: int) -> None:
-        """The steps from position ``begin`` on, with their changes."""
+        """Writes the steps from position ``begin`` to the end, with the changes that each makes."""
         trace = document(self.model, self.walk.trace())
         for number in range(max(begin, 0), len(trace.steps)):
             step = trace.steps[number]
@@ -310,7 +310,7 @@ class _Terminal:
 
 
 def serve(exploration: Exploration, port: int) -> int:
-    """Serves the page of an exploration until the user ends it; returns the exit code.
+    """Serves the page of an exploration until the user ends it. Returns the exit code.
 
     Raises `Rejected` if the port is not available.
     """

@@ -1,4 +1,4 @@
-"""`fencepost export`: the checks of a spec for another checker."""
+"""The command `fencepost export`, which writes the checks of a spec for another checker."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def export(
     chosen = [check for check in program.checks if not checks or check.name in checks]
     taken = Names()
     names = names_of(program.name, [check.name for check in chosen], taken)
-    # No engine runs; this one is always installed.
+    # No engine will run. This engine is always installed.
     settings = Settings(dict(constants), (), "interpreter")
     exports: list[Export] = []
     problems: list[Problem] = []
@@ -71,7 +71,7 @@ def export(
     if exports:
         _write(exports, output)
     if problems:
-        # One check that cannot be exported does not prevent the others.
+        # The other checks are exported even if one cannot be.
         raise Rejected(problems)
     return Exit.OK
 

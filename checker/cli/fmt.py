@@ -1,4 +1,4 @@
-"""`fencepost fmt`: rewrites specs in the standard layout."""
+"""The command `fencepost fmt`, which rewrites specs in the standard layout."""
 
 from __future__ import annotations
 

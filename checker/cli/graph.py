@@ -1,4 +1,4 @@
-"""`fencepost graph`: draws the state graph of a small model."""
+"""The command `fencepost graph`, which draws the state graph of a small model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def graph(
         )
         raise Rejected([Problem("F042", None, message, notes)]) from None
     if reachable.failures:
-        # A graph without initial states is empty.
+        # If an initial state fails, the graph has no vertices.
         problems = [
             Problem(site.code, site.span, site.message, FIRST) for site in reachable.failures
         ]

@@ -1,4 +1,4 @@
-"""`fencepost info`: shows the parts of a spec."""
+"""The command `fencepost info`, which shows the parts of a spec."""
 
 from __future__ import annotations
 

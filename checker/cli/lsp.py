@@ -1,4 +1,4 @@
-"""`fencepost lsp`: the language server."""
+"""The command `fencepost lsp`, which starts the language server."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def lsp(stdio: bool) -> int:
     if missing:
         message = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"
         raise Rejected([Problem("F021", None, message)])
-    # Imported here, since other commands must not load these libraries.
+    # The server is imported here because other commands must not load its libraries.
     import_module(_SERVER).serve()
     return Exit.OK

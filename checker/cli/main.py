@@ -1,4 +1,4 @@
-"""The command `fencepost`: dispatches to subcommands, and turns exceptions into messages and exit
+"""The command `fencepost`. It calls the subcommands, and converts exceptions to messages and exit
 codes.
 """
 
@@ -58,19 +58,19 @@ COMMANDS = {
     }.items()
     for name in names
 }
-"""Subcommands and their modules, which are imported on demand."""
+"""The subcommands and the modules that define them, which are imported on demand."""
 KEYED = ("check", "conform", "drive", "explore", "graph", "mutate", "simulate", "sweep")
-"""Subcommands that use the user's key for caches or checkpoints."""
+"""The subcommands that use the user's key for caches or checkpoints."""
 COLLECT_AFTER = 100_000
-"""The garbage collector's first threshold."""
+"""The number of new objects after which the garbage collector runs."""
 
 
 def entry() -> NoReturn:
-    """Runs the command and ends the process at once, without waiting for background threads (such
-    as a compiler whose code is no longer needed) or freeing memory.
+    """Runs the command and ends the process at once. Does not free memory or wait for background
+    threads, such as a compiler whose code is no longer needed.
     """
-    # Loaded modules and models are long-lived. With Python's default thresholds, collections take
-    # 40 % of the time of a small check.
+    # Loaded modules and models live until the process ends. With Python's default thresholds,
+    # collections take 40 % of the time of a small check.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 10, 10)
     gc.enable()
@@ -78,7 +78,7 @@ def entry() -> NoReturn:
         code = main()
         flush()
     except KeyboardInterrupt:
-        # A second interrupt, while the first was reported.
+        # The user interrupted again while the first interrupt was being reported.
         code = INTERRUPTED
     except Rejected as rejected:
         code = refuse(rejected.problems)
@@ -87,12 +87,14 @@ def entry() -> NoReturn:
 
 @roomy
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns the exit code. The user never sees a traceback."""
+    """Runs the command and returns the exit code. Reports every exception without a traceback,
+    unless the environment variable FENCEPOST_TRACEBACK is set to 1.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
-            # A replaced stream may lack this method.
+            # A replacement for a stream may lack this method.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with _ending_on_request(), not_swallowed():
@@ -115,17 +117,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
     except Exhausted:
-        # From machine code outside a search; the command has no --memory.
+        # This comes from machine code outside a search, where --memory has no effect.
         complain("out of memory")
         return Exit.INCONCLUSIVE
     except Exception as error:
         if isinstance(error, OSError | ValueError):
             try:
-                # The error may be click's, while writing its help.
+                # The error may come from click while it was writing its help.
                 flush()
             except Rejected as rejected:
                 return refuse(rejected.problems)
-        # Any other exception is a bug of ours.
+        # Any other exception is a bug in Fencepost.
         return _internal_error()
 
 
@@ -169,7 +171,7 @@ def cli(context: click.Context) -> None:
 
 
 def _disagreement(disagreement: Disagreement) -> int:
-    """Reports two engines that differ, a bug of ours, and saves both traces."""
+    """Reports that two engines disagree, which is a bug in Fencepost, and saves both traces."""
     folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
     for result in disagreement.results:
         finding = result.finding

@@ -1,4 +1,4 @@
-"""Loads a model together with its recording mapping, for commands on recordings."""
+"""Loads a model together with its recording mapping, for commands that use recordings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fencepost.spec.text.problem import Problem, Rejected
 def mapped_model(
     program: Program, check: Check, constants: Mapping[str, str]
 ) -> MappedModel | Exit:
-    """The model of a check with its mapping, or the exit code if an assumption is false, which is
-    reported. Raises `Rejected`.
+    """Builds the model of a check with its recording mapping. If an assumption is false, reports it
+    and returns the exit code instead. Raises `Rejected` if the spec cannot be used.
     """
     model, recording = mapped(program, check, constants)
     warn(model.warnings)

@@ -17,7 +17,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 
 def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
-    """Reads a spec and prints its warnings. Raises `Rejected`."""
+    """Reads a spec and prints its warnings. Raises `Rejected` if the spec cannot be used."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -27,13 +27,15 @@ def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
 
 
 def warn(warnings: Iterable[Problem]) -> None:
-    """Prints warnings, each once."""
+    """Prints each warning once."""
     for warning in dict.fromkeys(warnings):
         complain(f"{warning}\n")
 
 
 def check_named(program: Program, name: str | None) -> Check | None:
-    """The check or scenario ``name``, or None if no name was given. Raises `Rejected`."""
+    """Returns the check or scenario ``name``, or None if ``name`` is None. Raises `Rejected` if the
+    spec does not have it.
+    """
     if name is None:
         return None
     names = [check.name for check in program.runs]
@@ -44,7 +46,9 @@ def check_named(program: Program, name: str | None) -> Check | None:
 
 
 def check_meant(program: Program, name: str | None) -> Check:
-    """The check ``name``, or the only check if no name was given. Raises `Rejected`."""
+    """Returns the check ``name``, or the only check if ``name`` is None. Raises `Rejected` if there
+    is no such check, if it is a scenario, or if ``name`` is None and there are several checks.
+    """
     check = check_named(program, name)
     if check is not None and check.scenario is not None:
         message = f"{name} is a scenario, and a check is required here"
@@ -59,8 +63,8 @@ def check_meant(program: Program, name: str | None) -> Check:
 
 
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
-    """Builds a model without symbolic constants, and prints warnings. Raises `Rejected`, also for a
-    check with unknown names.
+    """Builds a model without symbolic constants, and prints its warnings. Raises `Rejected` if a
+    constant has no value, or if the check names something that does not exist.
     """
     model = build(program, check, constants)
     if check is not None:
@@ -80,8 +84,8 @@ def no_symbols(model: Model) -> None:
 
 
 def broken(model: Model) -> Exit | None:
-    """Reports assumptions that are false or undefined, as `fencepost check` does; returns the exit
-    code, or None if all hold.
+    """Reports assumptions that are false or undefined in the same way as `fencepost check`. Returns
+    the exit code, or None if all assumptions hold.
     """
     outcome = broken_assumptions(model)
     if outcome is None:

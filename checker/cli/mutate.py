@@ -1,4 +1,4 @@
-"""`fencepost mutate`: which changes of a spec do its checks notice?"""
+"""The command `fencepost mutate`, which finds out which changes of a spec its checks notice."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def mutate(
 
 
 def _ready(request: Request) -> tuple[Job, ...]:
-    """The jobs of the selected checks. Raises `Rejected`."""
+    """Prepares the selected checks. Raises `Rejected` if the spec or a check cannot be used."""
     if is_folder(request.specs[0]):
         message = f"{request.specs[0]} is a folder, not a spec"
         raise Rejected([Problem("F003", None, message)])
@@ -161,7 +161,7 @@ def _unexpected(result: CheckResult) -> int:
 
 
 def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> list[Trial]:
-    """Tries the changes until the user interrupts or the time is over."""
+    """Tries the changes until the user interrupts or the total time is used up."""
     reports: list[Trial] = []
     shown = began
     try:

@@ -1,4 +1,4 @@
-"""Options and arguments of commands, and messages about wrong ones."""
+"""The options and arguments of commands, and messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ COMPLETIONS: Mapping[str, completing.Completion] = {
     "--invariant": completing.properties,
     "--engine": completing.one_of(ENGINES),
 }
-"""Shell completions for values of options."""
+"""The shell completions for the values of options."""
 
 
 def value(read: Callable[[str], V]) -> Callable[[str], V]:
-    """A click type from a reader that raises `ValueError`."""
+    """Converts a reader that raises `ValueError` to a click type."""
 
     def convert(text: str) -> V:
         try:
@@ -58,7 +58,7 @@ def value(read: Callable[[str], V]) -> Callable[[str], V]:
 def shared_option(
     flag: str, name: str | None = None, **changes: Any
 ) -> Callable[[_Command], _Command]:
-    """An option of a command from a row of the table. ``name`` is the command's parameter;
+    """Creates a command's option from a row of the table. ``name`` is the command's parameter.
     ``changes`` override arguments of `click.option`.
     """
     row = BY_FLAG[flag]
@@ -85,7 +85,9 @@ def request_options(command: _Command) -> _Command:
 
 
 def cluster_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Adds the cluster options to a command; its first argument is their `Cluster`, or None."""
+    """Adds the cluster options to a command. The command receives them as its first argument, which
+    is a `Cluster`, or None if no option is given.
+    """
     rows = [row for row in OPTIONS if row.topic == SPARK and row.flag.startswith("--")]
 
     @wraps(command)
@@ -100,7 +102,7 @@ def cluster_options(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def topics(*topics: str) -> str:
-    """Help lines that list the options of topics."""
+    """Returns lines of a help text that list the options of each topic."""
     lines: list[str] = []
     for topic in topics:
         rows = [row for row in OPTIONS if row.topic == topic and row.flag.startswith("--")]
@@ -110,7 +112,7 @@ def topics(*topics: str) -> str:
 
 
 def checked(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns ``values``. Raises `click.UsageError` if they conflict."""
+    """Returns ``values`` unchanged. Raises `click.UsageError` if they conflict."""
     for mistake in mistakes(values, {row.flag: row.flag for row in OPTIONS}):
         raise click.UsageError(mistake)
     return values
@@ -119,7 +121,7 @@ def checked(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def constants(
     ctx: click.Context, param: click.Parameter, settings: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Checks that no constant is set twice."""
+    """Returns ``settings`` unchanged. Raises `click.BadParameter` if a constant is set twice."""
     names = [name for name, _ in settings]
     for name in names:
         if names.count(name) > 1:
@@ -128,7 +130,7 @@ def constants(
 
 
 def at_least(low: int, high: int | None = None) -> Callable[[str], int]:
-    """A type for integer options; see `number`."""
+    """Returns a click type for integers within bounds, see `number`."""
     return value(number(low, high))
 
 
@@ -136,7 +138,9 @@ duration = value(units.duration)
 
 
 def report_form(forms: Sequence[F]) -> Callable[[str], tuple[F, Path | None]]:
-    """A type that reads ``junit`` or ``junit=FILE`` as a pair."""
+    """Returns a click type that reads ``junit`` or ``junit=FILE`` as a pair of a format and a
+    file.
+    """
 
     def convert(text: str) -> tuple[F, Path | None]:
         word, equals, file = text.partition("=")
@@ -161,13 +165,15 @@ FORMATS = click.option(
     help="text, json, junit, sarif, github or html; repeatable.",
 )
 FILE = click.Path(path_type=Path, readable=False)
-"""A path that a shell completes, and that need not exist."""
+"""The type of a path that the shell completes and that need not exist."""
 FILES: Mapping[str, click.ParamType[Any]] = {"--path": FILE, "--dump-smt2": FILE}
-"""Options whose values a shell completes as paths."""
+"""The options whose values the shell completes as paths."""
 
 
 class _Spec(click.Path):
-    """A spec or a folder by path, or the name of a shipped spec."""
+    """The type of an argument that is the path of a spec or folder, or the name of a shipped
+    spec.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
@@ -188,7 +194,9 @@ SPEC = _Spec(path_type=Path, readable=False)
 
 
 def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first: bool) -> None:
-    """Raises `Rejected` if ``other`` is a spec and ``spec`` is not: the arguments are exchanged."""
+    """Raises `Rejected` if ``other`` is a spec and ``spec`` is not, because the user has probably
+    exchanged the arguments.
+    """
     if spec.suffix == SUFFIX or not str(other).endswith(SUFFIX) or not is_file(Path(other)):
         return
     ordered = (other, spec) if spec_first else (spec, other)
@@ -202,7 +210,7 @@ CONSTANTS = shared_option("--const", "constants")
 
 
 def one_check(help: str = "Use the constants of this check.") -> Callable[[_Command], _Command]:
-    """The option that names a check."""
+    """Creates the option that names a check."""
     return click.option(
         "--check", "name", metavar="NAME", shell_complete=completing.checks, help=help
     )
@@ -213,16 +221,17 @@ INVARIANTS = shared_option("--invariant")
 
 
 class Unlisted(click.Option):
-    """An option that the help lists only by name."""
+    """An option that the help lists without a description."""
 
     def get_help_record(self, ctx: click.Context) -> None:
         return None
 
 
 class OptionalValues(click.Command):
-    """A command whose options may have a value after ``=``: ``--x`` or ``--x=V``.
+    """A command with options that take an optional value after ``=``, as in ``--x`` or ``--x=V``.
 
-    click would also accept the next word as the value, which may be a file here.
+    click would also accept the next word of the command line as the value, but here this word may
+    be a file.
     """
 
     def __init__(self, *, optional: Sequence[str], **rest: Any) -> None:
@@ -236,9 +245,10 @@ class OptionalValues(click.Command):
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands that suggests corrections.
+    """A group of commands that suggests corrections of misspelt commands.
 
-    ``elsewhere`` maps commands to their modules and names there; they are imported on demand.
+    ``elsewhere`` maps each command to the module that defines it and its name there. These modules
+    are imported on demand.
     """
 
     def __init__(
@@ -248,7 +258,7 @@ class SuggestingGroup(click.Group):
         self._elsewhere = elsewhere or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        # The order does not depend on which commands are loaded.
+        # The order must not depend on which commands have been loaded.
         return [*(name for name in self.commands if name not in self._elsewhere), *self._elsewhere]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -256,7 +266,7 @@ class SuggestingGroup(click.Group):
             module, name = self._elsewhere[cmd_name]
             with deferred(), without_collection():
                 self.add_command(getattr(import_module(module), name))
-            # Loaded modules are long-lived.
+            # Loaded modules live until the process ends.
             gc.freeze()
         return super().get_command(ctx, cmd_name)
 
@@ -275,7 +285,7 @@ class SuggestingGroup(click.Group):
 
 
 def usage_problem(error: click.UsageError) -> Problem:
-    """Turns a usage error into a problem, with a suggestion if possible."""
+    """Converts a usage error to a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
     notes = ((None, f'"{help_}" lists the options'),)
     match error:
@@ -302,19 +312,21 @@ def usage_problem(error: click.UsageError) -> Problem:
 
 
 def _lower(message: str) -> str:
-    """click's sentences in the form of ours."""
+    """Adapts a sentence from click to the style of our messages."""
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 
 # ---------------------------------------------------------------- reports
 
 ALONE = ("json", "junit", "sarif", "html")
-"""Formats that fill a document, so nothing else may be written to the same stream."""
+"""The formats that form a complete document. Nothing else may be written to the same stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs(Generic[F]):
-    """The destinations of reports: formats for standard output, and formats for files."""
+    """The destinations of reports. ``printed`` holds the formats for standard output, and ``files``
+    the formats for files.
+    """
 
     printed: tuple[F, ...]
     files: tuple[tuple[F, Path], ...]
@@ -323,8 +335,8 @@ class Outputs(Generic[F]):
 def outputs_of(
     forms: Sequence[tuple[F, Path | None]], output: Path | None, default: F
 ) -> Outputs[F]:
-    """Resolves --format and --output; ``default`` is the format if they name none. Raises
-    `Rejected` for contradictions.
+    """Returns the destinations that --format and --output select. ``default`` is the format if
+    these options name none. Raises `Rejected` if they contradict each other.
     """
     printed = list(dict.fromkeys(form for form, path in forms if path is None))
     files = [(form, path) for form, path in forms if path is not None]

@@ -1,6 +1,8 @@
-"""Live progress on stderr: a changing line on a terminal, otherwise a line now and then.
+"""Shows progress on stderr: as one line that changes on a terminal, and otherwise as a new line
+from time to time.
 
-It never writes to stdout, where reports go, and imports rich only for a search that lasts.
+Nothing is written to stdout, which is reserved for reports. rich is imported only for searches that
+last a while.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ PLAIN_AFTER, PLAIN_EVERY = 5.0, 5.0
 
 
 class Reporter:
-    """Shows the progress of one check at a time; ``clock`` returns seconds."""
+    """Shows the progress of one check at a time. ``clock`` returns seconds."""
 
     def __init__(
         self,
@@ -43,20 +45,20 @@ class Reporter:
         self._shown: Live | None = None
 
     def start(self, title: str) -> None:
-        """Begins a check."""
+        """Begins to show the progress of a check."""
         self._title = title
         self._began = self._clock()
         self._next = self._began + (LIVE_AFTER if self._live else PLAIN_AFTER)
 
     def __call__(self, progress: Progress) -> None:
-        """Shows the state of a search, if it is time to."""
+        """Shows the state of a search, unless the last line was shown too recently."""
         now = self._clock()
         if self._quiet or now < self._next:
             return
         self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
         line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
         with suppress(OSError, ValueError):
-            # An unwritable stream does not end the search.
+            # If the stream cannot be written, the search continues.
             if self._live:
                 self._update(line)
             elif self._stream is not None:
@@ -64,7 +66,7 @@ class Reporter:
                 self._stream.flush()
 
     def stop(self) -> None:
-        """Ends the check and removes the live line."""
+        """Ends the display for the check and removes the live line."""
         if self._shown is not None:
             with suppress(OSError, ValueError):
                 self._shown.stop()
@@ -76,7 +78,7 @@ class Reporter:
             from rich.live import Live
             from rich.text import Text
 
-        # Text, since names in a spec are not markup.
+        # The line is wrapped in Text because names in a spec are not markup.
         text = Text(line)
         if self._shown is None:
             console = Console(file=self._stream)
@@ -86,7 +88,7 @@ class Reporter:
 
 
 def describe(title: str, progress: Progress) -> str:
-    """``race: level 12, 1,234 distinct, ...``."""
+    """Formats the progress of a search, as in ``race: level 12, 1,234 distinct, ...``."""
     if progress.deciding is not None:
         return f"{title}: {_deciding(progress.deciding, progress)}"
     if not progress.counted:
@@ -101,8 +103,9 @@ def describe(title: str, progress: Progress) -> str:
 
 
 def _left(progress: Progress) -> str:
-    """``, perhaps 60,000 to 90,000 in all: 5 s to 9 s left``; without an upper bound
-    ``, perhaps at least 60,000 in all: at least 5 s left``.
+    """Formats the estimate of a search, as in ``, perhaps 60,000 to 90,000 in all: 5 s to 9 s
+    left``. Without an upper bound, the text is like ``, perhaps at least 60,000 in all: at least 5
+    s left``.
     """
     estimate, distinct = progress.estimate, progress.distinct
     if (
@@ -129,11 +132,13 @@ PHASES: dict[Phase, str] = {
     "components": "searching components",
     "lasso": "building the lasso",
 }
-"""The phases of deciding a property, in words."""
+"""The phases of deciding a property, as text for users."""
 
 
 def _deciding(deciding: Deciding, progress: Progress) -> str:
-    """``deciding P: searching components, 12,345 edges, 3 components, 40 s, 1.2 GB, ...``."""
+    """Formats the progress in deciding a property, as in ``deciding P: searching components, 12,345
+    edges, 3 components, 40 s, 1.2 GB, ...``.
+    """
     counts = [(deciding.edges, "edge"), (deciding.components, "component")]
     parts = [plural(count, noun) for count, noun in counts if count]
     if not progress.counted:
@@ -148,7 +153,7 @@ def _deciding(deciding: Deciding, progress: Progress) -> str:
 
 
 def _time(seconds: float) -> str:
-    """``9 s``, ``4 min``, ``2.5 h``."""
+    """Formats a duration, as in ``9 s``, ``4 min`` or ``2.5 h``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

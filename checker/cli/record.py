@@ -1,4 +1,4 @@
-"""`fencepost record`: recordings of real systems, made from what they have logged."""
+"""The command `fencepost record`, which makes recordings of real systems from their logs."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def needs_client() -> None:
 
 
 def _settings(path: Path | None) -> dict[str, str]:
-    """Reads client settings from a file; names may contain dots."""
+    """Reads client settings from a file. The names of settings may contain dots."""
     if path is None:
         return {}
     try:
@@ -161,7 +161,7 @@ def _settings(path: Path | None) -> dict[str, str]:
 
 @contextmanager
 def _appearing(out: Path) -> Generator[Path]:
-    """A temporary folder that is renamed to ``out`` if the block succeeds, and removed
+    """Provides a temporary folder. Renames it to ``out`` if the block succeeds, and removes it
     otherwise.
     """
     try:

@@ -1,4 +1,6 @@
-"""`fencepost models` and `fencepost new`: specs that are there, and a spec to begin with."""
+"""The commands `fencepost models` and `fencepost new`, which list the shipped models and create a
+new spec.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,8 @@ check breaks:
     properties: AtOnce
     expect violated AtOnce
 '''
-"""A spec with an example of each: a channel, roles, properties, a check that passes and a
-violation.
+"""A spec with an example of each main element: a channel, roles, properties, a check that passes,
+and a violation.
 """
 
 

@@ -1,4 +1,6 @@
-"""`fencepost simulate`: random runs of a model, until one meets a problem."""
+"""The command `fencepost simulate`, which follows random runs of a model until one of them finds a
+problem.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ MAX_SEED = (1 << 63) - 1
 
 
 def weight(text: str) -> tuple[str, int]:
-    """Reads ``Client.begin=50`` as a pair."""
+    """Reads ``Client.begin=50`` as a pair of a name and a weight."""
     name, equals, number = text.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f'"{text}" is not of the form ACTION=WEIGHT')
@@ -189,7 +191,9 @@ def simulate(
 
 
 def _runs_recorded(mapped: MappedModel, runs: int | None) -> int:
-    """The number of runs to record; a recording without a key holds one. Raises `Rejected`."""
+    """Returns the number of runs to record. A recording without a key holds one run. Raises
+    `Rejected` if the user requests more.
+    """
     recording = mapped.recording
     if recording.key is not None:
         return runs or DEFAULT_RECORDED
@@ -200,7 +204,7 @@ def _runs_recorded(mapped: MappedModel, runs: int | None) -> int:
 
 
 def _record(mapped: MappedModel, plan: RecordedRuns, seconds: float | None, path: Path) -> Exit:
-    """Writes random runs to a file until there are enough, or the time is over."""
+    """Writes random runs to a file. Stops when there are enough runs or when the time is over."""
     until = math.inf if seconds is None else time.monotonic() + seconds
     recordings = [*Recorder(mapped, plan).runs(lambda: time.monotonic() < until)]
     replace(path, "".join(f"{line}\n" for lines in recordings for line in lines))
@@ -212,7 +216,9 @@ def _record(mapped: MappedModel, plan: RecordedRuns, seconds: float | None, path
 
 
 def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...]:
-    """The weights of all actions; the name of a role selects its actions. Raises `Rejected`."""
+    """Returns the weight of each action. The name of a role selects all actions of the role. Raises
+    `Rejected` if no action has a given name.
+    """
     names = [action.name for action in model.actions]
     weights = [DEFAULT_WEIGHT] * len(names)
     for name, number in choices:
@@ -231,7 +237,7 @@ def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...
 def _made(job: Job, plan: Plan, quiet: bool) -> SimulationResult:
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     reporter.start(job.title)
-    # Imported here, since other commands need no compiler.
+    # The module is imported here because other commands do not need a compiler.
     with deferred():
         runs = import_module(_RUNS)
     try:
@@ -265,7 +271,7 @@ def _tell(
 
 
 def _again(job: Job, plan: Plan) -> str:
-    """The command that repeats these runs."""
+    """Returns the command line that repeats these runs."""
     words = ["fencepost", "simulate", short_name(job.program.path)]
     words += ["--check", job.check.name] if job.check.name else []
     for name, value in job.settings.overrides.items():

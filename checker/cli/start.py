@@ -1,4 +1,4 @@
-"""The entry point of the command: it handles signals before other modules are loaded."""
+"""The entry point of the command. It installs signal handlers before it loads other modules."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fencepost.checker.cli import INTERRUPTED
 def entry() -> NoReturn:
     """Runs the command and ends the process.
 
-    A signal during imports ends the process at once, since an interrupted library may raise other
-    exceptions.
+    A signal that arrives during imports ends the process at once, because a library that is
+    interrupted may raise other exceptions.
     """
-    # Loaded modules are long-lived; `main.entry` enables collection.
+    # Loaded modules live until the process ends. `main.entry` enables collection again.
     gc.disable()
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     names = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -29,12 +29,12 @@ def entry() -> NoReturn:
             signal.signal(number, _leave)
         command = import_module("fencepost.checker.cli.main")
         for number in handled:
-            # For SIGTERM and SIGHUP too, whose default handlers end the process with another exit
-            # code.
+            # SIGTERM and SIGHUP need this, too: their default handlers end the process with another
+            # exit code.
             signal.signal(number, signal.default_int_handler)
         command.entry()
     except KeyboardInterrupt:
-        # An interrupt outside the command's own handling.
+        # The interrupt arrived while the command was not handling interrupts.
         pass
     _leave(signal.SIGINT, None)
 

@@ -1,4 +1,6 @@
-"""`fencepost sweep`: one check with one value of a constant after the other."""
+"""The command `fencepost sweep`, which runs one check for several values of a constant, one after
+the other.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,10 @@ from fencepost.spec.text.problem import Problem, Rejected
 MAX_ROWS = 1000
 RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 MAX_DIGITS = 40
-"""Longer bounds of a range are not converted, since no integer type includes them."""
+"""Bounds of a range with more digits are not converted, because no integer type includes them."""
 
 Form: TypeAlias = Literal["text", "csv", "json"]
-"""The formats of rows."""
+"""The formats of the table."""
 Values = Mapping[str, str]
 
 
@@ -115,7 +117,9 @@ def sweep(
 
 
 def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
-    """The rows of values of all constants. Raises `Rejected` if none varies."""
+    """Returns the combinations of values of all constants. Raises `Rejected` if no constant has
+    several values.
+    """
     choices = {name: _values(name, text) for name, text in constants}
     if all(len(values) < 2 for values in choices.values()):
         notes = ((None, "--const N=3..8 is six values, --const N=1,5,9 three"),)
@@ -127,7 +131,9 @@ def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
 
 
 def _values(name: str, text: str) -> list[str]:
-    """The distinct values that a text denotes: a range of integers, a list, or one value."""
+    """Returns the distinct values that a text denotes: a range of integers, a list, or one
+    value.
+    """
     span = RANGE.fullmatch(text)
     if span is None and ".." in text and not any(bracket in text for bracket in "([{"):
         message = f"--const {name}={text}: a range has an integer on each side, like 3..8"
@@ -154,7 +160,9 @@ def _too_many(subject: str) -> Problem:
 def _performed(
     jobs: Sequence[Job], swept: Sequence[Values], live: bool, quiet: bool
 ) -> list[CheckResult]:
-    """Runs all rows up to an interrupt; prints rows as they end if ``live``."""
+    """Runs all rows until the user interrupts. If ``live`` is true, prints each row as soon as it
+    ends.
+    """
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     results: list[CheckResult] = []
     if live:

@@ -1,4 +1,4 @@
-"""The terminal: its width and colours, and writing to its streams."""
+"""The terminal: its width, its colours, and writing to its streams."""
 
 from __future__ import annotations
 
@@ -16,68 +16,70 @@ from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.spec.text.problem import Problem, Rejected, harmless, printable
 
 WIDTH = 100
-"""The width without a terminal."""
+"""The width that is used if there is no terminal."""
 
 
 def new_page() -> Page:
-    """An empty page for standard output."""
+    """Returns an empty page for standard output."""
     return Page(width(), ansi if coloured() else plain)
 
 
 def coloured() -> bool:
-    """Whether standard output is a terminal that shows colours."""
+    """Returns whether standard output is a terminal that shows colours."""
     refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return is_terminal(sys.stdout) and not refused
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal. A closed stream is None."""
+    """Returns whether a stream is a terminal. A closed stream may be None."""
     with suppress(ValueError):
         return stream is not None and stream.isatty()
     return False
 
 
 def width() -> int:
-    """The width of a page in cells."""
+    """Returns the width of a page in cells."""
     return max(60, min(shutil.get_terminal_size((WIDTH, 24)).columns, 160))
 
 
 def versions() -> str:
-    """The versions for the foot of a report."""
+    """Returns the versions for the end of a report."""
     return f"fencepost {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}"
 
 
 def say(text: str, *, commands: bool = False) -> None:
     """Writes whole lines to standard output. Lines that a CI system would execute as workflow
-    commands are escaped unless ``commands`` is set.
+    commands are escaped, unless ``commands`` is true.
     """
     safe = text if commands else harmless(text)
     _quietly(lambda: sys.stdout.write(safe))
 
 
 def flush() -> None:
-    """Flushes standard output. Raises `Unwritable`."""
+    """Flushes standard output. Raises `Unwritable` if that fails."""
     _quietly(sys.stdout.flush)
 
 
 def take_over() -> None:
-    """Replaces a missing standard output, which Python sets to None if the file is closed at the
-    start, by one that raises `Unwritable`.
+    """Replaces standard output if it is missing, because Python sets it to None if the file is
+    closed at the start. The replacement raises `Unwritable`.
     """
     if sys.stdout is None:
         sys.stdout = _Absent()
 
 
 def complain(text: str) -> None:
-    """Writes printable lines to standard error; a CI system does not execute any."""
+    """Writes printable lines to standard error. A CI system executes none of them."""
     with suppress(OSError, ValueError):
-        # This error cannot be reported anywhere.
+        # If this fails, the error cannot be reported anywhere.
         if sys.stderr is not None:
             sys.stderr.write(f"{harmless(printable(text))}\n")
 
 
 class Unwritable(Rejected):
-    """Standard output cannot be written, so the rest of the output would be lost."""
+    """Raised when standard output cannot be written, so that the rest of the output would be
+    lost.
+    """
 
     def __init__(self, reason: str) -> None:
         message = f"cannot write to standard output: {reason}"
@@ -88,7 +90,7 @@ CLOSED = "it is closed"
 
 
 class _Absent(io.TextIOBase):
-    """A missing standard output. It raises `Unwritable` once."""
+    """Replaces a missing standard output. It raises `Unwritable` at the first write."""
 
     def write(self, text: str, /) -> int:
         sys.stdout = _Nowhere()
@@ -96,15 +98,15 @@ class _Absent(io.TextIOBase):
 
 
 class _Nowhere(io.TextIOBase):
-    """Discards its input."""
+    """Discards all text that is written to it."""
 
     def write(self, text: str, /) -> int:
         return len(text)
 
 
 def _quietly(write: Callable[[], object]) -> None:
-    """Writes to stdout, and ignores a reader that has exited. Raises `Unwritable` once if the
-    system refuses; later output is discarded.
+    """Writes to stdout. Ignores the error if the reader of a pipe has exited. If the system refuses
+    to write, raises `Unwritable` once and discards all later output.
     """
     try:
         write()
@@ -117,7 +119,7 @@ def _quietly(write: Callable[[], object]) -> None:
 
 
 def _nowhere() -> None:
-    """Discards standard output from now on, including buffered text."""
+    """Discards buffered text and everything that is written to standard output later."""
     with suppress(OSError, ValueError):
         handle = os.open(os.devnull, os.O_WRONLY)
         os.dup2(handle, sys.stdout.fileno())
@@ -128,8 +130,8 @@ def _nowhere() -> None:
 
 
 def refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
-    """Reports problems, and returns the exit code of the run, whose other checks have
-    ``results``.
+    """Reports problems and returns the exit code of the run. ``results`` are the results of the
+    other checks in the run.
     """
     every = list(problems)
     try:

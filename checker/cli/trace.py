@@ -1,4 +1,4 @@
-"""`fencepost trace`: saved traces, shown and replayed."""
+"""The command `fencepost trace`, which shows, replays and compares saved traces."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 6
 Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scenario"]
-"""The formats of a printed trace."""
+"""The formats in which a trace can be printed."""
 
 
 @click.group(
@@ -172,13 +172,13 @@ def diff(first: Path, second: Path, form: str, output: Path | None) -> int:
 
 
 def _comparable(names: tuple[str, str], left: TraceDocument, right: TraceDocument) -> None:
-    """Raises `Rejected` for traces that cannot be compared."""
+    """Raises `Rejected` if the traces cannot be compared."""
     both = [*zip(names, (left, right), strict=True)]
     for name, document in both:
         if not document.steps:
             raise Rejected([Problem("F870", None, f"{name} has no states to compare")])
     variable_names = [variables(document) for _, document in both]
-    # Without a completed step there are no variables, but the failures can be compared.
+    # Traces without a completed step have no variables, but their failures can be compared.
     if all(variable_names) and not set(variable_names[0]) & set(variable_names[1]):
         rows = [
             (None, f"{name}{f' of {document.source}' if document.source else ''} has {_some(own)}")
@@ -196,7 +196,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
-    """The values of symbolic constants in the trace."""
+    """Returns the values that the trace has for the model's symbolic constants."""
     saved = document.constants
     return {
         symbol.path: text(saved[symbol.path].tree)
@@ -233,7 +233,7 @@ def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
 
 
 def content(file: Path) -> bytes:
-    """Reads a trace file within the size limit. Raises `Rejected`."""
+    """Reads a trace file. Raises `Rejected` if it cannot be read or is too large."""
     if file.suffix == SUFFIX and os.path.exists(file):
         raise Rejected([Problem("F028", None, f"{file} is a spec, not a saved trace")])
     try:

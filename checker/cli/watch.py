@@ -1,4 +1,4 @@
-"""`fencepost check --watch`: runs again what changed."""
+"""The option `fencepost check --watch`, which runs specs again when they change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected
 
 EVERY = 0.3
-"""Polling interval of the files, in seconds."""
+"""The interval at which the files are polled, in seconds."""
 
 
 def watch(
@@ -26,10 +26,11 @@ def watch(
     whole: bool = False,
     wait: Callable[[], None] = lambda: time.sleep(EVERY),
 ) -> int:
-    """Runs a request, and again when one of its files changes, until the user stops it; returns the
-    exit code of the last run.
+    """Runs a request, and runs it again whenever one of its files changes, until the user stops it.
+    Returns the exit code of the last run.
 
-    Only specs that changed or import a changed file run again; with ``whole`` all specs do.
+    Only specs that changed or that import a changed file are run again. If ``whole`` is true, all
+    specs are.
     """
     needs = _dependencies(request)
     before = _stamps(request, needs)
@@ -41,7 +42,7 @@ def watch(
                 wait()
             changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
             needs = _dependencies(request)
-            # A write from here on is noticed in the next round.
+            # If a file is written after this point, the next round notices it.
             before = _stamps(request, needs)
             specs = tuple(spec for spec, files in needs.items() if files & changed)
             code = run(request if whole or not specs else replace(request, specs=specs))
@@ -50,8 +51,8 @@ def watch(
 
 
 def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
-    """Maps each spec of a request to its files. From a folder it takes specs that have a check or
-    cannot be read.
+    """Maps each spec of a request to the files that it consists of. In a folder, only specs that
+    have a check or cannot be read are included.
     """
     needs: dict[Path, frozenset[Path]] = {}
     for argument in request.specs:
@@ -71,8 +72,8 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
 def _stamps(
     request: Request, needs: Mapping[Path, frozenset[Path]]
 ) -> Mapping[Path, tuple[int, int] | None]:
-    """The modification time and size of each file, or None if it does not exist; in a folder also
-    files that no spec needs, since they may be new.
+    """Returns the modification time and the size of each file, or None for a file that does not
+    exist. Includes the files in a folder that no spec needs, because they may be new specs.
     """
     paths = {path for files in needs.values() for path in files}
     for argument in request.specs:
