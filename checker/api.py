@@ -96,7 +96,7 @@ class Result:
 
     @property
     def resumed(self) -> Resumed | None:
-        """The checkpoint from which the search was resumed; None if it was not resumed."""
+        """The checkpoint that the search continued; None if it started from the beginning."""
         return self.first.outcome.resumed
 
     def to_json(self) -> dict[str, Json]:

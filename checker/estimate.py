@@ -59,9 +59,9 @@ class Estimate:
 
 
 def estimated(levels: Sequence[int]) -> Estimate | None:
-    """Estimates the total number of states from the sizes of the first levels, all of which are
-    complete. Returns None if no curve bounds the total, for example while levels grow by a constant
-    factor.
+    """Estimates the total number of states from the sizes of the first levels. All these levels
+    must be complete. Returns None if no curve bounds the total, for example while levels grow by a
+    constant factor.
     """
     if len(levels) < MIN_LEVELS or min(levels) < 1:
         return None

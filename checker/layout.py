@@ -422,7 +422,7 @@ def _read_fields(
 
 
 class Layout:
-    """The layout of a model's states, each of which takes ``words`` words.
+    """The layout of a model's states. Each state takes ``words`` words.
 
     Small variables share words: the widest are placed first, and none spans two words. Large
     variables take whole words. ``places`` are the positions of the variables in order of

@@ -181,7 +181,7 @@ class Finding:
 
     ``property`` is the index of the property, or None for a deadlock, an assertion, an evaluation
     error or an assumption. ``depth`` is defined in section 10 of docs/language.md. ``instance``
-    holds the names and values of the quantified variables for which the property fails, and
+    holds values of the quantified variables, with their names, that make the property fail, and
     ``failing`` is the innermost part of the property that is false. ``blocked`` explains a
     deadlock. ``constants`` holds the values of the symbolic constants in the trace, by path.
     ``index`` orders problems of the same kind at the same depth, see `account.Candidate`. ``fair``
@@ -295,7 +295,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The checkpoint from which a search was resumed: its folder and its number of levels."""
+    """The checkpoint that a resumed search continued: its folder and its number of levels."""
 
     place: str
     levels: int
@@ -318,8 +318,8 @@ class Outcome:
     reached, and OK otherwise.
     """
     findings: tuple[Finding, ...]
-    """The problems in the order in which they are reported. There is none if the verdict is OK, and
-    more than one only with --continue. For a satisfied scenario, this is the run that fits it.
+    """The problems in the order of the report. There is none if the verdict is OK, and more than
+    one only with --continue. For a satisfied scenario, this is the run that fits it.
     """
     statistics: Statistics
     """The counts of the search. For a search by regions, the sums over the regions; the depth is
@@ -352,9 +352,7 @@ class Outcome:
     properties of behaviours.
     """
     resumed: Resumed | None = None
-    """The checkpoint from which the search was resumed. None if it began with the initial
-    states.
-    """
+    """The checkpoint that the search continued. None if it began with the initial states."""
 
     @property
     def limit(self) -> Limit | None:
@@ -372,11 +370,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Values of the symbolic constant for which the search has the same result, apart from the
-    numbers in it.
+    """Values of the symbolic constant that lead to the same search result, apart from the numbers
+    in it.
 
     ``ranges`` holds the values as closed intervals in ascending order. For a bool or an enum, they
-    are intervals of positions in the type. ``value`` is the value for which the search returned
+    are intervals of positions in the type. The search with the constant set to ``value`` returned
     ``outcome``.
     """
 

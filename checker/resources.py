@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 MAX_FRAMES = 10_000
 STACK_WORDS = 70_000
-"""The stack size in words that makes Python allocate a megabyte for frames, half of which is left
-for callees.
+"""The stack size in words that makes Python allocate a megabyte for frames. Half of the megabyte is
+left for callees.
 """
 FAULTS = tuple(
     getattr(signal, name)

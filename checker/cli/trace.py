@@ -46,7 +46,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 6
 Form: TypeAlias = Literal["text", "html", "mermaid", "dot", "itf", "json", "scenario"]
-"""The formats in which a trace can be printed."""
+"""The output formats for a trace."""
 
 
 @click.group(

@@ -52,7 +52,7 @@ def _commands(view: View, uri: str, check: str, runs: Runs) -> Iterator[lsp.Comm
 
 
 def fresh(view: View, verdict: Verdict) -> bool:
-    """Returns whether the current texts are those for which the verdict was computed."""
+    """Returns whether the texts have not changed since the verdict was computed."""
     return texts_of(view) == verdict.texts
 
 

@@ -41,8 +41,8 @@ class GoalSearch:
 class Walk:
     """A path through a model. Its first step chooses an initial state.
 
-    ``ways`` holds the explored paths, none of which is a prefix of another, and ``path`` is a
-    prefix of the one with index ``way``. Going back leaves ``way`` unchanged. A step that differs
+    ``ways`` holds the explored paths. None of them is a prefix of another. ``path`` is a prefix of
+    the explored path with index ``way``. Going back leaves ``way`` unchanged. A step that differs
     from that explored path starts another one.
     """
 

@@ -44,7 +44,7 @@ STILL = "steps that change nothing"
 """A difference between equivalent models that is not a part of the state."""
 
 ROUNDS = 12
-"""The maximum number of rounds in which further parts are hidden."""
+"""The maximum number of rounds. Each round hides further parts."""
 
 _Step: TypeAlias = "tuple[int, int | None]"
 """The number of an action and the number of its target state. The target is None if the step
@@ -65,9 +65,9 @@ class _Graph:
 def alike_but_for(
     left: Model, right: Model, limit: int, asked: Collection[int] | None = None
 ) -> tuple[str, ...] | None:
-    """Returns the parts of the state, as ``variable.field``, in which two equivalent models may
-    differ. `STILL` among them means steps that change nothing. Returns None if the models are
-    not equivalent, or if a model has more than ``limit`` steps.
+    """Finds the parts of the state that may differ between two equivalent models, and returns them
+    as ``variable.field``. `STILL` among them means steps that change nothing. Returns None if the
+    models are not equivalent, or if a model has more than ``limit`` steps.
 
     Properties on single states and steps are compared, too. If a property in ``asked`` (or any
     property, if that is None) is temporal or a refinement, the result is None.
@@ -175,8 +175,8 @@ class _Sight:
 def _first_difference(left: _Graph, right: _Graph, sight: _Sight) -> frozenset[Part] | None:
     """Traverses two graphs in parallel up to the first steps that do not match.
 
-    Returns the parts of the state in which two of these steps with the same action differ, or None
-    if there are no such steps. Returns an empty set if all steps match.
+    Returns the parts of the state that differ between two of these steps with the same action, or
+    None if there are no such steps. Returns an empty set if all steps match.
     """
     first, second = ([(0, number) for number in graph.initial] for graph in (left, right))
     level = _matched(left, right, first, second, sight)
@@ -202,7 +202,7 @@ def _matched(
     visible parts.
 
     If every step has a match, returns the pairs of states that matching steps lead to. Otherwise
-    returns the visible parts in which two unmatched steps of the same action differ, or None if
+    returns the visible parts that differ between two unmatched steps of the same action, or None if
     there are no such steps.
     """
     left, right = _by_sight(one, steps, sight), _by_sight(other, others, sight)

@@ -58,12 +58,12 @@ class Trial:
 
     ``check`` and ``found`` are the check that killed the mutant and its finding. For an undecided
     mutant, ``check`` is the check that was cut. ``alike`` says whether all searches have the same
-    counts, level by level; ``otherwise`` names the checks for which a survivor has different
-    counts. ``parting`` is the first difference between the graphs of a check, if one was found for
-    a survivor. ``hidden`` holds parts of the state on which nothing else depends: if they are
-    hidden, the graphs of the checks that differ are bisimilar. It is None if no such parts were
-    found. ``runs`` is the number of searches, and ``seconds`` the time that they took, including
-    the time to build the models.
+    counts, level by level; ``otherwise`` names the checks whose counts differ for a survivor.
+    ``parting`` is the first difference between the graphs of a check, if one was found for a
+    survivor. ``hidden`` holds parts of the state on which nothing else depends: if they are hidden,
+    the graphs of the checks that differ are bisimilar. It is None if no such parts were found.
+    ``runs`` is the number of searches, and ``seconds`` the time that they took, including the time
+    to build the models.
     """
 
     mutant: Mutant
@@ -80,8 +80,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """The checks in the order in which they run, with their results on the original, and the
-    mutants.
+    """The checks in order of execution, with their results on the original, and the mutants.
 
     ``total`` is the number of changes; the mutants may be a sample of these. ``compared`` limits
     the size of graphs that are compared step by step, and ``likened`` the size of graphs that are

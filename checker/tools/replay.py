@@ -1,7 +1,7 @@
 """Replays a saved trace on a spec and explains where it stops fitting. Also compares two traces.
 
-Values are compared in the form in which files store them, so that traces from different tools can
-be compared. Variables that only one side has are ignored.
+Values are compared in the form that files use, so that traces from different tools can be compared.
+Variables that only one side has are ignored.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 BEYOND = 2
-"""The number of levels after a problem in which a search that stopped at the problem may have
-evaluated something.
+"""A search that stopped at a problem may have evaluated something in this number of levels after
+the problem.
 """
 
 OF_STATES = frozenset(["depth", "max-states"])
