@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
-    """Returns ``model`` with one value for each of its symbolic constants, in their order.
+    """Returns ``model`` with its symbolic constants replaced by ``values``, in order.
 
     Each value must be of the constant's type. The conditions of the constants become assumptions.
     """

@@ -329,8 +329,8 @@ class Content(Typed):
 
 
 # ---------------------------------------------------------------- collections and maps
-# A collection is a set, a sequence or a bag. The elements of a sequence are in its own order, those
-# of a set or bag in ascending order (a bag repeats equal elements).
+# A collection is a set, a sequence or a bag. A sequence determines the order of its elements; the
+# elements of a set or bag are in ascending order (a bag repeats equal elements).
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +483,8 @@ class Collect(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Gather(Typed):
-    """The union of the collections ``parts``, one for each element of ``domain``.
+    """The elements of all ``parts``, as one collection. ``parts`` has a value for each element of
+    ``domain``.
 
     The elements follow the order of the domain and, for each element of the domain, the order of
     its part. Kind and capacity are as for `Collect`; the parts have the same kind and element type.
@@ -631,7 +632,7 @@ class Pick(Node):
     Equal elements of a bag are one choice. If no element satisfies the condition, the action is not
     enabled, because guard ``guard`` was false. The choice is made in the current state, before
     ``body`` runs. ``label`` names the choice in traces: it is the name of a parameter or of a pick,
-    or denotes the message. Traces hide a choice whose label is None.
+    "on" for the message, or "" for the index of a role. Traces hide a choice whose label is None.
     """
 
     slot: int
@@ -831,8 +832,8 @@ class Property:
     The kind determines the subject of the property. Only a property of steps contains
     `Variable.next`.
 
-    A property of behaviours has a ``formula``. The predicates of the formula are the properties
-    that follow it in the model. Its body is a literal true, and is not evaluated.
+    A property of behaviours has a ``formula``. In the model, the property is followed by the
+    predicates of its formula. The body of the property is a literal true, and is not evaluated.
 
     A refinement has an ``abstract`` model without ghosts and properties. Its body is a `MakeRecord`
     of the values of the abstract variables, which is the image of a state in the abstract model. An

@@ -45,7 +45,7 @@ class Row:
     """One operator: its meaning, and how each engine computes it."""
 
     apply: Callable[[Any, Any], Any]
-    """The result for two Python integers."""
+    """Computes the result for two Python integers."""
     range: Callable[[Interval, Interval], Interval]
     """Returns a range that contains every result, given the ranges of the operands."""
     verb: str = "computes with"
@@ -59,8 +59,7 @@ class Row:
     native: str | None = None
     """The name of the native code emitter's method for this operator."""
     tla: str | None = None
-    """The infix operator in TLA+, for any operands. If the operator divides, for positive divisors
-    only.
+    """The infix operator in TLA+. If the operator divides, it is used for positive divisors only.
     """
     tla_helper: str | None = None
     """The operator of ``helpers.tla`` that handles all other divisors."""

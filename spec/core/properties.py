@@ -105,9 +105,9 @@ class PropertyKind(Enum):
         """Returns the arguments with which the property is evaluated at the end of a path, given
         the last two states of the path.
 
-        These are a state and, for a property of steps, the next state. A property of steps requires
-        a step, except that a refinement also constrains initial states. A property of behaviours is
-        never evaluated at the end of a path.
+        The arguments are a state and, for a property of steps, the next state. A property of steps
+        requires a step, except that a refinement also constrains initial states. A property of
+        behaviours is never evaluated at the end of a path.
         """
         match self.subject:
             case Subject.STATE:
@@ -122,29 +122,29 @@ class PropertyKind(Enum):
 
     @property
     def of_initial_states(self) -> bool:
-        """Whether it is a property of steps that also constrains the initial states."""
+        """Whether this is a property of steps that also constrains the initial states."""
         return self is PropertyKind.REFINEMENT
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it is a state predicate inside a formula of behaviours."""
+        """Whether this is a state predicate inside a formula of behaviours."""
         return self is PropertyKind.PREDICATE
 
     @property
     def of_behaviours(self) -> bool:
-        """Whether it is a formula, which is decided once all states have been visited."""
+        """Whether this is a formula. Formulas are decided once all states have been visited."""
         return self.subject is Subject.BEHAVIOUR
 
     @property
     def must_hold(self) -> bool:
-        """Whether falsity of the property is a violation. Induction proves the properties of these
+        """Whether it is a violation if the property is false. Induction proves properties of these
         kinds.
         """
         return self.purpose is Purpose.HOLD
 
     @property
     def must_be_reached(self) -> bool:
-        """Whether some reachable state must make it true."""
+        """Whether some reachable state must make the property true."""
         return self.purpose is Purpose.BE_REACHED
 
     @property
@@ -163,7 +163,9 @@ class PropertyKind(Enum):
 
     @property
     def is_part(self) -> bool:
-        """Whether it is only part of another property's formula, and not visible to users."""
+        """Whether the property is only part of another property's formula, and not visible to
+        users.
+        """
         return self.purpose is Purpose.FORM
 
     @property

@@ -24,8 +24,8 @@ class ScenarioStep:
     """A step of action number ``action`` whose first choices satisfy ``condition``.
 
     The condition is an expression over the state before the step. The slots of the action's choices
-    are free in it. If it is None, any choices match. ``slot`` is the slot of the last of these
-    choices, or None if there are none.
+    are free in it. If ``condition`` is None, any choices match. ``slot`` is the slot of the last of
+    these choices, or None if there are none.
     """
 
     action: int

@@ -38,8 +38,9 @@ def _signature(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
 
 
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
-    """Yields the operands of an expression in the order of its fields. Each comes with its role,
-    and with whether the slot that the expression binds is in scope in the operand.
+    """Yields the operands of an expression in the order of its fields. Each operand comes with its
+    role, and with a flag that is true if the slot that the expression binds is in scope in the
+    operand.
     """
     binds = bound(expr) is not None
     for name, role in _signature(type(expr)):

@@ -48,7 +48,7 @@ class Notation(Generic[R]):
     """Spells a map. It must spell the keys and values itself."""
 
     def of(self, value: Value, kind: Type) -> R:
-        """Returns the result for ``value``, which is of type ``kind``."""
+        """Spells ``value``, which is of type ``kind``."""
         match kind, value:
             case Bool(), _:
                 return self.scalar(bool(value))

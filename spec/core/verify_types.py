@@ -39,7 +39,9 @@ class Defects:
     bound: set[int] = field(default_factory=set[int])
 
     def expect(self, holds: bool, *problem: object) -> None:
-        """Unless ``holds`` is true, records a defect, which is described by words and values."""
+        """Records a defect if ``holds`` is false. ``problem`` describes the defect in words and
+        values.
+        """
         if not holds:
             self.found.append(f"{self.where}: {' '.join(map(str, problem))}")
 
