@@ -64,9 +64,9 @@ class Mutant:
 def mutants(program: Program, models: Sequence[ir.Model]) -> tuple[Mutant, ...]:
     """Returns all changes to the protocol that ``models`` of the program describe.
 
-    Actions are changed, and the procedures and defs that they use. The changes are in the order of
-    files and text. Properties and ghosts are excluded, since they only observe, and so are unused
-    declarations of imported modules.
+    Changes are made in actions, and in the procedures and defs that they use. The changes are in
+    the order of files and text. Properties and ghosts are excluded, since they only observe, and so
+    are unused declarations of imported modules.
     """
     used = _Used(models)
     changes: list[Mutant] = []

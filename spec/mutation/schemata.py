@@ -26,7 +26,9 @@ T = TypeVar("T")
 
 MODULE = "mutants__"
 CONSTANT = "Mutant__"
-"""The name of the constant. Specs cannot use this name, or that of its module `MODULE`."""
+"""The name of the symbolic constant that selects a change. `MODULE` is the name of the module that
+declares it. Specs cannot use these names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +235,8 @@ class ObservedChange:
     """An instrumented model of the original spec.
 
     ``marks`` maps the number of a change to a coverage mark, which is set where the change may make
-    a difference. For the changes in ``unobserved``, marks are not counted. They are in initial
-    values, in assumptions, in properties that bound or end runs, and in parts of formulas.
+    a difference. For the changes in ``unobserved``, marks are not counted. These changes are in
+    initial values, in assumptions, in properties that bound or end runs, and in parts of formulas.
     """
 
     model: ir.Model
