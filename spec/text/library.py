@@ -32,12 +32,12 @@ NOTHING_UNSAVED: Mapping[Path, str] = MappingProxyType({})
 
 
 def is_folder(path: Path) -> bool:
-    """Returns whether ``path`` is a folder. Invalid and inaccessible paths are not."""
+    """Returns whether ``path`` is a folder; False for invalid and inaccessible paths."""
     return os.path.isdir(path)
 
 
 def is_file(path: Path) -> bool:
-    """Returns whether ``path`` is a file. Invalid and inaccessible paths are not."""
+    """Returns whether ``path`` is a file; False for invalid and inaccessible paths."""
     return os.path.isfile(path)
 
 

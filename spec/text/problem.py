@@ -94,7 +94,7 @@ def harmless(text: str) -> str:
 
 
 MAX_COMPARED = 500
-"""The maximum number of names to compare with a word when a similar name is sought."""
+"""The maximum number of names that `suggestion` compares with a word."""
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
