@@ -124,9 +124,9 @@ class Runner:
     # ------------------------------------------------------------ for a search
 
     def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
-        """Yields the steps from a state, in the order of actions and choices. Each step is the
-        number of the action with the next state or the failure. Starting a new iterator invalidates
-        earlier ones.
+        """Yields the steps from a state, in the order of actions and choices. A step consists of
+        the number of its action, and the next state or the failure. Starting a new iterator
+        invalidates earlier ones.
         """
         return self.calls(zip(range(len(self.model.actions)), repeat(state)))
 
