@@ -81,8 +81,8 @@ def loaded_parser() -> Any:
 
 
 class _Lexer(ContextualLexer):
-    """A contextual lexer that creates the lexers of states on demand. Lark's own creates all of
-    them in advance.
+    """A contextual lexer that creates the lexers of states on demand. Lark's own lexer creates all
+    of them in advance.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ def _token(token: LarkToken, start: int) -> Token:
 
 
 class Unexpected(Exception):
-    """A token was unexpected. ``parser`` has read the tokens before it.
+    """A token was unexpected. ``parser`` has read the tokens before that token.
 
     ``tokens`` extend to the end of the line of this token, or of the next line if the token is the
     last of its line. They are followed by an ``END``.
@@ -359,8 +359,9 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
     tokens.append(Token(END, "", tokens[-1].end, tokens[-1].end))
     if index is None:
         index = len(lexed)
-    # The parser may have made reductions that only this token, in another position, would require.
-    # They lose the tokens expected here, so the tokens are fed to a new parser.
+    # The parser may already have reduced by rules that this token would require in another
+    # position. Such reductions hide tokens that are expected here, so the tokens are fed again, to
+    # a new parser.
     before = _unread(start)
     for token in lexed[:index]:
         before.feed_token(token)

@@ -212,7 +212,9 @@ class Part(Node):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Node):
-    """``e.f``. It is a field, a variable of a role, or a member of a module, an enum or a union."""
+    """``e.f``, where f is a field, a variable of a role, or a member of a module, an enum or a
+    union.
+    """
 
     base: Expr
     name: Name

@@ -1,4 +1,4 @@
-"""Parses text to a tree of all declarations that can be read, and reports a problem for each other.
+"""Parses text to a tree of the declarations that can be read, and reports problems in the others.
 
 Each declaration that begins in the first column is parsed separately, so one mistake costs one
 declaration. No function raises an exception for any text, except for `parse_expression`,
@@ -144,7 +144,7 @@ def _read(
 
 def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
     """Returns the range of lines of the member of a role or check that contains ``offset``. If no
-    member does, returns that of the whole chunk.
+    member does, returns the range of the whole chunk.
     """
     lines = chunk.lines
     at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)

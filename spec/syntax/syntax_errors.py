@@ -99,7 +99,8 @@ _CHAINED_OR_BRACKET = re.compile(r"#[^\n]*|[()\[\]{}]|\b(?:and|or|implies|else)\
 def _longest_chain(text: str, start: int) -> tuple[str, int]:
     """Returns the most frequent sign outside brackets, and the number of its operands.
 
-    The search begins at ``start``, and ends with the declaration or the enclosing bracket.
+    The search begins at ``start``, and stops at the end of the declaration or of the enclosing
+    bracket.
     """
     counts: Counter[str] = Counter()
     depth = 0
