@@ -300,4 +300,4 @@ class Shapes:
                 shapes = (inner,) * len(parts)
             case _:
                 return []
-        return [(item, part.type, one) for (part, item), one in zip(parts, shapes, strict=True)]
+        return [(item, part.type, shape) for (part, item), shape in zip(parts, shapes, strict=True)]

@@ -89,15 +89,15 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
                 case types.Set():
                     return Infix("\\cup", made(collection), SetLiteral((made(element),)))
                 case types.Bag():
-                    one = call("SetToBag", SetLiteral((made(element),)))
-                    return Infix("(+)", made(collection), one)
+                    single = call("SetToBag", SetLiteral((made(element),)))
+                    return Infix("(+)", made(collection), single)
                 case _:
                     return call("Append", made(collection), made(element))
         case ir.Remove(kind, collection=collection, element=element):
             if isinstance(kind, types.Set):
                 return Infix("\\", made(collection), SetLiteral((made(element),)))
-            one = call("SetToBag", SetLiteral((made(element),)))
-            return Infix("(-)", made(collection), one)
+            single = call("SetToBag", SetLiteral((made(element),)))
+            return Infix("(-)", made(collection), single)
         case ir.InsertAt(sequence=sequence, index=index, element=element):
             if index == _FIRST:
                 return Infix("\\o", Tuple((made(element),)), made(sequence))
@@ -146,8 +146,8 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
         case ir.Sum(collection=collection):
             return _sum(scope, collection)
         case ir.Extreme() | ir.Find():
-            empty, found = found_in(scope, expr)
-            return chosen(empty, NOTHING, Tuple((found,)))
+            empty, item = found_in(scope, expr)
+            return chosen(empty, NOTHING, Tuple((item,)))
         case ir.Occurrences(collection=collection, element=element):
             copies = "CopiesIn" if isinstance(collection.type, types.Bag) else "TimesIn"
             return call(copies, made(element), made(collection))

@@ -101,11 +101,11 @@ class Definitions:
                 text = self.locals.get(leaf.slot, "")
                 if not text.isidentifier() or locals_.setdefault(text, leaf) != leaf:
                     return None
-        for one in self._own(declared, expr):
-            if not isinstance(one, ir.Variable) or one.next or one.span is None:
+        for part in self._own(declared, expr):
+            if not isinstance(part, ir.Variable) or part.next or part.span is None:
                 continue
-            if not _within(one.span, declared.body):
-                locals_.setdefault(flat(self.variables[one.index]), one)
+            if not _within(part.span, declared.body):
+                locals_.setdefault(flat(self.variables[part.index]), part)
         order = declared.parameters
         missing = [text for text in declared.used if text not in locals_]
         strange = [text for text in locals_ if text not in order]

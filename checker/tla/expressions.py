@@ -53,9 +53,9 @@ from fencepost.spec.core.types import Type
 
 def expression(scope: Scope, expr: ir.Expr) -> Expr:
     """An expression in TLA+. Raises `NotExported`, with the place."""
-    found = scope.operators.called(scope, expr)
-    if found is not None:
-        return found
+    invocation = scope.operators.called(scope, expr)
+    if invocation is not None:
+        return invocation
     try:
         return _expression(scope, expr)
     except NotExported as refused:
@@ -159,9 +159,9 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
 
 def _let(scope: Scope, expr: ir.Let) -> Expr:
     value, body = expr.value, expr.body
-    found = _surely_found(expr)
-    if found is not None:
-        return found_in(scope, found)[1]
+    find = _surely_found(expr)
+    if find is not None:
+        return found_in(scope, find)[1]
     made = expression(scope, value)
     fails = scope.work.fails(value)
     if simple(made) and not fails:
@@ -257,9 +257,9 @@ def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
 
 
 def _less(scope: Scope, left: ir.Expr, right: ir.Expr, or_equal: bool) -> Expr:
-    one, other = expression(scope, left), expression(scope, right)
+    first, second = expression(scope, left), expression(scope, right)
     if isinstance(left.type, types.Integer):
-        return Infix("<=" if or_equal else "<", one, other)
+        return Infix("<=" if or_equal else "<", first, second)
 
     def compared(a: Expr) -> Expr:
         def with_other(b: Expr) -> Expr:
@@ -267,9 +267,9 @@ def _less(scope: Scope, left: ir.Expr, right: ir.Expr, or_equal: bool) -> Expr:
                 return opposite(values.before(b, a, left.type, scope.names))
             return values.before(a, b, left.type, scope.names)
 
-        return shared(scope, other, with_other)
+        return shared(scope, second, with_other)
 
-    return shared(scope, one, compared)
+    return shared(scope, first, compared)
 
 
 # ---------------------------------------------------------------- numbers

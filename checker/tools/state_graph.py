@@ -70,26 +70,32 @@ class JudgedGraph:
     @property
     def levels(self) -> list[list[int]]:
         """The positions of the vertices in each level."""
-        found: list[list[int]] = []
+        levels: list[list[int]] = []
         for number, vertex in enumerate(self.vertices):
-            if vertex.level == len(found):
-                found.append([])
-            found[vertex.level].append(number)
-        return found
+            if vertex.level == len(levels):
+                levels.append([])
+            levels[vertex.level].append(number)
+        return levels
 
 
 def state_graph(model: Model, most: int) -> JudgedGraph:
     """Builds the graph of a model. Raises `TooLarge` if it has more than ``most`` states."""
     runner = Runner(model)
     initial = [*runner.initial()]
-    failures = [model.sites[one.failure.site] for one in initial if one.failure is not None]
+    failures = [
+        model.sites[successor.failure.site]
+        for successor in initial
+        if successor.failure is not None
+    ]
     graph = JudgedGraph(model, failures=failures)
-    found = StateGraph[str]((one.state for one in initial if one.state is not None), most=most)
-    for source, state in enumerate(found.states):
-        vertex = Vertex(state, found.levels[source], judge(runner, None, state))
+    explored = StateGraph[str](
+        (successor.state for successor in initial if successor.state is not None), most=most
+    )
+    for source, state in enumerate(explored.states):
+        vertex = Vertex(state, explored.levels[source], judge(runner, None, state))
         graph.vertices.append(vertex)
         if failures or vertex.outside:
-            found.expand(())
+            explored.expand(())
             continue
         steps: list[tuple[str, State]] = []
         wrong: list[tuple[str, str]] = []
@@ -99,9 +105,9 @@ def state_graph(model: Model, most: int) -> JudgedGraph:
                 wrong.append((label, model.sites[successor.failure.site].message))
             elif successor.state is not None:
                 steps.append((label, successor.state))
-        found.expand(steps)
+        explored.expand(steps)
         edges: dict[State, Edge] = {}
-        for (label, after), (_, target) in zip(steps, found.rows[source], strict=True):
+        for (label, after), (_, target) in zip(steps, explored.rows[source], strict=True):
             assert target is not None
             if after not in edges:
                 edges[after] = Edge(source, target, [], judge_step(runner, state, after))

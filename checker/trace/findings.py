@@ -25,7 +25,7 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
         return f"scenario {finding.fit.name}: {f'met{after}' if holds else fitting(finding.fit)}"
     match finding.verdict:
         case Verdict.DEADLOCK:
-            declared = any(one.kind.allows_end for one in model.properties)
+            declared = any(claim.kind.allows_end for claim in model.properties)
             why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
             return f"deadlock{after}: no action can be taken, and {why}"
         case Verdict.ASSERTION:

@@ -36,12 +36,12 @@ def is_symmetric(kind: Type) -> bool:
 
 def symmetric_types(kinds: Iterable[Type]) -> tuple[Enum, ...]:
     """Returns the distinct symmetric types in ``kinds``, in the order of their first occurrence."""
-    found: dict[Enum, None] = {}
+    symmetric: dict[Enum, None] = {}
 
     def look(kind: Type) -> None:
         if isinstance(kind, Enum):
             if kind.symmetric:
-                found[kind] = None
+                symmetric[kind] = None
             return
         if is_symmetric(kind):
             for part in components(kind):
@@ -49,7 +49,7 @@ def symmetric_types(kinds: Iterable[Type]) -> tuple[Enum, ...]:
 
     for kind in kinds:
         look(kind)
-    return tuple(found)
+    return tuple(symmetric)
 
 
 class Exchanging:

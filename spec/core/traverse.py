@@ -71,10 +71,10 @@ def statements(tree: object) -> Iterator[ir.Statement]:
 
 def bodies(statement: ir.Statement) -> list[ir.Statement]:
     """Returns the statements directly inside ``statement``."""
-    found: list[Node] = []
+    nested: list[Node] = []
     for name in _bodies(type(statement)):
-        _gather(getattr(statement, name), found)
-    return cast("list[ir.Statement]", found)
+        _gather(getattr(statement, name), nested)
+    return cast("list[ir.Statement]", nested)
 
 
 _OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])

@@ -215,8 +215,8 @@ def specs_below(folder: Path) -> list[Path]:
     """Returns every spec below a folder, sorted. Hidden folders and links to folders are not
     entered.
     """
-    found: list[Path] = []
+    candidates: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += (Path(parent, name) for name in names if name.endswith(SUFFIX))
-    return sorted(path for path in found if is_file(path))
+        candidates += (Path(parent, name) for name in names if name.endswith(SUFFIX))
+    return sorted(path for path in candidates if is_file(path))
